@@ -1,0 +1,354 @@
+"""What all learners share: input checks, coding of columns, classes, randomness.
+
+A learner works on a *coded matrix*: n × columns of small unsigned integers, column
+``j`` holding codes ``0 … n_bins[j] - 1``. How many codes a column has, and between
+which bounds a numeric column lies, is public knowledge and comes in as a parameter;
+nothing of it is read from the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from privcurve.learners.registry import check_parameters, entry
+from privcurve.privacy.ledger import PrivacyStatement
+
+Codes = NDArray[np.unsignedinteger[Any]]
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+def generator_of(random_state: RandomState) -> np.random.Generator:
+    """Turn scikit-learn's `random_state` into a generator.
+
+    Parameters
+    ----------
+    random_state : int, Generator, RandomState or None
+        A generator is used as it is.
+
+    Returns
+    -------
+    numpy.random.Generator
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(random_state)
+
+
+class CodedClassifier(ClassifierMixin, BaseEstimator):
+    """Base class of the learners: binary classifiers over a coded matrix.
+
+    A subclass sets `_learner` (its name in the registry), stores its parameters in
+    ``__init__``, and implements :meth:`_fit_one`, or :meth:`_fit_batch` where one call
+    of a kernel can train many settings; and ``_scores(codes)``, the decision function.
+
+    Parameters that all of them take: ``n_bins`` (int, the same for each column, or one
+    int a column), ``bounds`` (None when X is already coded; or a pair of numbers or
+    arrays: X is numeric, clipped to the bounds and cut into ``n_bins`` equal-width
+    bins), ``classes`` (the two labels, negative first; None takes them from `y`, which
+    makes the label set a public fact), ``random_state``. Private ones take ``epsilon``,
+    ``delta`` and ``calibration`` too.
+    """
+
+    _learner: ClassVar[str]
+
+    n_bins: int | Sequence[int] | None
+    bounds: tuple[ArrayLike, ArrayLike] | None
+    classes: Sequence[Any] | None
+    random_state: RandomState
+
+    def fit(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+            Codes, or numbers if ``bounds`` is given.
+        y : array-like of shape (n_rows,)
+            Labels, two values.
+        counts : array-like of shape (n_rows,), optional
+            How many records each row stands for (positive integers; default one each).
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, a code, a label or a count is not allowed.
+        """
+        rng = generator_of(self.random_state)
+        fitted = self.fit_many(X, y, [{}], [rng], counts)[0]
+        vars(self).update(vars(fitted))
+        return self
+
+    def fit_many(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        settings: Sequence[Mapping[str, Any]],
+        rngs: Sequence[np.random.Generator],
+        counts: ArrayLike | None = None,
+    ) -> list[Self]:
+        """Train one copy of this learner for each setting, on the same data.
+
+        Parameters
+        ----------
+        X, y, counts
+            As for :meth:`fit`.
+        settings : sequence of mapping
+            Parameters that replace this learner's own.
+        rngs : sequence of numpy.random.Generator
+            One for each setting; the only source of randomness.
+
+        Returns
+        -------
+        list of fitted learners
+            In the order of `settings`. Each is, bit for bit, what it would be alone.
+        """
+        if len(settings) != len(rngs):
+            raise ValueError(f"{len(settings)} settings but {len(rngs)} generators")
+        learners = []
+        for setting in settings:
+            # A shallow copy is enough: parameters are never changed in place.
+            learner = type(self)(**{**self.get_params(deep=False), **setting})
+            learner._check_parameters()
+            learners.append(learner)
+        codes = self._code(X, fit=True)
+        labels, signs = self._check_labels(y, codes.shape[0])
+        weights = _check_counts(counts, codes.shape[0])
+        for learner in learners:
+            learner.n_features_in_ = codes.shape[1]
+            if hasattr(self, "feature_names_in_"):
+                learner.feature_names_in_ = self.feature_names_in_
+            learner.classes_ = labels
+            learner.n_bins_ = self.n_bins_
+        self._fit_batch(learners, codes, signs, weights, rngs)
+        return learners
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Score rows: positive for ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        return self._scores(self._code(X, fit=False))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict labels; a score of zero counts as negative (thesis, §1.2).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        positive = self.decision_function(X) > 0
+        return np.asarray(self.classes_)[positive.astype(np.intp)]
+
+    @property
+    def privacy_(self) -> PrivacyStatement:
+        """What this fitted learner guarantees, with the ledger behind it."""
+        check_is_fitted(self)
+        return self._statement()
+
+    # To be implemented by a learner ------------------------------------------------
+
+    def _fit_batch(
+        self,
+        learners: Sequence[Self],
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rngs: Sequence[np.random.Generator],
+    ) -> None:
+        for learner, rng in zip(learners, rngs, strict=True):
+            learner._fit_one(codes, signs, counts, rng)
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> None:
+        raise NotImplementedError
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _statement(self) -> PrivacyStatement:
+        raise NotImplementedError
+
+    # Checks ------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        known = entry(self._learner).parameters
+        parameters = self.get_params(deep=False)
+        check_parameters(self._learner, {k: v for k, v in parameters.items() if k in known})
+        if "epsilon" in parameters:
+            check_budget(self._learner, **{k: parameters[k] for k in BUDGET})
+
+    def _code(self, X: ArrayLike, fit: bool) -> Codes:
+        """Check X and code it; at fit, settle ``n_bins_``."""
+        if self.n_bins is None:
+            raise ValueError(
+                f"{type(self).__name__} needs n_bins=: how many codes each column has is public "
+                "knowledge and is never read from the rows. Give one int a column "
+                "(for example dataset.domain.n_bins), or one int for all."
+            )
+        X = validate_data(self, X, reset=fit, ensure_min_samples=1)
+        n_columns = X.shape[1]
+        if fit:
+            self.n_bins_ = _check_n_bins(self.n_bins, n_columns)
+        if self.bounds is not None:
+            return bin_equal_width(X, self.bounds, self.n_bins_)
+        if X.dtype.kind != "u":
+            whole = X.astype(np.int64) if X.dtype.kind in "ifb" else None
+            if whole is None or not np.array_equal(whole, X) or (whole.size and whole.min() < 0):
+                raise ValueError(
+                    "X must hold codes 0, 1, …, n_bins - 1 (whole numbers). For numeric columns "
+                    "give their public bounds: bounds=(low, high)."
+                )
+            X = whole
+        too_large = X.max(axis=0) >= self.n_bins_
+        if too_large.any():
+            column = int(np.argmax(too_large))
+            raise ValueError(
+                f"column {column} has the code {int(X[:, column].max())}, but its n_bins is "
+                f"{int(self.n_bins_[column])}: values outside the domain have no code"
+            )
+        dtype = np.uint8 if int(self.n_bins_.max()) <= 256 else np.uint16
+        return np.ascontiguousarray(X, dtype=dtype)
+
+    def _check_labels(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if len(y) != n_rows:
+            raise ValueError(f"X has {n_rows} rows but y has {len(y)}: inconsistent samples")
+        if self.classes is None:
+            labels = np.unique(y)
+            if len(labels) == 1:
+                raise ValueError(
+                    f"y holds one class, {labels[0]!r}, only. If both labels are public, give "
+                    "them: classes=(negative, positive)."
+                )
+            if len(labels) > 2:
+                raise ValueError(
+                    "Only binary classification is supported. The type of the target is "
+                    f"{type_of_target(y)}."
+                )
+        else:
+            labels = np.asarray(self.classes)
+            if labels.shape != (2,) or labels[0] == labels[1]:
+                raise ValueError(f"classes must be two different labels, not {self.classes!r}")
+            unknown = ~np.isin(y, labels)
+            if unknown.any():
+                raise ValueError(
+                    f"y holds the label {y[unknown][0]!r}, which is not in classes={self.classes!r}"
+                )
+        signs = np.where(y == labels[1], 1, -1).astype(np.int8)
+        return labels, signs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+BUDGET = ("epsilon", "delta", "calibration")
+
+
+def check_budget(name: str, epsilon: float, delta: float, calibration: str) -> None:
+    """Check a learner's privacy parameters.
+
+    Raises
+    ------
+    ValueError
+        If ε is not in (0, ∞], δ not in [0, 1), or the learner does not offer them.
+    """
+    known = entry(name)
+    if not (isinstance(epsilon, (int, float, np.number)) and epsilon > 0):
+        raise ValueError(
+            f"{name}: epsilon = {epsilon!r} is not a number above 0 (inf: not private)"
+        )
+    if not (isinstance(delta, (int, float, np.number)) and 0 <= delta < 1):
+        raise ValueError(f"{name}: delta = {delta!r} is not a number in [0, 1)")
+    if delta > 0 and not known.approximate:
+        raise ValueError(f"{name} offers pure differential privacy only: delta must be 0")
+    if calibration not in known.calibrations:
+        offered = ", ".join(repr(c) for c in known.calibrations)
+        raise ValueError(f"{name}: calibration = {calibration!r} is not offered; it has: {offered}")
+
+
+def bin_equal_width(
+    X: NDArray[Any], bounds: tuple[ArrayLike, ArrayLike], n_bins: NDArray[np.int64]
+) -> Codes:
+    """Clip numbers to public bounds and cut them into equal-width bins.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+    bounds : pair of array-like
+        Lowest and highest value, one number or one a column.
+    n_bins : ndarray of shape (n_columns,)
+
+    Returns
+    -------
+    ndarray of unsigned integers, of the shape of X
+    """
+    low, high = (np.broadcast_to(np.asarray(b, dtype=float), n_bins.shape) for b in bounds)
+    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
+        raise ValueError(f"bounds must be finite, low below high, not {bounds!r}")
+    share = (np.asarray(X, dtype=float) - low) / (high - low)
+    dtype = np.uint8 if int(n_bins.max()) <= 256 else np.uint16
+    return np.clip(np.floor(share * n_bins), 0, n_bins - 1).astype(dtype)
+
+
+def _check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> NDArray[np.int64]:
+    if isinstance(n_bins, Integral):
+        bins = np.full(n_columns, int(n_bins), dtype=np.int64)
+    else:
+        bins = np.asarray(n_bins, dtype=np.int64)
+    if bins.shape != (n_columns,):
+        raise ValueError(f"n_bins has {bins.size} entries, but X has {n_columns} columns")
+    if (bins < 1).any() or (bins > 2**16).any():
+        raise ValueError(f"n_bins must be between 1 and {2**16} for each column")
+    return bins
+
+
+def _check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
+    if counts is None:
+        return np.ones(n_rows, dtype=np.int64)
+    given = np.asarray(counts)
+    whole = given.astype(np.int64)
+    if given.shape != (n_rows,) or not np.array_equal(whole, given) or (whole < 1).any():
+        raise ValueError(f"counts must be {n_rows} whole numbers of at least 1")
+    return whole
+
+
+def is_private(epsilon: float) -> bool:
+    """Whether ε is finite."""
+    return not math.isinf(epsilon)
+

@@ -1,0 +1,234 @@
+"""What learners there are, and what may be asked of each: facts only, light to import.
+
+The workflow reads this file while it builds the DAG, so nothing heavy is imported
+here. An entry names the class by its path; :func:`estimator_class` imports it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PUBLISHED = "published"
+CERTIFIED = "certified"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The values that one hyperparameter may take.
+
+    Attributes
+    ----------
+    kind : type
+        ``int``, ``float`` or ``str``. A ``float`` accepts whole numbers.
+    low, high : float, optional
+        Bounds, for numbers.
+    open_low, open_high : bool
+        Whether the bound itself is excluded.
+    choices : tuple of str
+        Allowed values, for strings.
+    """
+
+    kind: type
+    low: float | None = None
+    high: float | None = None
+    open_low: bool = False
+    open_high: bool = False
+    choices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.choices:
+            return "one of " + ", ".join(repr(choice) for choice in self.choices)
+        name = "a whole number" if self.kind is int else "a number"
+        if self.low is None and self.high is None:
+            return name
+        low = "-inf" if self.low is None else f"{self.low:g}"
+        high = "inf" if self.high is None else f"{self.high:g}"
+        left = "(" if self.open_low or self.low is None else "["
+        right = ")" if self.open_high or self.high is None else "]"
+        return f"{name} in {left}{low}, {high}{right}"
+
+    def admits(self, value: object) -> bool:
+        """Whether `value` is allowed."""
+        if self.choices:
+            return value in self.choices
+        if isinstance(value, bool) or not hasattr(value, "__float__"):
+            return False
+        number = float(value)
+        if number != number or (self.kind is int and number != int(number)):
+            return False
+        if self.low is not None and (number < self.low or (self.open_low and number == self.low)):
+            return False
+        return not (
+            self.high is not None
+            and (number > self.high or (self.open_high and number == self.high))
+        )
+
+
+@dataclass(frozen=True)
+class LearnerEntry:
+    """One learner as the pipeline knows it.
+
+    Attributes
+    ----------
+    name : str
+        The word that a study uses for it.
+    path : str
+        ``module:Class`` of the estimator.
+    version : int
+        Raised whenever the same cell would give another result: part of a cell's id.
+    title : str
+        The name in tables and figures.
+    calibrations : tuple of str
+        Which of ``published`` and ``certified`` it offers; empty for a method
+        without privacy, which is run at ε = ∞ alone.
+    approximate : bool
+        Whether it offers δ > 0.
+    parameters : mapping of str to Parameter
+        Its hyperparameters: what a grid may hold.
+    cost : callable
+        ``cost(setting, n_rows, n_columns)``: about how many seconds one fit takes.
+    """
+
+    name: str
+    path: str
+    version: int
+    title: str
+    calibrations: tuple[str, ...]
+    approximate: bool
+    parameters: Mapping[str, Parameter]
+    cost: Callable[[Mapping[str, Any], int, int], float]
+
+    @property
+    def private(self) -> bool:
+        """Whether the learner offers a finite ε."""
+        return bool(self.calibrations)
+
+
+def _boosting_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    return 1e-3 + 5e-10 * float(setting.get("n_rounds", 39)) * n_rows * n_columns
+
+
+_MECHANISM = Parameter(str, choices=("auto", "permute_and_flip", "exponential"))
+
+_ENTRIES = (
+    LearnerEntry(
+        name="lazybb",
+        path="privcurve.learners.lazybb:LazyBBClassifier",
+        version=1,
+        title="LazyBB, 1-rules",
+        calibrations=(PUBLISHED, CERTIFIED),
+        approximate=False,
+        parameters={
+            "weak_learner": Parameter(str, choices=("one_rule",)),
+            "n_rounds": Parameter(int, low=1),
+            "learning_rate": Parameter(float, low=0, high=1, open_low=True),
+            "density": Parameter(float, low=0, high=1, open_low=True),
+            "mechanism": _MECHANISM,
+        },
+        cost=_boosting_cost,
+    ),
+    LearnerEntry(
+        name="one_rule",
+        path="privcurve.learners.one_rule:OneRuleClassifier",
+        version=1,
+        title="1-rule",
+        calibrations=(PUBLISHED, CERTIFIED),
+        approximate=False,
+        parameters={"mechanism": _MECHANISM},
+        cost=lambda setting, n_rows, n_columns: _boosting_cost({"n_rounds": 1}, n_rows, n_columns),
+    ),
+    LearnerEntry(
+        name="dp_logistic_regression",
+        path="privcurve.learners.linear:DPLogisticRegressionClassifier",
+        version=1,
+        title="DP logistic regression",
+        calibrations=(PUBLISHED,),
+        approximate=False,
+        parameters={"C": Parameter(float, low=0, open_low=True)},
+        cost=lambda setting, n_rows, n_columns: 1e-6 * n_rows * n_columns,
+    ),
+    LearnerEntry(
+        name="logistic_regression",
+        path="privcurve.learners.linear:LogisticRegressionClassifier",
+        version=1,
+        title="Logistic regression",
+        calibrations=(),
+        approximate=False,
+        parameters={"C": Parameter(float, low=0, open_low=True)},
+        cost=lambda setting, n_rows, n_columns: 1e-6 * n_rows * n_columns,
+    ),
+    LearnerEntry(
+        name="gradient_boosting",
+        path="privcurve.learners.gradient_boosting:GradientBoostingClassifier",
+        version=1,
+        title="Gradient boosting",
+        calibrations=(),
+        approximate=False,
+        parameters={
+            "n_estimators": Parameter(int, low=1),
+            "max_depth": Parameter(int, low=1),
+            "learning_rate": Parameter(float, low=0, open_low=True),
+        },
+        cost=lambda setting, n_rows, n_columns: (
+            1e-7 * float(setting.get("n_estimators", 100)) * n_rows * n_columns
+        ),
+    ),
+    LearnerEntry(
+        name="majority_class",
+        path="privcurve.learners.majority:MajorityClassClassifier",
+        version=1,
+        title="Majority class",
+        calibrations=(),
+        approximate=False,
+        parameters={},
+        cost=lambda setting, n_rows, n_columns: 1e-3,
+    ),
+)
+
+LEARNERS: Mapping[str, LearnerEntry] = {entry.name: entry for entry in _ENTRIES}
+
+
+def entry(name: str) -> LearnerEntry:
+    """Give the entry of a learner.
+
+    Raises
+    ------
+    ValueError
+        If there is no such learner; the message names the nearest one.
+    """
+    if name not in LEARNERS:
+        near = difflib.get_close_matches(name, LEARNERS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"unknown learner {name!r}{hint} There are: {', '.join(LEARNERS)}.")
+    return LEARNERS[name]
+
+
+def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
+    """Check hyperparameters of a learner against what the registry allows.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value, and what is allowed.
+    """
+    known = entry(name).parameters
+    for key, value in parameters.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            allowed = ", ".join(known) or "none"
+            raise ValueError(f"{name} has no parameter {key!r}{hint} Its parameters: {allowed}.")
+        if not known[key].admits(value):
+            raise ValueError(f"{name}: {key} = {value!r} is not {known[key]}.")
+
+
+def estimator_class(name: str) -> type[Any]:
+    """Import and give the estimator class of a learner."""
+    module, _, attribute = entry(name).path.partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    assert isinstance(found, type)
+    return found
