@@ -351,4 +351,3 @@ def _check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
 def is_private(epsilon: float) -> bool:
     """Whether ε is finite."""
     return not math.isinf(epsilon)
-

@@ -1,0 +1,51 @@
+# Two commands are all that a newcomer needs: `make quickstart` and `make test`.
+# They make .venv themselves, with nothing but Python 3.11 or later, pip and make.
+PYTHON ?= python3
+CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1)
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: help quickstart test lint format benchmark lock clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "privcurve needs Python 3.11 or later: make PYTHON=python3.11 …")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+quickstart: $(READY)  ## set up, then a small study on data that needs no download
+	$(BIN)/snakemake --cores $(CORES) quickstart
+	@echo
+	@cat results/tables/quickstart/accuracy.md
+	@echo
+	@echo "table:  results/tables/quickstart/accuracy.md (.csv, .tex)"
+	@echo "figure: results/figures/quickstart.pdf (.png, .csv)"
+
+test: $(READY)  ## set up, then the test suite
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
+
+lint: $(READY)  ## ruff, mypy, snakefmt, snakemake --lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+format: $(READY)  ## rewrite the code in the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile workflow
+
+benchmark: $(READY)  ## speed of the kernels against scikit-learn, ratios in one run
+	$(BIN)/python benchmarks/lazybb.py
+
+lock: $(READY)  ## write requirements.lock from .venv
+	@{ echo "# The tested set, for Python 3.11 and later. Made by \`make lock\`; no index is named."; \
+	  $(BIN)/python -m pip list --format=freeze --disable-pip-version-check | grep -viE '^(privcurve|pip|setuptools|wheel|editables|trove-classifiers|hatchling)=='; } > requirements.lock
+
+clean:  ## remove the environment and caches, not the results
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist

@@ -1,0 +1,30 @@
+"""Datasets: from raw files to a coded matrix over a public domain.
+
+Nothing here is computed from the rows but the codes themselves: categories and bounds
+come from a dataset's description, ``resources/datasets/<name>.yaml``.
+"""
+
+from privcurve.datasets.catalogue import describe, names
+from privcurve.datasets.dataset import Dataset, load, read, save
+from privcurve.datasets.description import Description
+from privcurve.datasets.domain import Column, Domain, Label
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.fetch import fetch
+from privcurve.datasets.rows import distinct, stratified_folds
+
+__all__ = [
+    "Column",
+    "Dataset",
+    "DatasetError",
+    "Description",
+    "Domain",
+    "Label",
+    "describe",
+    "distinct",
+    "fetch",
+    "load",
+    "names",
+    "read",
+    "save",
+    "stratified_folds",
+]

@@ -1,0 +1,178 @@
+"""The domain: what is public about a dataset, and never computed from its rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+NUMERIC = "numeric"
+CATEGORICAL = "categorical"
+
+
+def _number(value: float) -> str:
+    return f"{value:.10g}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the coded matrix.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        ``numeric`` or ``categorical``.
+    bounds : tuple of two floats, optional
+        Lowest and highest value of a numeric column, in the unit of the file.
+    bins : int
+        Number of equal-width bins of a numeric column; 0 for a categorical one.
+    categories : tuple of (value, title)
+        Values of a categorical column as the file spells them, each with the title of
+        its bin. Values of equal title share a bin.
+    public : bool
+        Whether the column is public in studies of partially private features.
+    """
+
+    name: str
+    kind: str
+    bounds: tuple[float, float] | None = None
+    bins: int = 0
+    categories: tuple[tuple[str, str], ...] = ()
+    public: bool = False
+
+    @cached_property
+    def titles(self) -> tuple[str, ...]:
+        """Titles of the bins of a categorical column, in the order of their codes."""
+        return tuple(dict.fromkeys(title for _, title in self.categories))
+
+    @cached_property
+    def codes(self) -> Mapping[str, int]:
+        """Code of each value of a categorical column."""
+        code = {title: k for k, title in enumerate(self.titles)}
+        return {value: code[title] for value, title in self.categories}
+
+    @property
+    def n_bins(self) -> int:
+        """How many codes the column has."""
+        return self.bins if self.kind == NUMERIC else len(self.titles)
+
+    @cached_property
+    def edges(self) -> tuple[float, ...]:
+        """The ``n_bins + 1`` edges of a numeric column's bins."""
+        if self.bounds is None:
+            raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
+        low, high = self.bounds
+        return tuple(low + (high - low) * k / self.bins for k in range(self.bins)) + (high,)
+
+    @cached_property
+    def bin_names(self) -> tuple[str, ...]:
+        """A readable condition for each code, such as ``13 <= education-num < 14.5``.
+
+        The last numeric bin is closed. Values outside the bounds are clipped, so the
+        first and the last bin hold them too.
+        """
+        if self.kind == CATEGORICAL:
+            return tuple(f"{self.name} = {title}" for title in self.titles)
+        low, high = self.edges[:-1], self.edges[1:]
+        signs = ["<"] * (self.bins - 1) + ["<="]
+        return tuple(
+            f"{_number(a)} <= {self.name} {sign} {_number(b)}"
+            for a, b, sign in zip(low, high, signs, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Label:
+    """Names of the two classes.
+
+    Attributes
+    ----------
+    column : str
+        The column of the file that holds the label.
+    negative, positive : str
+        What −1 and +1 stand for.
+    """
+
+    column: str
+    negative: str
+    positive: str
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Columns and label of a dataset: public knowledge.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    label : Label
+    """
+
+    columns: tuple[Column, ...]
+    label: Label
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def n_bins(self) -> tuple[int, ...]:
+        """How many codes each column has."""
+        return tuple(column.n_bins for column in self.columns)
+
+    @property
+    def width(self) -> int:
+        """Number of columns after one-hot coding."""
+        return sum(self.n_bins)
+
+    @property
+    def bin_names(self) -> tuple[tuple[str, ...], ...]:
+        """A readable condition for each code of each column."""
+        return tuple(column.bin_names for column in self.columns)
+
+    @property
+    def public_columns(self) -> tuple[int, ...]:
+        """Positions of the columns that are public."""
+        return tuple(j for j, column in enumerate(self.columns) if column.public)
+
+    def to_json(self) -> str:
+        """Write the domain in its one canonical form (sorted keys, no blanks)."""
+        columns = []
+        for column in self.columns:
+            entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
+            if column.kind == NUMERIC:
+                entry["bounds"] = list(column.bounds or ())
+                entry["bins"] = column.bins
+            else:
+                entry["categories"] = [list(pair) for pair in column.categories]
+            columns.append(entry | {"public": column.public})
+        label = {
+            "column": self.label.column,
+            "negative": self.label.negative,
+            "positive": self.label.positive,
+        }
+        whole = {"columns": columns, "label": label}
+        return json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what :meth:`to_json` wrote."""
+        whole = json.loads(text)
+        columns = []
+        for entry in whole["columns"]:
+            bounds = entry.get("bounds")
+            columns.append(
+                Column(
+                    name=entry["name"],
+                    kind=entry["kind"],
+                    bounds=None if bounds is None else (float(bounds[0]), float(bounds[1])),
+                    bins=entry.get("bins", 0),
+                    categories=tuple((v, t) for v, t in entry.get("categories", [])),
+                    public=entry["public"],
+                )
+            )
+        return cls(tuple(columns), Label(**whole["label"]))

@@ -1,0 +1,130 @@
+"""Get raw files: from a local mirror, from the cache, or from their public places."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from pathlib import Path
+
+from privcurve.datasets.description import Description, SourceFile
+from privcurve.datasets.errors import DatasetError
+
+MIRROR_VARIABLE = "PRIVCURVE_DATA"
+CACHE_VARIABLE = "PRIVCURVE_CACHE"
+TIMEOUT_SECONDS = 10
+
+
+def fetch(
+    description: Description, mirror: str | os.PathLike[str] | None = None
+) -> dict[str, Path]:
+    """Get the raw files of a dataset, each with its checksum verified.
+
+    Parameters
+    ----------
+    description : Description
+    mirror : path, optional
+        A folder laid out as ``<dataset>/<file>``; by default what the environment
+        variable ``PRIVCURVE_DATA`` names.
+
+    Returns
+    -------
+    dict of str to Path
+        ``train``, and ``test`` if there is one. Empty for a dataset without files.
+
+    Raises
+    ------
+    DatasetError
+        If a file can't be had from anywhere, or is not the file it should be.
+    """
+    mirror = mirror or os.environ.get(MIRROR_VARIABLE) or None
+    folder = None if mirror is None else Path(mirror)
+    return {role: _get(description, file, folder) for role, file in description.files.items()}
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: ``PRIVCURVE_CACHE``, else the user's cache folder."""
+    given = os.environ.get(CACHE_VARIABLE)
+    if given:
+        return Path(given)
+    import pooch
+
+    return Path(pooch.os_cache("privcurve"))
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, in hex."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _get(description: Description, file: SourceFile, mirror: Path | None) -> Path:
+    name = description.name
+    if file.local is not None:
+        path = Path(file.local)
+        if not path.is_file():
+            raise DatasetError(
+                f"dataset {name!r}: there is no file {path.absolute()}. "
+                f"Correct files: local in {description.path} (a path from the folder where the "
+                "run is started)."
+            )
+        _verify(name, path, file)
+        return path
+    tried = []
+    if mirror is not None:
+        path = mirror / name / file.name
+        if path.is_file():
+            _verify(name, path, file)
+            return path
+        tried.append(f"{path} (not there)")
+    path = cache_folder() / name / file.name
+    if path.is_file() and sha256_of(path) == file.sha256:
+        return path
+    for url in file.urls:
+        problem = _download(url, path, file)
+        if problem is None:
+            return path
+        tried.append(f"{url} ({problem})")
+    raise DatasetError(
+        f"dataset {name!r}: {file.name} can't be had. Tried: {'; '.join(tried) or 'nothing'}. "
+        f"Two ways out: put it at <folder>/{name}/{file.name} and set {MIRROR_VARIABLE}=<folder>; "
+        f"or run a study without {name!r}."
+    )
+
+
+def _download(url: str, path: Path, file: SourceFile) -> str | None:
+    """Download one file; give None, or what went wrong.
+
+    Pooch writes to a temporary name and renames it once the checksum is right, so no
+    half a file is ever left behind.
+    """
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel(logging.ERROR)
+    try:
+        pooch.retrieve(
+            url,
+            known_hash=f"sha256:{file.sha256}",
+            fname=path.name,
+            path=path.parent,
+            downloader=pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS),
+        )
+    except requests.exceptions.RequestException as error:
+        return f"no connection: {type(error).__name__}"
+    except (OSError, ValueError) as error:
+        return str(error).split("\n", maxsplit=1)[0]
+    return None
+
+
+def _verify(name: str, path: Path, file: SourceFile) -> None:
+    if file.sha256 is None:
+        return
+    found = sha256_of(path)
+    if found != file.sha256:
+        size = path.stat().st_size
+        expected_size = f" ({file.n_bytes} bytes)" if file.n_bytes else ""
+        raise DatasetError(
+            f"dataset {name!r}: {path} is truncated or altered: expected sha256 {file.sha256}"
+            f"{expected_size}, found {found} ({size} bytes). Replace the file by the original."
+        )

@@ -1,0 +1,90 @@
+"""Distinct rows with counts, and stratified folds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.unsignedinteger[Any]]
+
+
+def distinct(
+    X: Codes, y: NDArray[np.integer[Any]]
+) -> tuple[Codes, NDArray[np.int8], NDArray[np.int64]]:
+    """Merge equal rows with equal labels.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns), unsigned
+    y : ndarray of shape (n_rows,)
+        −1 or +1.
+
+    Returns
+    -------
+    X_distinct : ndarray of shape (n_distinct, n_columns)
+    y_distinct : ndarray of shape (n_distinct,), int8
+    counts : ndarray of shape (n_distinct,), int64
+        How many records each row stands for.
+
+    Notes
+    -----
+    Rows come in lexicographic order (columns first, then label), whatever the order of
+    the records.
+    """
+    if len(X) != len(y):
+        raise ValueError(f"X has {len(X)} rows but y has {len(y)}")
+    if len(X) == 0:
+        return X, np.asarray(y, dtype=np.int8), np.zeros(0, dtype=np.int64)
+    # Big-endian bytes compare like the numbers they write, so whole rows compare as bytes.
+    table = np.column_stack([X, (np.asarray(y) > 0).astype(X.dtype)])
+    table = np.ascontiguousarray(table, dtype=X.dtype.newbyteorder(">"))
+    packed = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
+    _, first, counts = np.unique(packed, return_index=True, return_counts=True)
+    return X[first], np.asarray(y, dtype=np.int8)[first], counts.astype(np.int64)
+
+
+def stratified_folds(
+    y: NDArray[np.integer[Any]], n_folds: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Deal records to folds, each class evenly.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+    n_folds : int
+        At least 2.
+    rng : numpy.random.Generator
+        The only source of randomness.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The fold of each record, 0 … ``n_folds`` − 1. Each fold holds the floor or the
+        ceiling of an equal share of each class, and of all records.
+
+    Raises
+    ------
+    ValueError
+        If `n_folds` is below 2 or above the number of records of the smallest class.
+    """
+    y = np.asarray(y)
+    if n_folds < 2:
+        raise ValueError(f"n_folds = {n_folds}, but a cross-validation needs at least 2 folds")
+    labels, sizes = np.unique(y, return_counts=True)
+    if len(y) == 0 or sizes.min() < n_folds:
+        smallest = int(sizes.min()) if len(y) else 0
+        which = f" labelled {labels[np.argmin(sizes)]}" if len(y) else ""
+        raise ValueError(
+            f"{n_folds} folds, but there are only {smallest} records{which}: "
+            f"use at most {smallest} folds, or more records"
+        )
+    folds = np.empty(len(y), dtype=np.int64)
+    dealt = 0
+    for label in labels:
+        members = rng.permutation(np.flatnonzero(y == label))
+        # Going on where the last class ended keeps whole folds even too.
+        folds[members] = (dealt + np.arange(len(members))) % n_folds
+        dealt += len(members)
+    return folds

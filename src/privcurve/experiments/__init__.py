@@ -1,0 +1,1 @@
+"""What is to be run, and the running of one shard."""

@@ -1,0 +1,48 @@
+"""One way to write a number, a setting and a key, so that equal things are equal texts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+
+def number(value: float) -> str:
+    """Write a number in its shortest form: ``0.05``, ``1``, ``inf``.
+
+    Parameters
+    ----------
+    value : float
+
+    Returns
+    -------
+    str
+    """
+    value = float(value)
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(value[key]) for key in sorted(value)}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        if math.isinf(value):
+            return number(value)
+        return int(value) if value == int(value) else value
+    return value
+
+
+def text(value: Any) -> str:
+    """Write a mapping (a setting, a key) as canonical JSON: sorted keys, ``1.0`` as ``1``."""
+    return json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of :func:`text`, in hex."""
+    return hashlib.sha256(text(value).encode()).hexdigest()

@@ -1,0 +1,118 @@
+"""Names on horizontal lines, placed where they cover nothing."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
+
+FONT_SIZE = 6.5
+GAP = 1.2  # points between a line and its name
+# Places along the panel, and steps of a name's height away from the line: the first free wins.
+PLACES = ((0.985, "right"), (0.015, "left"), (0.5, "center"), (0.25, "center"), (0.75, "center"))
+STEPS = (0, 1, 2)
+COVERS_NAME = 1e6
+LEAVES_PANEL = 1e5
+COVERS_LINE = 0.5  # for each pixel of another horizontal line; 1 for each pixel of a curve
+PIXELS_OF_A_MARK = 6
+
+
+def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
+    """Write each horizontal line's name at the place where it covers least.
+
+    The figure must have been laid out: places are compared as they are drawn.
+
+    Parameters
+    ----------
+    panel : Axes
+    lines : sequence of (Line2D, str)
+    """
+    points = _curve_points(panel, [line for line, _ in lines])
+    heights = [_height(panel, line) for line, _ in lines]
+    taken: list[Bbox] = []
+    # From the outermost line: it has a side to itself.
+    middle = float(np.mean(heights)) if heights else 0.0
+    for i in sorted(range(len(lines)), key=lambda i: (-abs(heights[i] - middle), i)):
+        line, name = lines[i]
+        label = panel.annotate(
+            name,
+            (0.5, line.get_ydata()[0]),  # type: ignore[index]
+            xycoords=panel.get_yaxis_transform(),
+            xytext=(0, GAP),
+            textcoords="offset points",
+            fontsize=FONT_SIZE,
+            color=line.get_color(),
+            zorder=5,
+            annotation_clip=False,
+            path_effects=[patheffects.withStroke(linewidth=1.5, foreground="white")],
+        )
+        best: tuple[float, tuple[float, str], int, int] | None = None
+        for step, (place, side) in itertools.product(STEPS, itertools.product(PLACES, (1, -1))):
+            _move(label, place, side, step)
+            box = label.get_window_extent()
+            cost = _cost(box, panel, points, heights, taken) + 4.0 * step * box.height
+            if best is None or cost < best[0] - 1e-6:
+                best = (cost, place, side, step)
+        assert best is not None
+        _move(label, *best[1:])
+        taken.append(label.get_window_extent())
+
+
+def _move(label: object, place: tuple[float, str], side: int, step: int) -> None:
+    x, alignment = place
+    label.xy = (x, label.xy[1])  # type: ignore[attr-defined]
+    label.set(ha=alignment, va="bottom" if side > 0 else "top")  # type: ignore[attr-defined]
+    label.set_position((0, side * (GAP + step * FONT_SIZE * 1.2)))  # type: ignore[attr-defined]
+
+
+def _height(panel: Axes, line: Line2D) -> float:
+    y = float(np.asarray(line.get_ydata())[0])
+    return float(panel.transData.transform((1.0, y))[1])
+
+
+def _curve_points(panel: Axes, lines: Sequence[Line2D]) -> NDArray[np.float64]:
+    """Give points, one a pixel or nearer, along all curves and marks, in pixels."""
+    found = [np.empty((0, 2))]
+    for curve in panel.get_lines():
+        if curve in lines:
+            continue
+        path = curve.get_transform().transform(np.asarray(curve.get_xydata(), dtype=float))
+        path = path.reshape(-1, 2)
+        marks = path[np.isfinite(path).all(axis=1)]
+        found.append(np.repeat(marks, PIXELS_OF_A_MARK, axis=0))
+        if curve.get_linestyle() == "None":
+            continue
+        for start, end in itertools.pairwise(path):
+            if np.isfinite(start).all() and np.isfinite(end).all():
+                n = int(np.hypot(*(end - start))) + 2
+                found.append(np.linspace(start, end, n))
+    return np.concatenate(found)
+
+
+def _cost(
+    box: Bbox,
+    panel: Axes,
+    points: NDArray[np.float64],
+    heights: Sequence[float],
+    taken: Sequence[Bbox],
+) -> float:
+    """Give what a name in this place covers, in pixels of curve."""
+    inside = (
+        (points[:, 0] > box.x0 - 5)
+        & (points[:, 0] < box.x1 + 5)
+        & (points[:, 1] > box.y0 - 4)
+        & (points[:, 1] < box.y1 + 4)
+    )
+    cost = float(inside.sum())
+    cost += COVERS_LINE * box.width * sum(box.y0 < height < box.y1 for height in heights)
+    cost += COVERS_NAME * sum(box.padded(1).overlaps(other) for other in taken)
+    frame = panel.bbox
+    if box.x0 < frame.x0 or box.x1 > frame.x1 or box.y0 < frame.y0 or box.y1 > frame.y1:
+        cost += LEAVES_PANEL
+    return cost

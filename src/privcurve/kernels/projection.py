@@ -1,0 +1,115 @@
+"""Weights of LazyBB: the projection onto dense measures, in exact integers.
+
+A record with margin σ has the weight w = κ e^{−λσ}. The projection is μ = min(1, c·w) with
+the smallest c ≥ 1 for which |μ| ≥ κn (PRIVACY.md §a; thesis, Definition 2.2.4). Margins
+after `t` rounds are 2k − t, where k is the number of correct votes, so everything is done
+on the histogram of k. Weights are rounded up to whole multiples of 1/unit, which keeps
+their order and the density, and makes every later sum exact, in any order.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+LARGEST_BITS = 52
+
+
+def fixed_point_bits(n: int) -> int:
+    """Give the number of fractional bits of a weight, so that n weights fit in 62 bits.
+
+    Parameters
+    ----------
+    n : int
+        Number of records, at least 1.
+
+    Returns
+    -------
+    int
+    """
+    return min(LARGEST_BITS, 62 - math.ceil(math.log2(n)))
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def project(
+    histogram: NDArray[np.int64],
+    n_votes: int,
+    density: float,
+    learning_rate: float,
+    unit: int,
+    weights: NDArray[np.int64],
+) -> float:
+    """Project onto the dense measures.
+
+    Parameters
+    ----------
+    histogram : ndarray of shape (at least n_votes + 1,)
+        Records that have k correct votes, for k = 0 … n_votes.
+    n_votes : int
+        Rounds so far, t.
+    density : float
+        κ, in (0, 1].
+    learning_rate : float
+        λ, above 0.
+    unit : int
+        What a weight of one is in fixed point: ``2**fixed_point_bits(n)``.
+    weights : ndarray of shape (at least n_votes + 1,)
+        Output: the weight of a record with k correct votes, in multiples of 1/unit.
+
+    Returns
+    -------
+    float
+        κn times the largest normalised weight. The privacy proof needs this to be at
+        most 1 (PRIVACY.md §a, Theorem a); callers check it.
+    """
+    n = 0
+    for k in range(n_votes + 1):
+        n += histogram[k]
+    required = density * n
+    log_density = math.log(density)
+    capped_sum = 0.0
+    for k in range(n_votes + 1):
+        # The cap comes before exp, so that very negative margins do not overflow.
+        weight = math.exp(min(0.0, log_density - learning_rate * (2 * k - n_votes)))
+        capped_sum += histogram[k] * weight
+        weights[k] = min(unit, math.ceil(weight * unit))
+    if capped_sum < required:
+        _scale_up(histogram, n_votes, required, math.exp(-2.0 * learning_rate), unit, weights)
+    total = 0
+    largest = 0
+    for k in range(n_votes + 1):
+        total += histogram[k] * weights[k]
+        if histogram[k] > 0:
+            largest = max(largest, weights[k])
+    return required * largest / total
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _scale_up(
+    histogram: NDArray[np.int64],
+    n_votes: int,
+    required: float,
+    ratio: float,
+    unit: int,
+    weights: NDArray[np.int64],
+) -> None:
+    """Set the weights min(1, c·w) whose sum is `required`; `ratio` is w(k + 1) / w(k)."""
+    # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k): sums relative to level k, so that
+    # nothing underflows, however far the margins spread.
+    tail = np.zeros(n_votes + 2)
+    for k in range(n_votes, -1, -1):
+        tail[k] = histogram[k] + ratio * tail[k + 1]
+    n_capped = 0
+    for k in range(n_votes + 1):
+        # Were levels below k at the cap and the others free, level k would weigh this:
+        weight = (required - n_capped) / tail[k]
+        if weight <= 1.0:
+            for j in range(k, n_votes + 1):
+                weights[j] = min(unit, math.ceil(weight * unit))
+                weight *= ratio
+            return
+        weights[k] = unit
+        n_capped += histogram[k]

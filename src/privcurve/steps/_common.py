@@ -1,0 +1,88 @@
+"""What the steps share: arguments, the trainer of an arm, and how errors end a program."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from privcurve.experiments.study import Arm, Study, StudyError
+    from privcurve.experiments.train import Trainer
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a step; an expected error becomes one message and exit code 1.
+
+    Parameters
+    ----------
+    main : callable
+    """
+    from privcurve.datasets import DatasetError
+    from privcurve.experiments.results import IncompleteError
+    from privcurve.experiments.study import StudyError
+
+    try:
+        main()
+    except (DatasetError, StudyError, IncompleteError, OSError) as error:
+        sys.exit(f"error: {error}")
+
+
+def add_arm_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that name an arm on a dataset."""
+    parser.add_argument("--study", type=Path, required=True, help="study file")
+    parser.add_argument("--dataset", required=True)
+    parser.add_argument("--arm", required=True, help="name of the arm in the study")
+    parser.add_argument("--seed", type=int, required=True, help="base seed")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the coded dataset")
+    parser.add_argument("--store", type=Path, required=True, help="folder of the store")
+    parser.add_argument(
+        "--failures", type=Path, required=True, help="file that counts failed attempts"
+    )
+
+
+def changed(path: Path) -> StudyError:
+    """Give the error for a study file that was edited while the workflow ran."""
+    from privcurve.experiments.study import StudyError
+
+    return StudyError(
+        f"{path} was changed after the workflow had read it; run snakemake again. "
+        "What is trained is kept."
+    )
+
+
+def trainer(arguments: argparse.Namespace) -> tuple[Study, Arm, Trainer]:
+    """Give the study, the arm and a trainer for it."""
+    from privcurve import datasets
+    from privcurve.experiments import study as studies
+    from privcurve.experiments import train
+
+    train.start_log()
+    study = studies.load(arguments.study)
+    if arguments.arm not in study.arms:
+        raise changed(arguments.study)
+    arm = study.arms[arguments.arm]
+    dataset = datasets.read(arguments.data)
+    return study, arm, train.Trainer(dataset, arm, arguments.seed, arguments.store)
+
+
+def report(trainer: Trainer, failures: Path) -> None:
+    """Say what was trained; count an attempt with failed cells, so that it is made again.
+
+    The workflow passes the number of failed attempts as a parameter of the rule: a job
+    with failures has other parameters the next time, and runs again.
+    """
+    print(
+        f"trained {trainer.n_trained} cells, reused {trainer.n_reused}, failed {trainer.n_failed}"
+    )
+    if trainer.n_failed:
+        failures.parent.mkdir(parents=True, exist_ok=True)
+        failures.write_text(json.dumps(failed_attempts(failures) + 1))
+
+
+def failed_attempts(failures: Path) -> int:
+    """Give how many attempts of a job have ended with failed cells."""
+    return int(json.loads(failures.read_text())) if failures.exists() else 0

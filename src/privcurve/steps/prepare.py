@@ -1,0 +1,33 @@
+"""Fetch, check and code one dataset."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from privcurve.steps import _common
+
+
+def main() -> None:
+    """Read the command line and prepare the dataset."""
+    parser = argparse.ArgumentParser(prog="python -m privcurve.steps.prepare", description=__doc__)
+    parser.add_argument("dataset", help="name in the catalogue")
+    parser.add_argument("--mirror", help="folder that holds <dataset>/<file>")
+    parser.add_argument("--output", type=Path, required=True, help="folder to write")
+    arguments = parser.parse_args()
+
+    from privcurve import datasets
+
+    dataset = datasets.load(arguments.dataset, mirror=arguments.mirror)
+    datasets.save(dataset, arguments.output)
+    n_test = 0 if dataset.y_test is None else len(dataset.y_test)
+    print(
+        f"{dataset.name}: {len(dataset.y)} records"
+        + (f" and {n_test} for testing" if n_test else "")
+        + f", {len(dataset.domain.n_bins)} columns coded in {dataset.domain.width} values, "
+        + f"{dataset.n_clipped} values clipped to their bounds"
+    )
+
+
+if __name__ == "__main__":
+    _common.run(main)

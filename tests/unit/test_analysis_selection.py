@@ -1,0 +1,139 @@
+"""Selection: the best complete setting, whatever the order of the rows."""
+
+import itertools
+import json
+import math
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privcurve.analysis.selection import select, tie_key
+
+
+def cells(accuracies, *, epsilon=1.0, arm="lazybb~certified", dataset="adult"):
+    """Rows of a cross-validation from {setting: [accuracy a fold; None is a failure]}."""
+    rows = []
+    for setting, values in accuracies.items():
+        for k, value in enumerate(values, start=1):
+            failed = value is None
+            rows.append(
+                {
+                    "dataset": dataset,
+                    "arm": arm,
+                    "learner": "lazybb",
+                    "calibration": "certified",
+                    "delta": 0.0,
+                    "epsilon": epsilon,
+                    "setting": setting,
+                    "fold": f"{k}/{len(values)}",
+                    "repeat": 0,
+                    "accuracy": math.nan if failed else value,
+                    "status": "failed" if failed else "ok",
+                    "error": f"ValueError: fold {k} broke" if failed else None,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def setting(n_rounds, **others):
+    return json.dumps({**others, "n_rounds": n_rounds}, sort_keys=True, separators=(",", ":"))
+
+
+def test_best_mean_wins_with_its_standard_deviation():
+    chosen = select(cells({setting(5): [0.7, 0.8], setting(9): [0.9, 0.8]})).iloc[0]
+    assert chosen["setting"] == setting(9)
+    assert chosen["cv_accuracy"] == pytest.approx(0.85)
+    assert chosen["cv_std"] == pytest.approx(0.1 / math.sqrt(2))
+    assert (chosen["n_settings"], chosen["n_failed_settings"]) == (2, 0)
+    assert chosen["status"] == "ok"
+
+
+def test_ties_go_to_fewer_rounds_as_numbers_not_as_text():
+    tied = {setting(n, density=d): [0.8, 0.8] for n, d in [(39, 0.2), (9, 0.5), (9, 0.25)]}
+    assert select(cells(tied)).iloc[0]["setting"] == setting(9, density=0.25)
+
+
+def test_a_tie_up_to_rounding_is_a_tie():
+    # 0.1 + 0.2 + 0.3 in floats: the mean of the first is an ulp above the second.
+    tied = {setting(9): [0.30000000000000004, 0.3], setting(5): [0.3, 0.3]}
+    assert select(cells(tied)).iloc[0]["setting"] == setting(5)
+
+
+def test_a_setting_with_a_failed_or_missing_fold_is_never_selected():
+    frame = cells({setting(5): [0.7, 0.7], setting(9): [0.99, None], setting(19): [0.99, 0.99]})
+    frame = frame[~((frame["setting"] == setting(19)) & (frame["fold"] == "2/2"))]
+    chosen = select(frame).iloc[0]
+    assert chosen["setting"] == setting(5)
+    assert (chosen["n_settings"], chosen["n_failed_settings"]) == (3, 2)
+
+
+def test_ok_without_an_accuracy_is_a_failure():
+    frame = cells({setting(5): [0.7, 0.7], setting(9): [0.9, math.nan]})
+    assert select(frame).iloc[0]["setting"] == setting(5)
+
+
+def test_no_complete_setting_gives_a_failed_row_with_the_first_error():
+    chosen = select(cells({setting(9): [None, 0.9], setting(5): [0.8, None]})).iloc[0]
+    assert chosen["setting"] is None
+    assert chosen["status"] == "failed"
+    assert math.isnan(chosen["cv_accuracy"])
+    assert chosen["error"] == f"{setting(5)}: fold 2/2: ValueError: fold 2 broke"
+    assert chosen["n_failed_settings"] == 2
+
+
+def test_a_missing_fold_is_named():
+    frame = cells({setting(5): [0.8, 0.8]}).iloc[:1]
+    assert select(frame).iloc[0]["error"] == f"{setting(5)}: fold 2/2 is missing"
+
+
+def test_each_epsilon_selects_for_itself_and_infinity_counts():
+    frame = pd.concat(
+        [
+            cells({setting(5): [0.8, 0.8], setting(9): [0.7, 0.7]}, epsilon=math.inf),
+            cells({setting(5): [0.5, 0.5], setting(9): [0.6, 0.6]}, epsilon=0.05),
+        ]
+    )
+    chosen = select(frame)
+    assert list(chosen["epsilon"]) == [0.05, math.inf]
+    assert list(chosen["setting"]) == [setting(9), setting(5)]
+
+
+def test_an_arm_without_calibration_is_kept():
+    frame = cells({"{}": [0.8, 0.8]}, epsilon=math.inf).assign(calibration=None)
+    chosen = select(frame)
+    assert list(chosen["setting"]) == ["{}"]
+    assert chosen["calibration"].isna().all()
+
+
+def test_a_cell_twice_and_mixed_folds_are_errors():
+    frame = cells({setting(5): [0.8, 0.8]})
+    with pytest.raises(ValueError, match="appears twice"):
+        select(pd.concat([frame, frame]))
+    with pytest.raises(ValueError, match=r"\[2, 3\] folds"):
+        select(pd.concat([frame, cells({setting(9): [0.8, 0.8, 0.8]})]))
+    with pytest.raises(ValueError, match="'test' is not a fold"):
+        select(frame.assign(fold="test"))
+
+
+def test_tie_key_sorts_numbers_before_texts():
+    texts = ['{"C":"auto"}', '{"C":10}', '{"C":9.5}']
+    assert sorted(texts, key=tie_key) == ['{"C":9.5}', '{"C":10}', '{"C":"auto"}']
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_the_order_of_the_rows_does_not_matter(data):
+    # Few distinct accuracies, so that ties are common; None is a failed fold.
+    accuracy = st.sampled_from([0.5, 0.6, 0.7, None])
+    grids = {
+        epsilon: {
+            setting(n, density=d): data.draw(st.lists(accuracy, min_size=2, max_size=2))
+            for n, d in itertools.product((5, 39), (0.25, 0.5))
+        }
+        for epsilon in (0.1, 1.0)
+    }
+    frame = pd.concat([cells(grid, epsilon=e) for e, grid in grids.items()], ignore_index=True)
+    shuffled = frame.iloc[data.draw(st.permutations(range(len(frame))))]
+    pd.testing.assert_frame_equal(select(shuffled), select(frame))

@@ -1,0 +1,193 @@
+"""Tables: nothing averaged over what happens to be there, and the same bytes each time."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from privcurve.analysis import tables
+
+DATASETS = ["mushroom", "adult"]
+ARMS = ["lazybb~certified", "majority"]
+
+
+def selected():
+    rows = []
+    for dataset in sorted(DATASETS):
+        for epsilon in (1.0, 0.05):
+            rows.append((dataset, ARMS[0], "lazybb", "certified", epsilon, '{"n_rounds":9}'))
+        rows.append((dataset, "majority", "majority_class", None, math.inf, "{}"))
+    columns = ["dataset", "arm", "learner", "calibration", "epsilon", "setting"]
+    return pd.DataFrame(rows, columns=columns).assign(
+        delta=0.0,
+        cv_accuracy=0.8125,
+        cv_std=0.01,
+        n_settings=4,
+        n_failed_settings=0,
+        status="ok",
+        error=None,
+    )
+
+
+def refits(n_repeats=3):
+    rows = []
+    for row in selected().to_dict("records"):
+        for repeat in range(1, n_repeats + 1):
+            rows.append(
+                {
+                    **{k: row[k] for k in ("dataset", "arm", "epsilon", "setting")},
+                    "fold": "test" if row["dataset"] == "adult" else f"{repeat}/5",
+                    "repeat": repeat,
+                    "accuracy": 0.7 + 0.01 * repeat,
+                    "balanced_accuracy": 0.6,
+                    "auc": 0.75,
+                    "log_loss": math.nan,
+                    "n_features_used": repeat,
+                    "fit_seconds": 0.123,
+                    "status": "ok",
+                    "error": None,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def table(fresh, chosen=None):
+    chosen = selected() if chosen is None else chosen
+    return tables.accuracy_table(chosen, fresh, 3, DATASETS, ARMS)
+
+
+def test_rows_are_in_the_order_of_the_study_and_values_are_right():
+    found = table(refits().sample(frac=1, random_state=1))
+    assert list(found[["dataset", "arm", "epsilon"]].itertuples(index=False, name=None)) == [
+        (dataset, arm, epsilon)
+        for dataset in DATASETS
+        for arm, epsilon in [(ARMS[0], 0.05), (ARMS[0], 1.0), ("majority", math.inf)]
+    ]
+    assert found["accuracy"].tolist() == pytest.approx([0.72] * 6)
+    assert found["accuracy_std"].tolist() == pytest.approx([0.01] * 6)
+    assert found["n_features_used"].tolist() == [2.0] * 6
+    assert found["log_loss"].isna().all()
+    assert set(found["status"]) == {"ok"}
+    assert found["scored_on"].tolist() == ["folds"] * 3 + ["test"] * 3
+    assert not [name for name in found if "seconds" in name]
+
+
+def test_a_failed_or_missing_repeat_makes_the_value_missing_and_is_named():
+    fresh = refits()
+    here = (fresh["dataset"] == "adult") & (fresh["arm"] == ARMS[0]) & (fresh["epsilon"] == 1)
+    fresh.loc[here & (fresh["repeat"] == 2), ["status", "error"]] = ["failed", "ValueError: no"]
+    fresh = fresh[~(here & (fresh["repeat"] == 3))]
+    found = table(fresh)
+    bad = found[(found["dataset"] == "adult") & (found["arm"] == ARMS[0])].set_index("epsilon")
+    assert pd.isna(bad.loc[1.0, [*tables.METRICS, "accuracy_std"]].astype(float)).all()
+    assert bad.loc[1.0, "n_failed"] == 2
+    assert bad.loc[1.0, "status"] == "failed"
+    assert bad.loc[1.0, "error"] == "repeats 2, 3 of 3: ValueError: no"
+    assert bad.loc[0.05, "status"] == "ok"
+
+
+def test_a_metric_that_one_repeat_lacks_is_missing():
+    fresh = refits()
+    fresh.loc[fresh["repeat"] == 1, "auc"] = math.nan
+    found = table(fresh)
+    assert found["auc"].isna().all()
+    assert found["accuracy"].notna().all()
+
+
+def test_refits_of_another_setting_do_not_count():
+    found = table(refits().replace({"setting": {'{"n_rounds":9}': '{"n_rounds":5}'}}))
+    assert found.loc[found["arm"] == ARMS[0], "accuracy"].isna().all()
+    assert found.loc[found["arm"] == "majority", "accuracy"].notna().all()
+
+
+def test_the_last_bit_of_epsilon_does_not_matter():
+    chosen = selected()
+    chosen["epsilon"] = chosen["epsilon"].map(lambda epsilon: math.nextafter(epsilon, 0))
+    chosen.loc[chosen["arm"] == "majority", "epsilon"] = math.inf
+    assert set(table(refits(), chosen)["status"]) == {"ok"}
+
+
+def test_an_arm_without_a_setting_is_failed_with_its_reason():
+    chosen = selected()
+    chosen.loc[0, ["setting", "cv_accuracy", "status", "error"]] = [None, math.nan, "failed", "why"]
+    found = table(refits(), chosen)
+    row = found[(found["dataset"] == "adult") & (found["epsilon"] == 1)].iloc[0]
+    assert row["status"] == "failed"
+    assert row["error"] == "no setting is complete: why"
+    assert math.isnan(row["accuracy"])
+
+
+def test_wrong_input_is_named():
+    with pytest.raises(ValueError, match="the arm 'majority' is not one of"):
+        tables.accuracy_table(selected(), refits(), 3, DATASETS, ARMS[:1])
+    with pytest.raises(ValueError, match="a repeat appears twice"):
+        table(pd.concat([refits(), refits()]))
+    fresh = refits()
+    fresh.loc[(fresh["dataset"] == "adult") & (fresh["repeat"] == 1), "fold"] = "1/5"
+    with pytest.raises(ValueError, match="adult: scored on the test set in some"):
+        table(fresh)
+
+
+def test_settings_become_columns():
+    chosen = selected()
+    chosen.loc[1, "setting"] = '{"density":0.25,"mechanism":"auto","n_rounds":19}'
+    found = tables.selected_settings_table(chosen, DATASETS, ARMS)
+    text = tables.formatted(found)
+    row = text[(text["dataset"] == "adult") & (text["epsilon"] == "0.05")].iloc[0]
+    assert row[["density", "mechanism", "n_rounds"]].tolist() == ["0.25", "auto", "19"]
+    assert text.loc[text["arm"] == "majority", "n_rounds"].isna().all()
+
+
+def test_the_same_bytes_for_other_times_and_another_order(tmp_path):
+    written = []
+    for name, fresh in (("a", refits()), ("b", refits().assign(fit_seconds=9.9).iloc[::-1])):
+        chosen = selected().iloc[:: 1 if name == "a" else -1]
+        tables.write_study_tables(chosen, fresh, tmp_path / name, DATASETS, ARMS, 3)
+        written.append({p.name: p.read_bytes() for p in sorted((tmp_path / name).iterdir())})
+    assert written[0] == written[1]
+    assert sorted(written[0]) == [
+        f"{table}.{ending}"
+        for table in ("accuracy", "selected_settings")
+        for ending in ("csv", "md", "tex")
+    ]
+
+
+def test_written_forms(tmp_path):
+    tables.write_study_tables(selected(), refits(), tmp_path, DATASETS, ARMS, 3)
+    back = pd.read_csv(tmp_path / "accuracy.csv", dtype=str)
+    assert back["epsilon"].tolist() == ["0.05", "1", "inf"] * 2
+    assert back["accuracy"].unique().tolist() == ["0.720000"]
+    assert back["n_repeats"].unique().tolist() == ["3"]
+    markdown = (tmp_path / "accuracy.md").read_text(encoding="utf-8")
+    assert "0.8125 ± 0.0100" in markdown
+    assert "| 3 of 3" in markdown
+    latex = (tmp_path / "selected_settings.tex").read_text(encoding="utf-8")
+    assert r"lazybb\textasciitilde{}certified" in latex
+    assert latex.isascii()
+    for text in (markdown, latex):
+        assert "is optimistic" in text
+        assert "is itself not private" in text
+
+
+def test_signs_are_escaped(tmp_path):
+    frame = pd.DataFrame({"a_b": ["50% & 1|2 {x} \\ $"], "n": [1], "value": [0.5]})
+    tables.write_table(frame, tmp_path / "t", "A_caption", ["a note"])
+    latex = (tmp_path / "t.tex").read_text(encoding="utf-8")
+    assert r"50\% \& 1|2 \{x\} \textbackslash{} \$ & 1 & 0.500000 \\" in latex
+    assert r"\caption{A\_caption}" in latex
+    assert r"1\|2" in (tmp_path / "t.md").read_text(encoding="utf-8")
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
+    stem = tmp_path / "t"
+    tables.write_table(pd.DataFrame({"n": [1]}), stem, "c", [])
+    before = stem.with_suffix(".csv").read_bytes()
+
+    def killed(self, target):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathlib.Path.replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        tables.write_table(pd.DataFrame({"n": [2]}), stem, "c", [])
+    assert stem.with_suffix(".csv").read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 3

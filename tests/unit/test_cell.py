@@ -1,0 +1,106 @@
+"""Cells: ids, shards, splits and randomness."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from privcurve.experiments import cell, study
+
+ARM = study.Arm(
+    name="boost~certified",
+    learner="lazybb",
+    title="boost",
+    calibration="certified",
+    delta=0.0,
+    epsilons=(0.5, 1.0),
+    settings=tuple({"n_rounds": n, "density": d} for n in (5, 9, 15) for d in (0.25, 0.5)),
+)
+STUDY = study.Study("s", "s", ("wdbc",), 5, 3, "s", {ARM.name: ARM})
+SPLIT = cell.Split("1/5", 0)
+
+
+def ids(arm=ARM, dataset="wdbc", checksum="c", seed=1, splits=(SPLIT,)):
+    maker = cell.CellIds(dataset, checksum, arm, seed)
+    return {maker.cell(point, split).id for point in arm.points for split in splits}
+
+
+def test_ids_are_distinct_and_depend_on_each_part_of_the_key():
+    base = ids()
+    assert len(base) == len(ARM.points)
+    for other in (
+        ids(dataset="adult"),
+        ids(checksum="d"),
+        ids(seed=2),
+        ids(dataclasses.replace(ARM, calibration="published")),
+        ids(dataclasses.replace(ARM, delta=1e-5)),
+        ids(splits=[cell.Split("2/5", 0)]),
+        ids(splits=[cell.Split("1/5", 1)]),
+    ):
+        assert not base & other
+
+
+def test_ids_do_not_depend_on_the_arm_name_or_the_rest_of_the_grid():
+    grown = dataclasses.replace(
+        ARM, name="other", title="x", settings=({"density": 0.5, "n_rounds": 99}, *ARM.settings)
+    )
+    assert ids() < ids(grown)
+
+
+def test_a_version_raise_makes_new_cells(monkeypatch):
+    before = ids()
+    entry = cell.registry.entry("lazybb")
+    raised = dataclasses.replace(entry, version=entry.version + 1)
+    monkeypatch.setattr(cell.registry, "LEARNERS", {"lazybb": raised})
+    assert not before & ids()
+
+
+@pytest.mark.parametrize("n_shards", [1, 2, 8])
+def test_shards_partition_the_points(n_shards):
+    shards = [cell.shard_points(ARM, shard, n_shards) for shard in range(n_shards)]
+    found = [(p.epsilon, p.text) for points in shards for p in points]
+    assert sorted(found) == sorted((p.epsilon, p.text) for p in ARM.points)
+
+
+def test_a_grown_grid_changes_only_the_digests_of_touched_shards():
+    grown = dataclasses.replace(ARM, settings=(*ARM.settings, {"n_rounds": 99, "density": 1}))
+    touched = {cell.shard_of(p, 8) for p in grown.points} - set()
+    new = {cell.shard_of(p, 8) for p in grown.points if p.setting["n_rounds"] == 99}
+    changed = {
+        s
+        for s in range(8)
+        if cell.shard_digest(STUDY, ARM, s, 8, 1) != cell.shard_digest(STUDY, grown, s, 8, 1)
+    }
+    assert changed == new
+    assert changed < touched
+
+
+def test_a_reordered_grid_changes_no_digest():
+    turned = dataclasses.replace(ARM, settings=ARM.settings[::-1], epsilons=ARM.epsilons[::-1])
+    assert cell.shard_digest(STUDY, ARM, 0, 1, 1) == cell.shard_digest(STUDY, turned, 0, 1, 1)
+
+
+def test_the_number_of_shards_follows_the_cost():
+    few = cell.n_shards(ARM, 5, 1000, 10, seconds_per_job=1e9)
+    many = cell.n_shards(ARM, 5, 10**6, 10, seconds_per_job=0.05)
+    assert few == 1
+    assert many > 4
+    assert many & (many - 1) == 0
+
+
+def test_fresh_splits_use_new_partitions():
+    splits = cell.fresh_splits(5, 10, has_test=False)
+    assert [s.partition for s in splits] == [1] * 5 + [2] * 5
+    assert [s.fold_number for s in splits] == [0, 1, 2, 3, 4] * 2
+    assert {s.partition for s in cell.selection_splits(5)} == {0}
+    assert {s.fold for s in cell.fresh_splits(5, 10, has_test=True)} == {"test"}
+
+
+def test_streams_differ_between_cells_and_repeat_for_the_same():
+    maker = cell.CellIds("wdbc", "c", ARM, 1)
+    first = maker.cell(ARM.points[0], SPLIT)
+    second = maker.cell(ARM.points[1], SPLIT)
+    assert cell.generator(first).random() == cell.generator(first).random()
+    assert cell.generator(first).random() != cell.generator(second).random()
+    draws = [cell.partition_generator("wdbc", "c", 5, p, 1).random() for p in range(3)]
+    assert len(np.unique(draws)) == 3

@@ -1,0 +1,144 @@
+"""Domains of the shipped datasets: widths, names, and descriptions that are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from privcurve import datasets
+from privcurve.datasets import Column, DatasetError, Domain
+from privcurve.datasets.catalogue import read_description
+from privcurve.datasets.encode import bin_codes
+
+WIDTHS = {"adult": 162, "codrna": 80, "mushroom": 117, "wdbc": 300, "toy-line": 22}
+
+
+@pytest.mark.parametrize(("name", "width"), WIDTHS.items())
+def test_width(name: str, width: int) -> None:
+    domain = datasets.describe(name).domain
+    assert domain.width == width
+    assert sum(len(names) for names in domain.bin_names) == width
+
+
+def test_adult_columns() -> None:
+    domain = datasets.describe("adult").domain
+    assert domain.n_bins == (10, 9, 10, 16, 10, 7, 15, 6, 5, 2, 10, 10, 10, 42)
+    names = dict(zip(domain.names, domain.bin_names, strict=True))
+    assert "13 <= education-num < 14.5" in names["education-num"]
+    assert names["education-num"][-1] == "14.5 <= education-num <= 16"
+    assert "workclass = Private" in names["workclass"]
+    assert "occupation = ?" in names["occupation"]
+
+
+@pytest.mark.parametrize("name", datasets.names())
+def test_shipped_descriptions_are_complete(name: str) -> None:
+    description = datasets.describe(name)
+    numeric = {c.name for c in description.domain.columns if c.kind == "numeric"}
+    assert set(description.bound_sources) == numeric
+    assert all(file.sha256 and file.urls for file in description.files.values())
+    names = [name for column in description.domain.bin_names for name in column]
+    assert len(names) == len(set(names))
+
+
+def test_mushroom_has_a_code_for_each_codebook_value() -> None:
+    columns = datasets.describe("mushroom").domain.columns
+    assert len(columns) == 22
+    assert sum(len(column.categories) for column in columns) == 126
+
+
+@pytest.mark.parametrize("name", WIDTHS)
+def test_domain_json_round_trip(name: str) -> None:
+    domain = datasets.describe(name).domain
+    again = Domain.from_json(domain.to_json())
+    assert again == domain
+    assert again.to_json() == domain.to_json()
+
+
+def test_public_columns() -> None:
+    assert datasets.describe("toy-line").domain.public_columns == (1,)
+
+
+def test_bins_are_half_open_but_the_last() -> None:
+    column = Column("x", "numeric", (0.0, 1.0), 10)
+    codes, clipped = bin_codes(np.array([-1.0, 0.0, 0.1, 0.7, 0.99, 1.0, 7.0]), column)
+    assert codes.tolist() == [0, 0, 1, 7, 9, 9, 9]
+    assert clipped == 2
+
+
+def test_unknown_dataset_names_the_nearest() -> None:
+    with pytest.raises(DatasetError, match="did you mean 'adult'"):
+        datasets.describe("adullt")
+
+
+def _valid() -> dict[str, Any]:
+    return {
+        "title": "t",
+        "citation": "c",
+        "licence": "l",
+        "n_rows": 4,
+        "files": {"train": {"local": "x.csv"}},
+        "parser": {"kind": "delimited", "header": True},
+        "columns": [
+            {"name": "age", "kind": "numeric", "bounds": [0, 100], "source": "s"},
+            {"name": "town", "kind": "categorical", "categories": ["A", "B"]},
+        ],
+        "label": {"column": "y", "positive": "1", "negative": "0"},
+    }
+
+
+BROKEN = {
+    "unknown key": (lambda d: d.update(licens=d.pop("licence")), "did you mean 'licence'"),
+    "unknown key of a column": (
+        lambda d: d["columns"][0].update(bound=1),
+        "'bound' at columns: age; did you mean 'bounds'",
+    ),
+    "no bounds": (lambda d: d["columns"][0].pop("bounds"), "'bounds' is a required property"),
+    "no source of bounds": (lambda d: d["columns"][0].pop("source"), "'source' is a required"),
+    "bounds upside down": (lambda d: d["columns"][0].update(bounds=[1, 0]), "low < high"),
+    "truth value": (lambda d: d["label"].update(positive=True), "in quotes"),
+    "column twice": (lambda d: d["columns"].append(d["columns"][1]), "described twice"),
+    "category twice": (lambda d: d["columns"][1].update(categories=["A", "A"]), "listed twice"),
+    "label as column": (lambda d: d["label"].update(column="age"), "the label and a column"),
+    "label on both sides": (lambda d: d["label"].update(negative="1"), "positive and negative"),
+    "bins of categories": (lambda d: d["columns"][1].update(n_bins=3), "follows from its"),
+    "no files": (lambda d: d.pop("files"), "train is missing"),
+    "n_test alone": (lambda d: d.update(n_test=5), "belong together"),
+    "download without checksum": (
+        lambda d: d.update(files={"train": {"name": "x", "urls": [], "bytes": 1}}),
+        "'sha256' is a required property",
+    ),
+    "neither header nor fields": (lambda d: d["parser"].pop("header"), "header: true or the list"),
+    "field misspelt": (
+        lambda d: d.update(parser={"kind": "delimited", "fields": ["agee", "town", "y"]}),
+        "no 'age'; did you mean 'agee'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_broken_description_is_refused(case: str, tmp_path: Path) -> None:
+    change, message = BROKEN[case]
+    content = _valid()
+    change(content)
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(DatasetError, match=message) as caught:
+        read_description(path)
+    assert "mine.yaml" in str(caught.value)
+
+
+def test_valid_description_is_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(_valid()))
+    assert read_description(path).domain.n_bins == (10, 2)
+
+
+def test_yaml_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: [")
+    with pytest.raises(DatasetError, match="not valid YAML"):
+        read_description(path)

@@ -1,0 +1,140 @@
+"""Where files come from, and files that are refused. Nothing here uses the network."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import yaml
+
+from privcurve.datasets import DatasetError, fetch
+from privcurve.datasets.catalogue import read_description
+from privcurve.datasets.description import Description
+
+CONTENT = b"1,A,1\n2,B,0\n"
+URL = "https://example.invalid/tiny.csv"
+
+
+class Network:
+    """Stands in for the network: answers each request, and counts them."""
+
+    def __init__(self, answer: bytes | Exception) -> None:
+        self.answer = answer
+        self.requests: list[str] = []
+        self.timeouts: list[float | None] = []
+
+    def get(self, url: str, **keywords: Any) -> Any:
+        self.requests.append(url)
+        self.timeouts.append(keywords.get("timeout"))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        response = requests.Response()
+        response.status_code = 200
+        import io
+
+        response.raw = io.BytesIO(self.answer)
+        return response
+
+
+def _online(monkeypatch: pytest.MonkeyPatch, answer: bytes | Exception) -> Network:
+    network = Network(answer)
+    monkeypatch.setattr(requests, "get", network.get)
+    return network
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Description:
+    monkeypatch.delenv("PRIVCURVE_DATA", raising=False)
+    monkeypatch.setenv("PRIVCURVE_CACHE", str(tmp_path / "cache"))
+    content = {
+        "title": "t",
+        "citation": "c",
+        "licence": "l",
+        "n_rows": 2,
+        "files": {
+            "train": {
+                "name": "tiny.csv",
+                "urls": [URL],
+                "sha256": hashlib.sha256(CONTENT).hexdigest(),
+                "bytes": len(CONTENT),
+            }
+        },
+        "parser": {"kind": "delimited", "fields": ["age", "town", "y"]},
+        "columns": [{"name": "town", "kind": "categorical", "categories": ["A", "B"]}],
+        "label": {"column": "y", "positive": 1, "negative": 0},
+    }
+    path = tmp_path / "tiny.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return read_description(path)
+
+
+def _mirror(tmp_path: Path, content: bytes) -> Path:
+    path = tmp_path / "mirror" / "tiny" / "tiny.csv"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_mirror_comes_first(
+    tiny: Description, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = _online(monkeypatch, requests.ConnectionError())
+    path = _mirror(tmp_path, CONTENT)
+    assert fetch(tiny, tmp_path / "mirror") == {"train": path}
+    monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
+    assert fetch(tiny) == {"train": path}
+    assert network.requests == []
+
+
+@pytest.mark.parametrize("content", [CONTENT[:-3], CONTENT.replace(b"A", b"B"), b""])
+def test_altered_mirror_is_refused(tiny: Description, tmp_path: Path, content: bytes) -> None:
+    path = _mirror(tmp_path, content)
+    with pytest.raises(DatasetError) as caught:
+        fetch(tiny, tmp_path / "mirror")
+    message = str(caught.value)
+    for part in (
+        str(path),
+        hashlib.sha256(CONTENT).hexdigest(),
+        hashlib.sha256(content).hexdigest(),
+    ):
+        assert part in message
+
+
+def test_download_is_kept_in_the_cache(
+    tiny: Description, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = _online(monkeypatch, CONTENT)
+    path = fetch(tiny, tmp_path / "empty")["train"]
+    assert path == tmp_path / "cache" / "tiny" / "tiny.csv"
+    assert path.read_bytes() == CONTENT
+    assert fetch(tiny)["train"] == path
+    assert network.requests == [URL]
+    assert network.timeouts == [10]
+    # A cached file that was damaged is fetched again.
+    path.write_bytes(CONTENT[:5])
+    assert fetch(tiny)["train"].read_bytes() == CONTENT
+
+
+def test_altered_download_leaves_nothing(
+    tiny: Description, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _online(monkeypatch, CONTENT[:-3])
+    with pytest.raises(DatasetError, match=r"does not match|Two ways out"):
+        fetch(tiny)
+    assert [p for p in (tmp_path / "cache").rglob("*") if p.is_file()] == []
+
+
+def test_offline_message(
+    tiny: Description, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = _online(monkeypatch, requests.ConnectionError("no route"))
+    with pytest.raises(DatasetError) as caught:
+        fetch(tiny, tmp_path / "mirror")
+    message = str(caught.value)
+    for part in ("'tiny'", URL, str(tmp_path / "mirror"), "PRIVCURVE_DATA", "a study without"):
+        assert part in message
+    assert len(network.requests) == 1
+    assert [p for p in (tmp_path / "cache").rglob("*") if p.is_file()] == []

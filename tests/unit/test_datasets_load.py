@@ -1,0 +1,270 @@
+"""From a file to codes: own CSV files, the datasets that need no download, the real ones."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from privcurve import datasets
+from privcurve.datasets import DatasetError
+
+LINES = [
+    "age,town,note,sick",
+    "31,Oslo,x,yes",
+    '45,"Rome, north",y,no',
+    "130,?,z,no",
+    "17.5,Oslo,w,yes",
+]
+DESCRIPTION: dict[str, Any] = {
+    "title": "Are patients sick?",
+    "citation": "own",
+    "licence": "own",
+    "n_rows": 4,
+    "files": {"train": {"local": "data/mine.csv"}},
+    "parser": {"kind": "delimited", "header": True},
+    "columns": [
+        {"name": "age", "kind": "numeric", "bounds": [0, 100], "source": "human life"},
+        {"name": "town", "kind": "categorical", "categories": ["Oslo", "Rome, north", "?"]},
+    ],
+    "label": {"column": "sick", "positive": "yes", "negative": "no"},
+}
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Write a dataset of one's own into a working directory; give a function to change it."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(lines: list[str] = LINES, **changes: Any) -> None:
+        Path("data").mkdir(exist_ok=True)
+        Path("data/mine.csv").write_text("\n".join(lines) + "\n")
+        Path("resources/datasets").mkdir(parents=True, exist_ok=True)
+        Path("resources/datasets/mine.yaml").write_text(yaml.safe_dump(DESCRIPTION | changes))
+
+    write()
+    return write
+
+
+def _replaced(number: int, line: str) -> list[str]:
+    """Give the lines with the one of this number, counted from 1, replaced."""
+    return [*LINES[: number - 1], line, *LINES[number:]]
+
+
+@pytest.mark.usefixtures("own")
+def test_own_file() -> None:
+    assert "mine" in datasets.names()
+    mine = datasets.load("mine")
+    assert mine.X.dtype == np.uint8
+    assert mine.X.tolist() == [[3, 0], [4, 1], [9, 2], [1, 0]]
+    assert mine.y.tolist() == [1, -1, -1, 1]
+    assert mine.y.dtype == np.int8
+    assert mine.n_clipped == 1
+    assert list(mine.sources) == ["mine.csv"]
+    assert mine.X_test is None
+
+
+def test_checksum_follows_codes_and_domain(own: Any) -> None:
+    first = datasets.load("mine").checksum
+    own(_replaced(2, "32,Oslo,other note,yes"))  # another record, the same codes
+    assert datasets.load("mine").checksum == first
+    own(_replaced(2, "55,Oslo,x,yes"))
+    assert datasets.load("mine").checksum != first
+    columns = [{**DESCRIPTION["columns"][0], "bounds": [0, 101]}, DESCRIPTION["columns"][1]]
+    own(columns=columns)
+    assert datasets.load("mine").checksum != first
+
+
+def test_given_checksum_of_a_local_file_is_checked(own: Any) -> None:
+    own(files={"train": {"local": "data/mine.csv", "sha256": "0" * 64}})
+    with pytest.raises(DatasetError, match="truncated or altered"):
+        datasets.load("mine")
+
+
+@pytest.mark.parametrize(
+    ("lines", "parts"),
+    [
+        (_replaced(3, "45,Paris,y,no"), ("line 3", "'town' is 'Paris'", "mine.yaml")),
+        (_replaced(3, "45,oslo,y,no"), ("did you mean 'Oslo'",)),
+        (_replaced(3, "45,,y,no"), ("line 3", "'town' is missing")),
+        (_replaced(4, "old,?,z,no"), ("line 4", "'age' is 'old', not a number", "mine.yaml")),
+        (_replaced(4, ",?,z,no"), ("line 4", "'age' is missing")),
+        (_replaced(4, "?,?,z,no"), ("line 4", "'age' is missing")),
+        (_replaced(4, "nan,?,z,no"), ("line 4", "'age' is nan", "finite")),
+        (_replaced(2, "31,Oslo,yes"), ("line 2", "3 fields, not 4", "mine.csv")),
+        (_replaced(2, "31,Oslo,x,maybe"), ("line 2", "'maybe'", "positive")),
+        (_replaced(1, "Age,town,note,sick"), ("no column 'age'", "did you mean 'Age'")),
+        (LINES[:-1], ("holds 3 records", "n_rows: 3")),
+        (LINES[:1], ("holds no records",)),
+        ([line.replace("yes", "no") for line in LINES], ("the same label",)),
+    ],
+)
+def test_bad_file_is_refused(own: Any, lines: list[str], parts: tuple[str, ...]) -> None:
+    own(lines)
+    with pytest.raises(DatasetError) as caught:
+        datasets.load("mine")
+    for part in ("'mine'", *parts):
+        assert part in str(caught.value)
+
+
+@pytest.mark.usefixtures("own")
+def test_missing_file() -> None:
+    Path("data/mine.csv").unlink()
+    with pytest.raises(DatasetError, match=r"no file .*mine\.csv"):
+        datasets.load("mine")
+
+
+def test_unknown_categories_go_to_other_where_declared(own: Any) -> None:
+    columns = [
+        DESCRIPTION["columns"][0],
+        {"name": "town", "kind": "categorical", "categories": ["Oslo", "other"]},
+    ]
+    own(columns=columns, unknown="other")
+    assert datasets.load("mine").X[:, 1].tolist() == [0, 1, 1, 0]
+    own(columns=columns)
+    with pytest.raises(DatasetError, match="'Rome, north'"):
+        datasets.load("mine")
+
+
+def test_lines_are_counted_through_comments_and_blanks(own: Any) -> None:
+    lines = ["a title", "# remark", LINES[0], "", *LINES[1:4], "18,Nowhere,w,yes"]
+    own(lines, parser={"kind": "delimited", "header": True, "comment": "#", "skip_rows": 1})
+    with pytest.raises(DatasetError, match="line 8 of"):
+        datasets.load("mine")
+
+
+def test_whitespace_as_separator_and_values_sharing_a_bin(own: Any) -> None:
+    columns = [
+        {"name": "a", "kind": "categorical", "categories": {"u": "low", "v": "low", "w": "high"}}
+    ]
+    own(
+        ["u  1", "v   0", "w 0", "w 1"],
+        columns=columns,
+        parser={"kind": "delimited", "separator": "whitespace", "fields": ["a", "b"]},
+        label={"column": "b", "positive": 1, "negative": 0},
+    )
+    mine = datasets.load("mine")
+    assert mine.X.ravel().tolist() == [0, 0, 1, 1]
+    assert mine.domain.bin_names == (("a = low", "a = high"),)
+
+
+def test_libsvm(own: Any) -> None:
+    changes: dict[str, Any] = {
+        "columns": [
+            {"name": "p", "kind": "numeric", "bounds": [0, 10], "source": "s"},
+            {"name": "q", "kind": "numeric", "bounds": [0, 10], "source": "s"},
+        ],
+        "parser": {"kind": "libsvm", "fields": ["p", "q"]},
+        "label": {"column": "label", "positive": 1, "negative": -1},
+    }
+    own(["1 1:3.5 2:9", "-1 2:4", "-1 1:1", "1"], **changes)
+    assert datasets.load("mine").X.tolist() == [[3, 9], [0, 4], [1, 0], [0, 0]]
+    own(["1 1:3.5", "-1 3:4", "-1 1:1", "1"], **changes)
+    with pytest.raises(DatasetError, match="line 2 of .*'3:4'"):
+        datasets.load("mine")
+
+
+def test_many_bins_need_two_bytes(own: Any) -> None:
+    own(columns=[{**DESCRIPTION["columns"][0], "n_bins": 1000}])
+    mine = datasets.load("mine")
+    assert mine.X.dtype == np.uint16
+    assert mine.X.ravel().tolist() == [310, 450, 999, 175]
+
+
+def _assert_same(one: datasets.Dataset, two: datasets.Dataset) -> None:
+    assert one.domain == two.domain
+    assert (one.name, one.checksum, one.sources) == (two.name, two.checksum, two.sources)
+    assert (one.n_clipped, one.n_clipped_test) == (two.n_clipped, two.n_clipped_test)
+    for key in ("X", "y", "X_test", "y_test"):
+        a, b = getattr(one, key), getattr(two, key)
+        assert (a is None) == (b is None)
+        if a is not None:
+            assert a.dtype == b.dtype
+            assert np.array_equal(a, b)
+
+
+def test_save_and_read(own: Any, tmp_path: Path) -> None:
+    files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/mine.csv"}}
+    own(files=files, n_test=4)
+    mine = datasets.load("mine")
+    datasets.save(mine, tmp_path / "out")
+    _assert_same(mine, datasets.read(tmp_path / "out"))
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["domain.json", "encoded.npz"]
+    written = (tmp_path / "out" / "encoded.npz").read_bytes()
+    datasets.save(mine, tmp_path / "out")
+    assert (tmp_path / "out" / "encoded.npz").read_bytes() == written
+
+
+@pytest.mark.usefixtures("own")
+def test_damaged_folder_is_refused(tmp_path: Path) -> None:
+    mine = datasets.load("mine")
+    datasets.save(mine, tmp_path / "out")
+    arrays = tmp_path / "out" / "encoded.npz"
+    np.savez_compressed(arrays, X=mine.X[::-1], y=mine.y)
+    with pytest.raises(DatasetError, match="its checksum is"):
+        datasets.read(tmp_path / "out")
+    arrays.write_bytes(b"PK")
+    with pytest.raises(DatasetError, match="Delete the folder"):
+        datasets.read(tmp_path / "out")
+    with pytest.raises(DatasetError, match="holds no dataset"):
+        datasets.read(tmp_path / "nowhere")
+
+
+def test_wdbc_needs_no_download() -> None:
+    wdbc = datasets.load("wdbc")
+    assert wdbc.X.shape == (569, 30)
+    assert int((wdbc.y == 1).sum()) == 212
+    assert wdbc.domain.label.positive == "malignant"
+    assert wdbc.n_clipped < 0.01 * wdbc.X.size
+
+
+def test_toy_line() -> None:
+    toy = datasets.load("toy-line")
+    assert toy.X.shape == (2000, 2)
+    assert toy.checksum == datasets.load("toy-line").checksum
+    left = toy.X[:, 0] < 10
+    assert (toy.y[left] == -1).all()
+    assert (toy.y[~left] == 1).all()
+    for side in (0, 1):  # the coin says nothing of the label
+        assert toy.y[toy.X[:, 1] == side].sum() == 0
+
+
+REAL = {
+    # name: records, test records, positive records, distinct rows
+    "adult": (32561, 16281, 7841, 24633),
+    "codrna": (59535, 0, 19845, 7740),
+    "mushroom": (8124, 0, 3916, 8124),
+}
+
+
+@pytest.mark.skipif(not os.environ.get("PRIVCURVE_DATA"), reason="PRIVCURVE_DATA is not set")
+@pytest.mark.parametrize("name", REAL)
+def test_real_files(name: str, tmp_path: Path) -> None:
+    n_rows, n_test, n_positive, n_distinct = REAL[name]
+    dataset = datasets.load(name)
+    assert dataset.X.shape == (n_rows, len(dataset.domain.columns))
+    assert (0 if dataset.y_test is None else len(dataset.y_test)) == n_test
+    assert int((dataset.y == 1).sum()) == n_positive
+    assert (dataset.X.max(axis=0) < dataset.domain.n_bins).all()
+    assert dataset.n_clipped < 0.001 * dataset.X.size
+    X, _, counts = datasets.distinct(dataset.X, dataset.y)
+    assert len(X) == n_distinct
+    assert counts.sum() == n_rows
+    datasets.save(dataset, tmp_path)
+    _assert_same(dataset, datasets.read(tmp_path))
+
+
+def test_import_is_light() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, privcurve.datasets as d; d.names();"
+        "print([m for m in ('pandas', 'pooch', 'sklearn', 'jsonschema') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

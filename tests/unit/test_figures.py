@@ -1,0 +1,198 @@
+"""Learning curves: the right panels and lines, gaps where values are missing, stable bytes."""
+
+import itertools
+import math
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Annotation
+
+from privcurve.figures import learning_curves as curves
+from privcurve.figures import style
+
+EPSILONS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 1, 3, 5]
+TITLES = {
+    "lazybb~certified": "LazyBB, 1-rules",
+    "lazybb~published": "LazyBB, 1-rules",
+    "one_rule~certified": "1-rule",
+    "dp_lr~published": "DP logistic regression",
+    "lr": "Logistic regression",
+    "gb": "Gradient boosting",
+    "majority": "Majority class",
+}
+DATASETS = {"adult": "Adult", "codrna": "Cod-RNA", "mushroom": "Mushroom"}
+BASELINES = {"lr": 0.86, "gb": 0.865, "majority": 0.6}
+
+
+def accuracy(datasets=DATASETS):
+    rows = []
+    for dataset, arm in itertools.product(datasets, TITLES):
+        for epsilon in [math.inf] if arm in BASELINES else EPSILONS:
+            rise = 0.25 * epsilon / (epsilon + 0.1 * (1 + len(arm) % 5))
+            rows.append(
+                {
+                    "dataset": dataset,
+                    "arm": arm,
+                    "calibration": arm.partition("~")[2] or None,
+                    "delta": 0.0,
+                    "epsilon": epsilon,
+                    "scored_on": "test" if dataset == "adult" else "folds",
+                    "accuracy": BASELINES.get(arm, 0.6 + (0 if math.isinf(epsilon) else rise)),
+                    "accuracy_std": 0.01,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def draw(frame, datasets=DATASETS, titles=TITLES):
+    return curves.learning_curves(frame, titles, datasets)
+
+
+def line(panel, arm):
+    return next(found for found in panel.get_lines() if found.get_label() == arm)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_one_panel_a_dataset_and_one_line_an_arm(n):
+    datasets = dict(itertools.islice({**DATASETS, "wdbc": "WDBC"}.items(), n))
+    figure = draw(accuracy(datasets), datasets)
+    assert [panel.get_title() for panel in figure.axes] == list(datasets.values())
+    for panel in figure.axes:
+        assert {found.get_label() for found in panel.get_lines()} >= set(TITLES)
+        assert len(line(panel, "lazybb~certified").get_xdata()) == len(EPSILONS)
+        assert panel.get_xscale() == "log"
+    width = style.COLUMN_WIDTH if n == 1 else style.TEXT_WIDTH
+    assert figure.get_size_inches()[0] == width
+
+
+def test_the_values_are_those_of_the_frame():
+    frame = accuracy().sample(frac=1, random_state=3)
+    found = line(draw(frame).axes[1], "dp_lr~published")
+    rows = frame[(frame["dataset"] == "codrna") & (frame["arm"] == "dp_lr~published")]
+    rows = rows.sort_values("epsilon")
+    np.testing.assert_array_equal(found.get_xdata(), rows["epsilon"])
+    np.testing.assert_array_equal(found.get_ydata(), rows["accuracy"])
+
+
+def test_the_legend_names_every_curve_and_its_calibration():
+    (legend,) = draw(accuracy()).legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "LazyBB, 1-rules (certified)",
+        "LazyBB, 1-rules (published)",
+        "1-rule (certified)",
+        "DP logistic regression (published)",
+    ]
+
+
+def test_calibrations_share_a_colour_and_differ_in_line_and_mark():
+    panel = draw(accuracy()).axes[0]
+    certified, published = line(panel, "lazybb~certified"), line(panel, "lazybb~published")
+    assert certified.get_color() == published.get_color()
+    assert certified.get_marker() == published.get_marker()
+    assert certified.get_linestyle() == "-"
+    assert published.get_linestyle() == "--"
+    assert published.get_markerfacecolor() == "white"
+    assert line(panel, "one_rule~certified").get_color() != certified.get_color()
+
+
+def test_a_missing_value_is_a_gap_a_cross_and_in_the_legend():
+    frame = accuracy()
+    gone = (frame["dataset"] == "codrna") & (frame["arm"] == "lazybb~certified")
+    gone &= frame["epsilon"].isin([0.2, 5])
+    frame.loc[gone, ["accuracy", "accuracy_std"]] = math.nan
+    figure = draw(frame)
+    panel = figure.axes[1]
+    values = np.asarray(line(panel, "lazybb~certified").get_ydata())
+    assert np.flatnonzero(np.isnan(values)).tolist() == [3, 12]
+    crosses = line(panel, "_missing lazybb~certified")
+    assert list(crosses.get_xdata()) == [0.2, 5]
+    assert crosses.get_marker() == "x"
+    assert figure.legends[0].get_texts()[-1].get_text() == "missing"
+
+
+def test_a_missing_baseline_is_named_below_its_panel():
+    frame = accuracy()
+    frame.loc[(frame["dataset"] == "adult") & (frame["arm"] == "gb"), "accuracy"] = math.nan
+    labels = [panel.get_xlabel() for panel in draw(frame).axes]
+    assert labels == ["Privacy budget ε\nmissing: Gradient boosting"] + ["Privacy budget ε"] * 2
+
+
+def test_an_arm_with_finite_and_infinite_budget_is_a_curve():
+    extra = accuracy().query("arm == 'lazybb~certified' and epsilon == 1").assign(epsilon=math.inf)
+    found = line(draw(pd.concat([accuracy(), extra])).axes[0], "lazybb~certified")
+    assert len(found.get_xdata()) == len(EPSILONS)
+
+
+def test_baselines_are_named_on_the_line_and_no_name_covers_another():
+    figure = draw(accuracy())
+    for panel in figure.axes:
+        labels = [text for text in panel.texts if isinstance(text, Annotation)]
+        names = sorted(text.get_text() for text in labels)
+        assert names == ["Gradient boosting", "Logistic regression", "Majority class"]
+        boxes = [text.get_window_extent() for text in labels]
+        for one, other in itertools.combinations(boxes, 2):
+            assert not one.overlaps(other)
+        for box in boxes:
+            assert panel.bbox.x0 <= box.x0
+            assert box.x1 <= panel.bbox.x1
+
+
+def test_nothing_leaves_the_figure_and_the_panels_keep_clear_of_the_legend():
+    figure = draw(accuracy({"adult": ""}), {"adult": "Adult"})
+    legend = figure.legends[0].get_window_extent()
+    assert legend.x0 >= 0
+    assert legend.x1 <= figure.bbox.x1
+    assert figure.axes[0].get_tightbbox().y0 >= legend.y1
+
+
+def test_axes_say_what_was_scored_and_label_round_budgets():
+    panels = draw(accuracy()).axes
+    labels = [panel.get_ylabel() for panel in panels]
+    assert labels == ["Accuracy (test set)", "Accuracy (fresh folds)", ""]
+    ticks = [text.get_text() for text in panels[0].get_xticklabels()]
+    assert ticks == ["0.05", "0.1", "0.2", "0.5", "1", "3", "5"]
+
+
+def test_one_epsilon_and_baselines_alone_can_be_drawn():
+    frame = accuracy({"adult": ""})
+    one = draw(frame[frame["epsilon"].isin([1, math.inf])], {"adult": "Adult"})
+    assert [text.get_text() for text in one.axes[0].get_xticklabels()] == ["1"]
+    alone = draw(frame[np.isinf(frame["epsilon"])], {"adult": "Adult"})
+    assert not alone.legends
+
+
+def test_wrong_frames_are_named():
+    with pytest.raises(ValueError, match="no column 'accuracy_std'"):
+        draw(accuracy().drop(columns="accuracy_std"))
+    with pytest.raises(ValueError, match=r"\['skin'\]"):
+        draw(accuracy(), {**DATASETS, "skin": "Skin"})
+    with pytest.raises(ValueError, match=r"two rows for adult, lazybb~certified, ε = 0\.05"):
+        draw(pd.concat([accuracy(), accuracy().head(1)]))
+
+
+def test_files_are_complete_and_the_same_each_time(tmp_path):
+    frame = accuracy({"adult": ""})
+    for folder in ("a", "b"):
+        with mpl.rc_context({"font.size": 20 if folder == "b" else 10}):  # the user's own style
+            curves.save(draw(frame, {"adult": "Adult"}), frame, tmp_path / folder / "figure")
+    for ending in ("pdf", "png", "csv"):
+        one, other = (tmp_path / folder / f"figure.{ending}" for folder in ("a", "b"))
+        assert one.read_bytes() == other.read_bytes()
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == [
+        "figure.csv",
+        "figure.pdf",
+        "figure.png",
+    ]
+    pdf = (tmp_path / "a" / "figure.pdf").read_bytes()
+    assert b"/CreationDate" not in pdf
+    assert b"/Type3" not in pdf
+    back = pd.read_csv(tmp_path / "a" / "figure.csv")
+    pd.testing.assert_frame_equal(back, frame, check_dtype=False)
+
+
+def test_the_users_style_is_left_alone():
+    before = dict(mpl.rcParams)
+    draw(accuracy())
+    assert dict(mpl.rcParams) == before

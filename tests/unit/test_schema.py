@@ -1,0 +1,69 @@
+"""Schemas: faults are named with their mend, and the shipped files are valid."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from privcurve import schema
+
+ROOT = Path(__file__).parents[2]
+STUDY = ROOT / "workflow/schemas/study.schema.yaml"
+CONFIG = ROOT / "workflow/schemas/config.schema.yaml"
+
+
+def quickstart():
+    return yaml.safe_load((ROOT / "config/studies/quickstart.yaml").read_text())
+
+
+def test_shipped_files_are_valid():
+    schema.check(yaml.safe_load((ROOT / "config/config.yaml").read_text()), CONFIG, "config")
+    for path in (ROOT / "config/studies").glob("*.yaml"):
+        schema.check(yaml.safe_load(path.read_text()), STUDY, path.name)
+
+
+def test_an_unknown_key_is_named_with_the_nearest_known_one():
+    content = quickstart()
+    content["epsilon"] = content.pop("epsilons")
+    with pytest.raises(schema.SchemaError, match="unknown key 'epsilon'; did you mean 'epsilons'"):
+        schema.check(content, STUDY, "s.yaml")
+
+
+def test_a_nested_unknown_key_is_named_with_its_place():
+    content = quickstart()
+    content["learners"]["lazybb_1r"]["gird"] = {}
+    with pytest.raises(schema.SchemaError, match=r"s\.yaml: learners\.lazybb_1r: .*'gird'.*'grid'"):
+        schema.check(content, STUDY, "s.yaml")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("datasets", [], "datasets: the list is empty"),
+        ("folds", 1, "folds: 1 is less than the minimum of 2"),
+        ("repeats", "ten", "repeats: 'ten' is not of type 'integer'"),
+        ("title", None, "title: None is not of type 'string'"),
+    ],
+)
+def test_bad_values_are_named(key, value, says):
+    with pytest.raises(schema.SchemaError, match=says):
+        schema.check({**quickstart(), key: value}, STUDY, "s.yaml")
+
+
+def test_a_missing_key_is_named():
+    content = quickstart()
+    del content["folds"]
+    with pytest.raises(schema.SchemaError, match="missing key 'folds'"):
+        schema.check(content, STUDY, "s.yaml")
+
+
+def test_every_key_of_config_and_study_is_described_in_the_readme():
+    readme = (ROOT / "config/README.md").read_text()
+    for path in (CONFIG, STUDY):
+        tree = yaml.safe_load(path.read_text())
+        specs = [tree["properties"]]
+        if "learners" in tree["properties"]:
+            specs.append(tree["properties"]["learners"]["additionalProperties"]["properties"])
+        for properties in specs:
+            for key, spec in properties.items():
+                assert f"| `{key}` | {spec['description']} |" in readme, key

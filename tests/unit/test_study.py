@@ -1,0 +1,97 @@
+"""Studies: what a file may say, and what is made of it."""
+
+import math
+
+import pytest
+
+from privcurve.experiments import canonical, study
+
+
+def content(**changes):
+    base = {
+        "title": "a study",
+        "datasets": ["wdbc"],
+        "epsilons": [0.5, 1],
+        "folds": 5,
+        "repeats": 3,
+        "learners": {
+            "boost": {
+                "learner": "lazybb",
+                "calibrations": ["certified", "published"],
+                "fixed": {"weak_learner": "one_rule"},
+                "grid": {"n_rounds": [5, 9], "density": [0.25, 0.5, 1]},
+            },
+            "majority": {"learner": "majority_class"},
+        },
+    }
+    return {**base, **changes}
+
+
+def boost(**changes):
+    spec = {"learner": "lazybb", "grid": {"n_rounds": [5]}, **changes}
+    return content(learners={"boost": spec})
+
+
+def test_arms_and_points_are_the_whole_product():
+    made = study.from_mapping(content(), "s", "s.yaml")
+    assert list(made.arms) == ["boost~certified", "boost~published", "majority"]
+    assert len(made.arm("boost~certified").points) == 2 * 2 * 3
+    assert made.arm("majority").epsilons == (math.inf,)
+    assert made.arm("majority").calibration is None
+    assert all(s["weak_learner"] == "one_rule" for s in made.arm("boost~published").settings)
+    assert made.figure == "s"
+
+
+def test_estimator_parameters_hold_the_budget_for_private_learners_only():
+    made = study.from_mapping(content(), "s", "s.yaml")
+    arm = made.arm("boost~published")
+    parameters = arm.estimator_parameters(arm.points[0])
+    assert parameters["epsilon"] == 0.5
+    assert parameters["calibration"] == "published"
+    majority = made.arm("majority")
+    assert majority.estimator_parameters(majority.points[0]) == {}
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (boost(learner="lazyb"), "did you mean 'lazybb'"),
+        (boost(grid={"n_round": [5]}), "did you mean 'n_rounds'"),
+        (boost(grid={"density": [2]}), "density = 2 is not a number in (0, 1]"),
+        (boost(grid={"n_rounds": [2.5]}), "n_rounds = 2.5 is not a whole number"),
+        (boost(grid={"n_rounds": []}), "axis 'n_rounds' has no value"),
+        (boost(grid={"n_rounds": [5, 5.0]}), "names a setting twice"),
+        (boost(fixed={"n_rounds": 5}), "under both 'fixed' and 'grid'"),
+        (boost(epsilons=[-1]), "epsilon = -1 is not above 0"),
+        (boost(epsilons=[math.nan]), "epsilon = nan is not above 0"),
+        (boost(calibrations=["exact"]), "calibration 'exact' is not offered"),
+        (boost(deltas=[1.5]), "delta = 1.5 is not in [0, 1)"),
+        (content(learners={"m": {"learner": "majority_class", "epsilons": [1]}}), "not private"),
+        ({k: v for k, v in content().items() if k != "epsilons"}, "no epsilon"),
+    ],
+)
+def test_what_is_not_allowed_is_named(raw, says):
+    with pytest.raises(study.StudyError) as caught:
+        study.from_mapping(raw, "s", "config/studies/s.yaml")
+    message = str(caught.value)
+    assert says in message
+    assert message.startswith("config/studies/s.yaml: learners: ")
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.05, "0.05"),
+        (1.0, "1"),
+        (1e-5, "1e-05"),
+        (math.inf, "inf"),
+        (3, "3"),
+        (0.1 + 0.2, "0.30000000000000004"),
+    ],
+)
+def test_numbers_are_written_in_one_way(value, written):
+    assert canonical.number(value) == written
+
+
+def test_canonical_text_ignores_order_and_number_type():
+    assert canonical.text({"b": 1.0, "a": 0.5}) == canonical.text({"a": 0.5, "b": 1})

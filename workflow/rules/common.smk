@@ -1,0 +1,179 @@
+# Every helper of the rules: what is asked for, under which names, and the checks of it.
+import hashlib
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+import yaml
+from snakemake.exceptions import WorkflowError
+
+from privcurve import datasets, schema
+from privcurve.experiments import cell, study as studies
+from privcurve.learners import registry
+from privcurve.steps._common import failed_attempts
+
+SCHEMAS = Path(workflow.basedir) / "workflow" / "schemas"
+STUDY_FOLDER = Path(workflow.basedir) / "config" / "studies"
+ENVIRONMENT = "../../environment.yml"
+STORE = "results/store"
+
+# Rules call `python -m privcurve.steps.…`: let it be the Python that runs Snakemake.
+os.environ["PATH"] = os.pathsep.join(
+    [str(Path(sys.executable).parent), os.environ["PATH"]]
+)
+
+
+@cache
+def describe(dataset):
+    """Give the public description of a dataset."""
+    return datasets.describe(dataset)
+
+
+def read_studies():
+    """Read and check the configuration and all study files, before anything runs."""
+    schema.check(config, SCHEMAS / "config.schema.yaml", "configuration")
+    found = {}
+    for path in sorted(STUDY_FOLDER.glob("*.yaml")):
+        where = f"config/studies/{path.name}"
+        content = yaml.safe_load(path.read_text())
+        schema.check(content, SCHEMAS / "study.schema.yaml", where)
+        found[path.stem] = studies.from_mapping(content, path.stem, where)
+        for dataset in found[path.stem].datasets:
+            describe(dataset)
+    unknown = [name for name in config["studies"] if name not in found]
+    if unknown:
+        raise ValueError(
+            f"configuration: there is no study {unknown[0]!r}; there are: {', '.join(found)}"
+        )
+    figures = {}
+    for name, one in found.items():
+        if one.figure in figures:
+            raise ValueError(
+                f"studies {figures[one.figure]} and {name} have the same figure, {one.figure!r}"
+            )
+        figures[one.figure] = name
+    return found, figures
+
+
+try:
+    STUDIES, STUDY_OF_FIGURE = read_studies()
+except (ValueError, datasets.DatasetError, OSError) as error:
+    raise WorkflowError(str(error)) from None
+
+if config.get("data_mirror"):
+    os.environ["PRIVCURVE_DATA"] = str(config["data_mirror"])
+
+
+wildcard_constraints:
+    study="|".join(STUDIES),
+    dataset=r"[A-Za-z0-9_-]+",
+    arm=r"[A-Za-z0-9_~=.-]+",
+    shard=r"\d+",
+    shards=r"\d+",
+    figure="|".join(STUDY_OF_FIGURE),
+
+
+def study_file(wildcards):
+    """Give the file of a study."""
+    return os.path.relpath(STUDY_FOLDER / f"{wildcards.study}.yaml")
+
+
+def arm_of(wildcards):
+    """Give the arm that the wildcards name."""
+    return STUDIES[wildcards.study].arm(wildcards.arm)
+
+
+def shard_files(wildcards):
+    """Give the files of cells of an arm on a dataset."""
+    one = STUDIES[wildcards.study]
+    about = describe(wildcards.dataset)
+    shards = cell.n_shards(
+        arm_of(wildcards),
+        one.folds,
+        about.n_rows,
+        len(about.domain.columns),
+        config["seconds_per_job"],
+    )
+    return [
+        f"results/cells/{one.name}/{wildcards.dataset}/{wildcards.arm}"
+        f"/shard~{shard}-of-{shards}.parquet"
+        for shard in range(shards)
+    ]
+
+
+def shard_digest(wildcards):
+    """Give the digest of what a shard must train."""
+    return cell.shard_digest(
+        STUDIES[wildcards.study],
+        arm_of(wildcards),
+        int(wildcards.shard),
+        int(wildcards.shards),
+        config["seed"],
+    )
+
+
+def refit_digest(wildcards):
+    """Give the digest of what the selection and fresh trainings of an arm depend on."""
+    one = STUDIES[wildcards.study]
+    return f"{one.repeats} {cell.shard_digest(one, arm_of(wildcards), 0, 1, config['seed'])}"
+
+
+def table_digest(wildcards):
+    """Give what a study's tables depend on beside their files: order and titles."""
+    one = STUDIES[wildcards.study]
+    return [list(one.datasets), [(arm.name, arm.title) for arm in one.arms.values()]]
+
+
+def failures_file(wildcards):
+    """Give the file that counts the failed attempts of a job."""
+    parts = [wildcards.study, wildcards.dataset, wildcards.arm]
+    if "shard" in wildcards.keys():
+        parts.append(f"shard~{wildcards.shard}-of-{wildcards.shards}")
+    return "results/failures/" + "/".join(parts) + ".json"
+
+
+def attempts(wildcards):
+    """Give the number of attempts that ended with failed cells: they are tried again."""
+    return failed_attempts(Path(failures_file(wildcards)))
+
+
+def description_digest(wildcards):
+    """Give a digest of the public description of a dataset."""
+    return hashlib.sha256(describe(wildcards.dataset).path.read_bytes()).hexdigest()
+
+
+def local_files(wildcards):
+    """Give the user's own files of a dataset: what is fetched has a checksum instead."""
+    return [
+        file.local for file in describe(wildcards.dataset).files.values() if file.local
+    ]
+
+
+def per_arm(pattern):
+    """Give an input function: the pattern for each dataset and arm of a study."""
+
+    def files(wildcards):
+        one = STUDIES[wildcards.study]
+        return [
+            pattern.format(study=one.name, dataset=dataset, arm=arm)
+            for dataset in one.datasets
+            for arm in one.arms
+        ]
+
+    return files
+
+
+def study_outputs(name):
+    """Give the tables and the figure of a study."""
+    return [
+        *(
+            f"results/tables/{name}/{table}.{ending}"
+            for table in ("accuracy", "selected_settings")
+            for ending in ("csv", "md", "tex")
+        ),
+        *(
+            f"results/figures/{STUDIES[name].figure}.{ending}"
+            for ending in ("pdf", "png", "csv")
+        ),
+    ]

@@ -1,0 +1,46 @@
+# Raw files to coded matrices.
+
+
+rule prepare:
+    input:
+        local_files,
+    output:
+        "results/data/{dataset}/encoded.npz",
+        "results/data/{dataset}/domain.json",
+    log:
+        "logs/prepare/{dataset}.log",
+    benchmark:
+        "benchmarks/prepare/{dataset}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        folder=subpath(output[0], parent=True),
+        description=description_digest,
+    message:
+        "Fetch, check and code {wildcards.dataset}"
+    shell:
+        "python -m privcurve.steps.prepare {wildcards.dataset} --output {params.folder} "
+        "2>&1 | tee {log}"
+
+
+# Training starts when every dataset of the study is there and has been coded without
+# a fault: a missing file is known before the first hour of training, not after it.
+rule datasets_ready:
+    input:
+        lambda wildcards: expand(
+            "results/data/{dataset}/encoded.npz",
+            dataset=STUDIES[wildcards.study].datasets,
+        ),
+    output:
+        "results/data/ready/{study}.txt",
+    log:
+        "logs/datasets_ready/{study}.log",
+    conda:
+        ENVIRONMENT
+    message:
+        "All datasets of {wildcards.study} are coded"
+    shell:
+        "echo {input} > {output} 2> {log}"

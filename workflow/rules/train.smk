@@ -1,0 +1,68 @@
+# Cross-validated grids, and fresh trainings of the selected settings.
+
+
+rule train:
+    input:
+        data="results/data/{dataset}/encoded.npz",
+        ready="results/data/ready/{study}.txt",
+    output:
+        "results/cells/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.parquet",
+    log:
+        "logs/train/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.log",
+    benchmark:
+        "benchmarks/train/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        study=study_file,
+        folder=subpath(input.data, parent=True),
+        digest=shard_digest,
+        attempts=attempts,
+        failures=failures_file,
+        seed=config["seed"],
+        store=STORE,
+    message:
+        "Train {wildcards.arm} on {wildcards.dataset} "
+        "(shard {wildcards.shard} of {wildcards.shards})"
+    shell:
+        "python -m privcurve.steps.train --study {params.study} --dataset {wildcards.dataset} "
+        "--arm {wildcards.arm} --shard {wildcards.shard} --shards {wildcards.shards} "
+        "--digest {params.digest} --seed {params.seed} --data {params.folder} "
+        "--store {params.store} --failures {params.failures} --output {output} > {log} 2>&1"
+
+
+rule refit:
+    input:
+        data="results/data/{dataset}/encoded.npz",
+        ready="results/data/ready/{study}.txt",
+        cells=shard_files,
+    output:
+        selected="results/refits/{study}/{dataset}/{arm}/selected.csv",
+        cells="results/refits/{study}/{dataset}/{arm}/cells.parquet",
+    log:
+        "logs/refit/{study}/{dataset}/{arm}.log",
+    benchmark:
+        "benchmarks/refit/{study}/{dataset}/{arm}.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        study=study_file,
+        folder=subpath(input.data, parent=True),
+        digest=refit_digest,
+        attempts=attempts,
+        failures=failures_file,
+        seed=config["seed"],
+        store=STORE,
+    message:
+        "Select settings of {wildcards.arm} on {wildcards.dataset} and train them afresh"
+    shell:
+        "python -m privcurve.steps.refit --study {params.study} --dataset {wildcards.dataset} "
+        "--arm {wildcards.arm} --seed {params.seed} --data {params.folder} "
+        "--store {params.store} --failures {params.failures} --cells {input.cells} "
+        "--selected {output.selected} --output {output.cells} > {log} 2>&1"
