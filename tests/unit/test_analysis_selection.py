@@ -74,6 +74,12 @@ def test_ok_without_an_accuracy_is_a_failure():
     assert select(frame).iloc[0]["setting"] == setting(5)
 
 
+def test_a_failed_cell_with_an_accuracy_is_a_failure():
+    frame = cells({setting(5): [0.7, 0.7], setting(9): [0.9, 0.9]})
+    frame.loc[3, "status"] = "failed"
+    assert select(frame).iloc[0]["setting"] == setting(5)
+
+
 def test_no_complete_setting_gives_a_failed_row_with_the_first_error():
     chosen = select(cells({setting(9): [None, 0.9], setting(5): [0.8, None]})).iloc[0]
     assert chosen["setting"] is None

@@ -125,8 +125,12 @@ def test_an_arm_with_finite_and_infinite_budget_is_a_curve():
     assert len(found.get_xdata()) == len(EPSILONS)
 
 
-def test_baselines_are_named_on_the_line_and_no_name_covers_another():
-    figure = draw(accuracy())
+@pytest.mark.parametrize("distance", [0.1, 0.005, 0.0])
+def test_baselines_are_named_on_the_line_and_no_name_covers_another(distance):
+    frame = accuracy()
+    for i, arm in enumerate(BASELINES):
+        frame.loc[frame["arm"] == arm, "accuracy"] = 0.9 - i * distance
+    figure = draw(frame)
     for panel in figure.axes:
         labels = [text for text in panel.texts if isinstance(text, Annotation)]
         names = sorted(text.get_text() for text in labels)
@@ -145,6 +149,8 @@ def test_nothing_leaves_the_figure_and_the_panels_keep_clear_of_the_legend():
     assert legend.x0 >= 0
     assert legend.x1 <= figure.bbox.x1
     assert figure.axes[0].get_tightbbox().y0 >= legend.y1
+    # A long legend makes the figure taller, not the panel flatter.
+    assert figure.axes[0].bbox.height / figure.dpi > 1.5
 
 
 def test_axes_say_what_was_scored_and_label_round_budgets():

@@ -19,8 +19,8 @@ ENVIRONMENT = "../../environment.yml"
 STORE = "results/store"
 
 # Rules call `python -m privcurve.steps.…`: let it be the Python that runs Snakemake.
-os.environ["PATH"] = os.pathsep.join(
-    [str(Path(sys.executable).parent), os.environ["PATH"]]
+os.environ.update(
+    PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()])
 )
 
 
@@ -61,8 +61,10 @@ try:
 except (ValueError, datasets.DatasetError, OSError) as error:
     raise WorkflowError(str(error)) from None
 
+# Where raw files may be found is no parameter of a job: checksums tell what they are,
+# so that another place is no reason to read them again.
 if config.get("data_mirror"):
-    os.environ["PRIVCURVE_DATA"] = str(config["data_mirror"])
+    os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
 
 wildcard_constraints:
@@ -95,11 +97,8 @@ def shard_files(wildcards):
         len(about.domain.columns),
         config["seconds_per_job"],
     )
-    return [
-        f"results/cells/{one.name}/{wildcards.dataset}/{wildcards.arm}"
-        f"/shard~{shard}-of-{shards}.parquet"
-        for shard in range(shards)
-    ]
+    folder = f"results/cells/{one.name}/{wildcards.dataset}/{wildcards.arm}"
+    return [f"{folder}/shard~{shard}-of-{shards}.parquet" for shard in range(shards)]
 
 
 def shard_digest(wildcards):
@@ -127,10 +126,10 @@ def table_digest(wildcards):
 
 def failures_file(wildcards):
     """Give the file that counts the failed attempts of a job."""
-    parts = [wildcards.study, wildcards.dataset, wildcards.arm]
+    folder = f"results/failures/{wildcards.study}/{wildcards.dataset}"
     if "shard" in wildcards.keys():
-        parts.append(f"shard~{wildcards.shard}-of-{wildcards.shards}")
-    return "results/failures/" + "/".join(parts) + ".json"
+        return f"{folder}/{wildcards.arm}~shard~{wildcards.shard}-of-{wildcards.shards}.json"
+    return f"{folder}/{wildcards.arm}.json"
 
 
 def attempts(wildcards):

@@ -22,8 +22,8 @@ rule prepare:
     message:
         "Fetch, check and code {wildcards.dataset}"
     shell:
-        "python -m privcurve.steps.prepare {wildcards.dataset} --output {params.folder} "
-        "2>&1 | tee {log}"
+        "python -m privcurve.steps.prepare {wildcards.dataset} "
+        "--output {params.folder} > {log} 2>&1"
 
 
 # Training starts when every dataset of the study is there and has been coded without

@@ -145,7 +145,7 @@ def shard_digest(study: Study, arm: Arm, shard: int, n_shards: int, seed: int) -
     )
     return canonical.digest(
         [
-            points,
+            sorted((canonical.number(point.epsilon), point.text) for point in points),
             arm.learner,
             arm.calibration,
             arm.delta,

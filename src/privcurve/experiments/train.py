@@ -62,7 +62,7 @@ class Splitter:
         """Give the training and the scoring part of a split."""
         data = self._dataset
         if split.fold == TEST:
-            if data.X_test is None:
+            if data.X_test is None or data.y_test is None:
                 raise ValueError(f"{data.name} has no test part")
             return Part(*distinct(data.X, data.y)), Part(*distinct(data.X_test, data.y_test))
         key = (split.n_folds, split.partition)
@@ -102,6 +102,11 @@ class Trainer:
         self._store = Store(store / dataset.name / arm.learner)
         self._version = registry.entry(arm.learner).version
         self.n_trained = self.n_reused = self.n_failed = 0
+
+    @property
+    def has_test(self) -> bool:
+        """Whether the dataset has a test part."""
+        return self._dataset.X_test is not None
 
     def run(self, tasks: Iterable[tuple[Point, Split]]) -> list[dict[str, Any]]:
         """Train what is not in the store and give all rows.

@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 FONT_SIZE = 6.5
 GAP = 1.2  # points between a line and its name
 # Places along the panel, and steps of a name's height away from the line: the first free wins.
-PLACES = ((0.985, "right"), (0.015, "left"), (0.5, "center"), (0.25, "center"), (0.75, "center"))
+PLACES = (
+    (0.985, "right"),
+    (0.015, "left"),
+    *((percent / 100, "center") for percent in range(15, 90, 5)),
+)
 STEPS = (0, 1, 2)
 COVERS_NAME = 1e6
 LEAVES_PANEL = 1e5

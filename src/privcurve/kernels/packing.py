@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 # Cells of one group: more would not stay in the first-level cache.
-LARGEST_GROUP = 1024
+LARGEST_GROUP = 512
 SAMPLE = 4096
 
 
@@ -64,15 +64,11 @@ def pack(codes: NDArray[Any], n_bins: NDArray[np.int64]) -> PackedRows:
     groups = _group(np.ascontiguousarray(columns[:, ::step]), n_bins, codes.shape[0])
     cells, group_starts, cell_bins = _number_cells(columns, n_bins, bin_starts, groups)
     narrow = np.uint16 if group_starts[-1] <= 2**16 else np.uint32
-    return PackedRows(
-        columns, cells.astype(narrow), group_starts, groups, cell_bins, bin_starts
-    )
+    return PackedRows(columns, cells.astype(narrow), group_starts, groups, cell_bins, bin_starts)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _group(
-    sample: NDArray[np.uint16], n_bins: NDArray[np.int64], n_rows: int
-) -> NDArray[np.int64]:
+def _group(sample: NDArray[np.uint16], n_bins: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
     """Assign columns to groups, each where the sample says it adds the least work."""
     n_columns, n_sample = sample.shape
     groups = np.zeros(n_columns, np.int64)

@@ -216,39 +216,43 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
                 "knowledge and is never read from the rows. Give one int a column "
                 "(for example dataset.domain.n_bins), or one int for all."
             )
-        X = validate_data(self, X, reset=fit, ensure_min_samples=1)
-        n_columns = X.shape[1]
+        checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=1)
+        n_columns = checked.shape[1]
         if fit:
             self.n_bins_ = _check_n_bins(self.n_bins, n_columns)
         if self.bounds is not None:
-            return bin_equal_width(X, self.bounds, self.n_bins_)
-        if X.dtype.kind != "u":
-            whole = X.astype(np.int64) if X.dtype.kind in "ifb" else None
-            if whole is None or not np.array_equal(whole, X) or (whole.size and whole.min() < 0):
+            return bin_equal_width(checked, self.bounds, self.n_bins_)
+        if checked.dtype.kind != "u":
+            whole = checked.astype(np.int64) if checked.dtype.kind in "ifb" else None
+            if (
+                whole is None
+                or not np.array_equal(whole, checked)
+                or (whole.size and whole.min() < 0)
+            ):
                 raise ValueError(
                     "X must hold codes 0, 1, …, n_bins - 1 (whole numbers). For numeric columns "
                     "give their public bounds: bounds=(low, high)."
                 )
-            X = whole
-        too_large = X.max(axis=0) >= self.n_bins_
+            checked = whole
+        too_large = checked.max(axis=0) >= self.n_bins_
         if too_large.any():
             column = int(np.argmax(too_large))
             raise ValueError(
-                f"column {column} has the code {int(X[:, column].max())}, but its n_bins is "
+                f"column {column} has the code {int(checked[:, column].max())}, but its n_bins is "
                 f"{int(self.n_bins_[column])}: values outside the domain have no code"
             )
         dtype = np.uint8 if int(self.n_bins_.max()) <= 256 else np.uint16
-        return np.ascontiguousarray(X, dtype=dtype)
+        return np.ascontiguousarray(checked, dtype=dtype)
 
     def _check_labels(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        if len(y) != n_rows:
-            raise ValueError(f"X has {n_rows} rows but y has {len(y)}: inconsistent samples")
+        given = np.asarray(column_or_1d(y, warn=True))
+        check_classification_targets(given)
+        if len(given) != n_rows:
+            raise ValueError(f"X has {n_rows} rows but y has {len(given)}: inconsistent samples")
         if self.classes is None:
-            labels = np.unique(y)
+            labels = np.unique(given)
             if len(labels) == 1:
                 raise ValueError(
                     f"y holds one class, {labels[0]!r}, only. If both labels are public, give "
@@ -257,18 +261,19 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             if len(labels) > 2:
                 raise ValueError(
                     "Only binary classification is supported. The type of the target is "
-                    f"{type_of_target(y)}."
+                    f"{type_of_target(given)}."
                 )
         else:
             labels = np.asarray(self.classes)
             if labels.shape != (2,) or labels[0] == labels[1]:
                 raise ValueError(f"classes must be two different labels, not {self.classes!r}")
-            unknown = ~np.isin(y, labels)
+            unknown = ~np.isin(given, labels)
             if unknown.any():
                 raise ValueError(
-                    f"y holds the label {y[unknown][0]!r}, which is not in classes={self.classes!r}"
+                    f"y holds the label {given[unknown][0]!r}, "
+                    f"which is not in classes={self.classes!r}"
                 )
-        signs = np.where(y == labels[1], 1, -1).astype(np.int8)
+        signs = np.where(given == labels[1], 1, -1).astype(np.int8)
         return labels, signs
 
     def __sklearn_tags__(self) -> Any:

@@ -10,6 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.privacy import composition, sensitivity
+from privcurve.privacy.composition import (
+    ADAPTIVE,
+    ADVANCED,
+    BASIC,
+    BOUNDED_RANGE_KIND,
+    GAUSSIAN,
+    KOV,
+    PLD,
+    PURE_KIND,
+    ZCDP_CKS,
+    ZCDP_SIMPLE,
+    Cost,
+)
 from privcurve.privacy.ledger import (
     ASSUMED_BINS,
     ASSUMED_LABELS,
@@ -25,6 +38,96 @@ from privcurve.privacy.ledger import (
 
 EXPONENTIAL = "exponential"
 PERMUTE_AND_FLIP = "permute_and_flip"
+
+# Tried in this order; the first of equals is named. Not in it: the advanced composition
+# and the simple conversion, which are never better than KOV and CKS.
+_BEST_OF = (BASIC, KOV, ZCDP_CKS, ADAPTIVE, GAUSSIAN, PLD)
+
+# `composition.solve` is right to 1e-11; stay on the side that keeps δ.
+_SAFETY = 1 - 3e-11
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Result of :func:`calibrate`.
+
+    Attributes
+    ----------
+    scale : float
+        By which every amount (and so every noise rate) may be multiplied.
+    accountant : str
+        The accountant that allows it.
+    """
+
+    scale: float
+    accountant: str
+
+
+@lru_cache(maxsize=4096)
+def calibrate(
+    costs: tuple[Cost, ...],
+    epsilon: float,
+    delta: float,
+    accountants: tuple[str, ...] = _BEST_OF,
+) -> Calibration:
+    """Find the largest noise rates that a budget allows, under the best valid accountant.
+
+    All that enters is public, so choosing the best accountant costs nothing (PRIVACY.md
+    §g).
+
+    Parameters
+    ----------
+    costs : tuple of Cost
+        The calls, with amounts in the wanted proportion, e.g. ``(Cost("bounded_range", 1.0,
+        39),)``.
+    epsilon : float
+        Finite.
+    delta : float
+    accountants : tuple of str
+        Candidates; those that do not fit the costs or δ are passed over.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    ValueError
+        If ε is infinite, or no accountant fits (pure privacy of Gaussian noise).
+    """
+    check_budget(epsilon, delta)
+    if math.isinf(epsilon):
+        raise ValueError("epsilon = inf needs no noise: there is nothing to calibrate")
+    best: Calibration | None = None
+    for accountant in accountants:
+        if composition.admits(accountant, costs, delta):
+            scale = _largest_scale(accountant, costs, epsilon, delta)
+            if best is None or scale > best.scale:
+                best = Calibration(scale, accountant)
+    if best is None:
+        raise ValueError(f"no accountant of {accountants} fits delta = {delta} and {costs}")
+    return best
+
+
+def _largest_scale(accountant: str, costs: tuple[Cost, ...], epsilon: float, delta: float) -> float:
+    if accountant == BASIC:
+        return epsilon / composition.basic(costs)
+
+    def excess(scale: float) -> float:
+        grown = composition.scaled(costs, scale)
+        if accountant in (ADVANCED, ZCDP_SIMPLE):
+            return composition.compose(accountant, grown, delta) - epsilon
+        return composition.log_ratio(composition.delta_of(accountant, grown, epsilon), delta)
+
+    # With ρ at scale 1 taken as growing like scale²: only a first guess.
+    root = math.sqrt(math.log(1 / delta))
+    guess = (math.sqrt(root**2 + epsilon) - root) / math.sqrt(composition.total_rho(costs))
+    first_step = 0.1
+    if accountant == ADAPTIVE:
+        # One evaluation is some 10 ms: start where the other accountants end.
+        guess = calibrate(costs, epsilon, delta, (BASIC, ZCDP_CKS)).scale
+        first_step = 0.02
+    return composition.solve(excess, guess, first_step) * _SAFETY
 
 
 @dataclass(frozen=True)
@@ -123,7 +226,8 @@ def _one_rule(
         rates = np.full(n_rounds, np.inf)
         rates.flags.writeable = False
         return OneRuleNoise(rates, mechanism, published, PrivacyStatement.not_private(learner))
-    each, accountant = epsilon / n_rounds, composition.BASIC
+    found = _each_round(n_rounds, epsilon, delta, published)
+    each, accountant = found.scale, found.accountant
     if published:
         zeta[:] = sensitivity.lazybb_zeta(n, density)
         factor = sensitivity.ONE_RULE_PUBLISHED
@@ -153,6 +257,64 @@ def _one_rule(
         exclusions=(NOT_FLOATS, NOT_SELECTION),
     )
     return OneRuleNoise(rates, mechanism, published, statement)
+
+
+def _each_round(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:
+    """Give ε₀: the pure ε (published) or the range (certified) of one round."""
+    if delta == 0:
+        return Calibration(epsilon / n_rounds, BASIC)
+    if published:
+        return calibrate((Cost(PURE_KIND, 1.0, n_rounds),), epsilon, delta, (BASIC, ADVANCED))
+    return calibrate((Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds),), epsilon, delta)
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One line of :func:`lazybb_table`: ε₀ of a round and the noise rate η it allows."""
+
+    calibration: str
+    accountant: str
+    epsilon_each: float
+    noise_rate: float
+
+
+def lazybb_table(
+    *, n: int, n_rounds: int, density: float, epsilon: float, delta: float
+) -> list[TableRow]:
+    """Give LazyBB's noise rate with 1-rules under every accountant (PRIVACY.md §g).
+
+    Without the refinement of the first rounds: ζ = 1/(κn) throughout.
+
+    Parameters
+    ----------
+    n, n_rounds, density, epsilon, delta
+        As for :func:`lazybb_one_rule`; ε finite. With δ = 0, basic composition alone.
+
+    Returns
+    -------
+    list of TableRow
+        Published ones first, each group from the weakest accountant to the strongest.
+    """
+    check_budget(epsilon, delta)
+    zeta = sensitivity.lazybb_zeta(n, density)
+    pure, ranged = Cost(PURE_KIND, 1.0, n_rounds), Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds)
+    published, certified = sensitivity.ONE_RULE_PUBLISHED, sensitivity.ONE_RULE_CERTIFIED
+    lines = [
+        (PUBLISHED, BASIC, pure, published),
+        (PUBLISHED, ADVANCED, pure, published),
+        (CERTIFIED, BASIC, pure, certified),
+        (CERTIFIED, ADVANCED, pure, certified),
+        (CERTIFIED, KOV, pure, certified),
+        (CERTIFIED, ZCDP_SIMPLE, ranged, certified),
+        (CERTIFIED, ZCDP_CKS, ranged, certified),
+        (CERTIFIED, ADAPTIVE, ranged, certified),
+    ]
+    rows = []
+    for calibration, accountant, cost, factor in lines:
+        if composition.admits(accountant, (cost,), delta):
+            each = calibrate((cost,), epsilon, delta, (accountant,)).scale
+            rows.append(TableRow(calibration, accountant, each, each / (factor * zeta)))
+    return rows
 
 
 def check_budget(epsilon: float, delta: float) -> None:

@@ -80,7 +80,7 @@ class Cost:
 
     @property
     def rho(self) -> float:
-        """zCDP ρ of one call: ε²/8 for bounded range (§0, L1), ε²/2 for pure ε (§g)."""
+        """Give ρ (zCDP) of one call: ε²/8 for bounded range (§0, L1), ε²/2 for pure ε (§g)."""
         if self.kind == BOUNDED_RANGE_KIND:
             return self.amount**2 / 8.0
         if self.kind == LAPLACE_KIND:

@@ -1,4 +1,4 @@
-"""Fetch, check and code one dataset."""
+"""Fetch, check and code one dataset; PRIVCURVE_DATA may name a mirror."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ def main() -> None:
     """Read the command line and prepare the dataset."""
     parser = argparse.ArgumentParser(prog="python -m privcurve.steps.prepare", description=__doc__)
     parser.add_argument("dataset", help="name in the catalogue")
-    parser.add_argument("--mirror", help="folder that holds <dataset>/<file>")
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
     arguments = parser.parse_args()
 
     from privcurve import datasets
 
-    dataset = datasets.load(arguments.dataset, mirror=arguments.mirror)
+    dataset = datasets.load(arguments.dataset)
     datasets.save(dataset, arguments.output)
     n_test = 0 if dataset.y_test is None else len(dataset.y_test)
     print(

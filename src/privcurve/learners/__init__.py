@@ -1,0 +1,22 @@
+"""The learners: scikit-learn classifiers with a privacy statement, one file a method.
+
+``from privcurve.learners import LazyBBClassifier`` imports that learner alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from privcurve.learners.registry import LEARNERS, estimator_class
+
+_NAMES = {known.path.partition(":")[2]: name for name, known in LEARNERS.items()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return estimator_class(_NAMES[name])
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_NAMES])
