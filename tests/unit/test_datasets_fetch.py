@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,6 @@ class Network:
             raise self.answer
         response = requests.Response()
         response.status_code = 200
-        import io
-
         response.raw = io.BytesIO(self.answer)
         return response
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,24 @@ def test_libsvm(own: Any) -> None:
     own(["1 1:3.5 2:9", "-1 2:4", "-1 1:1", "1"], **changes)
     assert datasets.load("mine").X.tolist() == [[3, 9], [0, 4], [1, 0], [0, 0]]
     own(["1 1:3.5", "-1 3:4", "-1 1:1", "1"], **changes)
-    with pytest.raises(DatasetError, match="line 2 of .*'3:4'"):
+    with pytest.raises(DatasetError, match=r"line 2 of .*'3:4'"):
+        datasets.load("mine")
+
+
+def test_compressed_file(own: Any) -> None:
+    own(files={"train": {"local": "data/mine.csv.gz"}})
+    packed = gzip.compress("\n".join(LINES).encode())
+    Path("data/mine.csv.gz").write_bytes(packed)
+    assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
+    Path("data/mine.csv.gz").write_bytes(packed[:-10])
+    with pytest.raises(DatasetError, match=r"mine\.csv\.gz can't be read"):
+        datasets.load("mine")
+
+
+@pytest.mark.usefixtures("own")
+def test_wrong_encoding() -> None:
+    Path("data/mine.csv").write_bytes("\n".join(LINES).replace("Oslo", "Århus").encode("latin-1"))
+    with pytest.raises(DatasetError, match="parser: encoding"):
         datasets.load("mine")
 
 
@@ -173,6 +191,18 @@ def test_many_bins_need_two_bytes(own: Any) -> None:
     mine = datasets.load("mine")
     assert mine.X.dtype == np.uint16
     assert mine.X.ravel().tolist() == [310, 450, 999, 175]
+
+
+@pytest.mark.usefixtures("own")
+def test_example_of_the_documentation() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    description = text.split("```yaml\n")[1].split("```")[0]
+    lines = text.split("```\n")[1].splitlines()
+    Path("resources/datasets/patients.yaml").write_text(description)
+    Path("data/patients.csv").write_text("\n".join([*lines[:-1], "45,,no"]))
+    patients = datasets.load("patients")
+    assert patients.X.tolist() == [[2, 0], [4, 2]]
+    assert patients.domain.bin_names[1][2] == "town = ?"
 
 
 def _assert_same(one: datasets.Dataset, two: datasets.Dataset) -> None:

@@ -71,7 +71,8 @@ def test_distinct_round_trip(data: st.DataObject, dtype: type[np.unsignedinteger
     assert rows == sorted(rows)
     assert len({tuple(row) for row in rows}) == len(rows)
     again = distinct(X[::-1], y[::-1])
-    assert all(np.array_equal(a, b) for a, b in zip((X_distinct, y_distinct, counts), again))
+    for one, two in zip((X_distinct, y_distinct, counts), again, strict=True):
+        assert np.array_equal(one, two)
 
 
 def test_distinct_refuses_unequal_lengths() -> None:

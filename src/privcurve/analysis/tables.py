@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from tabulate import tabulate
+
+from privcurve.files import replace_text
 
 METRICS = ["accuracy", "balanced_accuracy", "auc", "log_loss", "n_features_used"]
 ARM = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
@@ -183,9 +184,9 @@ def write_table(
         What Markdown and LaTeX show; `frame` by default.
     """
     shown = _shown(frame) if shown is None else shown
-    _write(stem.with_name(stem.name + ".csv"), formatted(frame).to_csv(index=False))
-    _write(stem.with_name(stem.name + ".md"), _markdown(shown, caption, notes))
-    _write(stem.with_name(stem.name + ".tex"), _latex(shown, caption, stem.name, notes))
+    replace_text(stem.with_name(stem.name + ".csv"), formatted(frame).to_csv(index=False))
+    replace_text(stem.with_name(stem.name + ".md"), _markdown(shown, caption, notes))
+    replace_text(stem.with_name(stem.name + ".tex"), _latex(shown, caption, stem.name, notes))
 
 
 def formatted(frame: pd.DataFrame) -> pd.DataFrame:
@@ -372,13 +373,3 @@ def _latex(shown: pd.DataFrame, caption: str, label: str, notes: Sequence[str]) 
 
 def _cells(shown: pd.DataFrame) -> list[list[str]]:
     return [[str(cell) for cell in row] for row in shown.itertuples(index=False, name=None)]
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import Coded, encode
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import fetch, sha256_of
+from privcurve.files import replace_file, replace_text
 
 _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"
@@ -147,14 +148,9 @@ def save(dataset: Dataset, folder: str | os.PathLike[str]) -> None:
     Both are written under a temporary name first, so neither is ever half there.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = _arrays(dataset)
-    temporary = folder / f".{_ARRAYS}.{os.getpid()}.npz"
-    try:
-        np.savez_compressed(temporary, **parts)
-        temporary.replace(folder / _ARRAYS)
-    finally:
-        temporary.unlink(missing_ok=True)
+    arrays = {"X": dataset.X, "y": dataset.y, "X_test": dataset.X_test, "y_test": dataset.y_test}
+    parts: dict[str, Any] = {key: part for key, part in arrays.items() if part is not None}
+    replace_file(folder / _ARRAYS, lambda path: _write_arrays(path, parts))
     facts = {
         "name": dataset.name,
         "checksum": dataset.checksum,
@@ -166,12 +162,11 @@ def save(dataset: Dataset, folder: str | os.PathLike[str]) -> None:
         "sources": dict(dataset.sources),
         "domain": json.loads(dataset.domain.to_json()),
     }
-    temporary = folder / f".{_DOMAIN}.{os.getpid()}"
-    try:
-        temporary.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(folder / _DOMAIN)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_text(folder / _DOMAIN, json.dumps(facts, indent=1) + "\n")
+
+
+def _write_arrays(path: Path, parts: dict[str, Any]) -> None:
+    np.savez_compressed(path, allow_pickle=False, **parts)
 
 
 def read(folder: str | os.PathLike[str]) -> Dataset:
@@ -208,10 +203,3 @@ def read(folder: str | os.PathLike[str]) -> Dataset:
             f"{folder} holds no dataset that can be read: {error}. Delete the folder and prepare "
             "the dataset again."
         ) from error
-
-
-def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
-    parts: dict[str, NDArray[Any]] = {"X": dataset.X, "y": dataset.y}
-    if dataset.X_test is not None and dataset.y_test is not None:
-        parts |= {"X_test": dataset.X_test, "y_test": dataset.y_test}
-    return parts

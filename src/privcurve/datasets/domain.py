@@ -65,7 +65,7 @@ class Column:
         if self.bounds is None:
             raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
         low, high = self.bounds
-        return tuple(low + (high - low) * k / self.bins for k in range(self.bins)) + (high,)
+        return (*(low + (high - low) * k / self.bins for k in range(self.bins)), high)
 
     @cached_property
     def bin_names(self) -> tuple[str, ...]:

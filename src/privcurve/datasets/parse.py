@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,14 @@ class RawTable:
     ----------
     source : str
         The file, for messages.
-    columns : dict of str to sequence
-        Strings as they stand in the file, or an array of numbers.
+    columns : mapping of str to sequence
+        Strings as they stand in the file, or numbers.
     lines : sequence of int
         The line of the file that each record stands on.
     """
 
     source: str
-    columns: dict[str, Sequence[str] | np.ndarray[Any, Any]]
+    columns: Mapping[str, Sequence[Any]]
     lines: Sequence[int]
 
 
@@ -58,12 +58,8 @@ def parse(description: Description, path: Path) -> RawTable:
 
 def _lines(path: Path, parser: Parser) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, text), without blank lines and comments."""
-    opened = (
-        gzip.open(path, "rt", encoding=parser.encoding, newline="")
-        if path.suffix == ".gz"
-        else path.open(encoding=parser.encoding, newline="")
-    )
-    with opened as stream:
+    raw = gzip.open if path.suffix == ".gz" else open
+    with raw(path, "rt", encoding=parser.encoding, newline="") as stream:
         for number, line in enumerate(stream, start=1):
             if number <= parser.skip_rows or not line.strip():
                 continue

@@ -140,9 +140,7 @@ def shard_points(arm: Arm, shard: int, n_shards: int) -> list[Point]:
 
 def shard_digest(study: Study, arm: Arm, shard: int, n_shards: int, seed: int) -> str:
     """Give a digest of all that a shard is asked for: the job reruns when it changes."""
-    points = sorted(
-        (canonical.number(p.epsilon), p.text) for p in shard_points(arm, shard, n_shards)
-    )
+    points = shard_points(arm, shard, n_shards)
     return canonical.digest(
         [
             sorted((canonical.number(point.epsilon), point.text) for point in points),

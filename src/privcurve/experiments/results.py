@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from privcurve.files import replace_file
 
 SCHEMA = pa.schema(
     [
@@ -42,24 +42,6 @@ SCHEMA = pa.schema(
 
 class IncompleteError(RuntimeError):
     """Cells that an aggregation needs are not there; the message names some of them."""
-
-
-def replace_file(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file under a temporary name beside it, then move it into place.
-
-    Parameters
-    ----------
-    path : Path
-    write : callable
-        Given the temporary path.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}")
-    try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_cells(rows: Sequence[dict[str, Any]], path: Path) -> None:

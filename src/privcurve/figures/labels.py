@@ -24,7 +24,7 @@ STEPS = (0, 1, 2)
 COVERS_NAME = 1e6
 LEAVES_PANEL = 1e5
 COVERS_LINE = 0.5  # for each pixel of another horizontal line; 1 for each pixel of a curve
-PIXELS_OF_A_MARK = 6
+PIXELS_OF_A_MARK = 80
 
 
 def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:

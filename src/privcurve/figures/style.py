@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+
+from privcurve.files import replace_file
 
 # Widths of a two-column paper, in inches.
 COLUMN_WIDTH = 3.4
@@ -149,27 +150,17 @@ def save(figure: Figure, frame: pd.DataFrame, stem: Path) -> None:
     stem : Path
         Without ending.
     """
-    stem.parent.mkdir(parents=True, exist_ok=True)
     with paper():
-        _replace(
+        replace_file(
             stem.with_name(stem.name + ".pdf"),
             lambda path: figure.savefig(path, format="pdf", metadata={"CreationDate": None}),
         )
-        _replace(
+        replace_file(
             stem.with_name(stem.name + ".png"),
             lambda path: figure.savefig(path, format="png", metadata={"Software": None}),
         )
-    _replace(
+    replace_file(
         stem.with_name(stem.name + ".csv"),
         # Twelve digits: what CSV can't carry exactly, it does not pretend to.
         lambda path: frame.to_csv(path, index=False, float_format="%.12g", lineterminator="\n"),
     )
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -69,7 +69,7 @@ def boost(
     return picks, float(largest)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _boost(
     columns: NDArray[np.uint16],
     cells: NDArray[Any],
@@ -131,7 +131,7 @@ def _boost(
     return picks, largest
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _add_rows(
     cells: NDArray[Any],
     state: NDArray[np.uint32],
@@ -152,7 +152,7 @@ def _add_rows(
             sums[cells[i, even]] += weight
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _sum_by_bin(
     sums: NDArray[np.int64],
     group_starts: NDArray[np.int64],
@@ -167,7 +167,7 @@ def _sum_by_bin(
             bins[cell_bins[j, k]] += sums[start + k]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _noisy_least(
     bins: NDArray[np.int64],
     positive_weight: int,
@@ -185,7 +185,7 @@ def _noisy_least(
     return best
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _least(bins: NDArray[np.int64], positive_weight: int, negative_weight: int) -> int:
     best = 0
     best_error = literal_error(bins, positive_weight, negative_weight, 0)
@@ -196,7 +196,7 @@ def _least(bins: NDArray[np.int64], positive_weight: int, negative_weight: int) 
     return best
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def literal_error(
     bins: NDArray[np.int64], positive_weight: int, negative_weight: int, literal: int
 ) -> int:
@@ -224,7 +224,7 @@ def literal_error(
     return negative_weight + inside
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _vote(
     columns: NDArray[np.uint16],
     bin_starts: NDArray[np.int64],
@@ -251,7 +251,7 @@ def _vote(
         histogram[state[i]] += counts[i]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def count_votes(
     codes: NDArray[Any],
     bin_starts: NDArray[np.int64],

@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 # Cells of one group: more would not stay in the first-level cache.
 LARGEST_GROUP = 512
+# Rows that the grouping is decided on.
 SAMPLE = 4096
+# Combinations of codes that a group could have at all: bounds the memory of numbering.
+LARGEST_PRODUCT = 2**20
 
 
 class PackedRows(NamedTuple):
@@ -67,7 +70,7 @@ def pack(codes: NDArray[Any], n_bins: NDArray[np.int64]) -> PackedRows:
     return PackedRows(columns, cells.astype(narrow), group_starts, groups, cell_bins, bin_starts)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _group(sample: NDArray[np.uint16], n_bins: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
     """Assign columns to groups, each where the sample says it adds the least work."""
     n_columns, n_sample = sample.shape
@@ -75,6 +78,7 @@ def _group(sample: NDArray[np.uint16], n_bins: NDArray[np.int64], n_rows: int) -
     joint = np.zeros((n_columns, n_sample), np.int64)
     n_cells = np.zeros(n_columns, np.int64)
     size = np.zeros(n_columns, np.int64)
+    product = np.ones(n_columns, np.int64)
     n_groups = 0
     trial = np.zeros(n_sample, np.int64)
     best_trial = np.zeros(n_sample, np.int64)
@@ -85,6 +89,8 @@ def _group(sample: NDArray[np.uint16], n_bins: NDArray[np.int64], n_rows: int) -
         best_cells = n_bins[j]
         best_trial[:] = sample[j]
         for g in range(n_groups):
+            if product[g] * n_bins[j] > LARGEST_PRODUCT:
+                continue
             k = _join(joint[g], n_cells[g], sample[j], n_bins[j], trial)
             cost = k * (size[g] + 1) - n_cells[g] * size[g]
             if k <= LARGEST_GROUP and cost < best_cost:
@@ -94,11 +100,12 @@ def _group(sample: NDArray[np.uint16], n_bins: NDArray[np.int64], n_rows: int) -
         joint[best] = best_trial
         n_cells[best] = best_cells
         size[best] += 1
+        product[best] *= n_bins[j]
         n_groups = max(n_groups, best + 1)
     return groups
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _join(
     joint: NDArray[np.int64],
     n_cells: int,
@@ -106,8 +113,8 @@ def _join(
     n_bins: int,
     out: NDArray[np.int64],
 ) -> int:
-    """Number the pairs (joint code, code) that occur, in order of appearance; count them."""
-    number = np.full(n_cells * n_bins, -1, np.int64)
+    """Give the pairs (joint code, code) that occur a number each, and count them."""
+    number = np.full(n_cells * n_bins, -1, np.int32)
     found = 0
     for i in range(len(column)):
         pair = joint[i] * n_bins + column[i]
@@ -118,7 +125,7 @@ def _join(
     return found
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _number_cells(
     columns: NDArray[np.uint16],
     n_bins: NDArray[np.int64],

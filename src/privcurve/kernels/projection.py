@@ -33,7 +33,7 @@ def fixed_point_bits(n: int) -> int:
     return min(LARGEST_BITS, 62 - math.ceil(math.log2(n)))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def project(
     histogram: NDArray[np.int64],
     n_votes: int,
@@ -87,7 +87,7 @@ def project(
     return required * largest / total
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def _scale_up(
     histogram: NDArray[np.int64],
     n_votes: int,
@@ -98,12 +98,15 @@ def _scale_up(
 ) -> None:
     """Set the weights min(1, c·w) whose sum is `required`; `ratio` is w(k + 1) / w(k)."""
     # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k): sums relative to level k, so that
-    # nothing underflows, however far the margins spread.
+    # it does not underflow where there are records, however far the margins spread.
     tail = np.zeros(n_votes + 2)
     for k in range(n_votes, -1, -1):
         tail[k] = histogram[k] + ratio * tail[k + 1]
     n_capped = 0
     for k in range(n_votes + 1):
+        if histogram[k] == 0:
+            weights[k] = unit
+            continue
         # Were levels below k at the cap and the others free, level k would weigh this:
         weight = (required - n_capped) / tail[k]
         if weight <= 1.0:

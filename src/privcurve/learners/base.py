@@ -90,7 +90,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         rng = generator_of(self.random_state)
         fitted = self.fit_many(X, y, [{}], [rng], counts)[0]
-        vars(self).update(vars(fitted))
+        self.__dict__.update(fitted.__dict__)
         return self
 
     def fit_many(
@@ -326,9 +326,9 @@ def bin_equal_width(
     low, high = (np.broadcast_to(np.asarray(b, dtype=float), n_bins.shape) for b in bounds)
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
         raise ValueError(f"bounds must be finite, low below high, not {bounds!r}")
-    share = (np.asarray(X, dtype=float) - low) / (high - low)
+    place = (np.asarray(X, dtype=float) - low) * n_bins / (high - low)
     dtype = np.uint8 if int(n_bins.max()) <= 256 else np.uint16
-    return np.clip(np.floor(share * n_bins), 0, n_bins - 1).astype(dtype)
+    return np.clip(np.floor(place), 0, n_bins - 1).astype(dtype)
 
 
 def _check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> NDArray[np.int64]:

@@ -109,7 +109,7 @@ class LearnerEntry:
 
 
 def _boosting_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    return 1e-3 + 5e-10 * float(setting.get("n_rounds", 39)) * n_rows * n_columns
+    return 5e-4 + 2e-10 * float(setting.get("n_rounds", 39)) * n_rows * n_columns
 
 
 _MECHANISM = Parameter(str, choices=("auto", "permute_and_flip", "exponential"))

@@ -79,8 +79,9 @@ def report(trainer: Trainer, failures: Path) -> None:
         f"trained {trainer.n_trained} cells, reused {trainer.n_reused}, failed {trainer.n_failed}"
     )
     if trainer.n_failed:
-        failures.parent.mkdir(parents=True, exist_ok=True)
-        failures.write_text(json.dumps(failed_attempts(failures) + 1))
+        from privcurve.files import replace_text
+
+        replace_text(failures, json.dumps(failed_attempts(failures) + 1))
 
 
 def failed_attempts(failures: Path) -> int:

@@ -20,6 +20,7 @@ def main() -> None:
 
     from privcurve.analysis import selection
     from privcurve.experiments import cell, results, train
+    from privcurve.files import replace_file
 
     study, arm, trainer = _common.trainer(arguments)
     frame = results.read_cells(arguments.cells)
@@ -30,7 +31,7 @@ def main() -> None:
     points = [point for point in arm.points if (point.epsilon, point.text) in chosen]
     splits = cell.fresh_splits(study.folds, study.repeats, trainer.has_test)
     rows = trainer.run(itertools.product(points, splits))
-    results.replace_file(
+    replace_file(
         arguments.selected, lambda path: selected.to_csv(path, index=False, float_format="%.17g")
     )
     results.write_cells(rows, arguments.output)

@@ -1,0 +1,92 @@
+"""The strong control: gradient boosted trees without privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import ensemble
+
+from privcurve.learners.base import Codes, RandomState
+from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
+from privcurve.privacy.ledger import PrivacyStatement
+
+
+class GradientBoostingClassifier(LogOddsClassifier):
+    """scikit-learn's gradient boosted trees on the coded columns; not private.
+
+    The codes go in as ordinal numbers, not one-hot: bins of a numeric column have an
+    order, so one cut of the code separates low values from high ones, where a cut of a
+    0/1 column separates one bin from all others. For a nominal column the order of the
+    codes says nothing, but two cuts isolate any category. There are far fewer columns to
+    try (Adult: 14 instead of 162), and the accuracy on Adult is the same.
+
+    Parameters
+    ----------
+    n_estimators : int
+        Number of trees.
+    max_depth : int
+        Of each tree.
+    learning_rate : float
+        Shrinkage of each tree.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    model_ : sklearn.ensemble.GradientBoostingClassifier or None
+        None if all records have one label: then the score is a constant.
+    n_features_used_ : int
+        Number of coded columns that a tree cuts.
+    """
+
+    _learner = "gradient_boosting"
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        max_depth: int = 3,
+        learning_rate: float = 0.1,
+        n_bins: int | Sequence[int] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.learning_rate = learning_rate
+        self.n_bins = n_bins
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> None:
+        self.constant_ = CERTAIN * (only_label(signs) or 0)
+        if self.constant_:
+            # scikit-learn refuses to fit one label.
+            self.model_ = None
+            self.n_features_used_ = 0
+            return
+        self.model_ = ensemble.GradientBoostingClassifier(
+            n_estimators=self.n_estimators,
+            max_depth=self.max_depth,
+            learning_rate=self.learning_rate,
+            random_state=int(rng.integers(2**31)),
+        ).fit(codes, signs, sample_weight=counts)
+        self.n_features_used_ = int(np.count_nonzero(self.model_.feature_importances_))
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        if self.model_ is None:
+            return np.full(len(codes), self.constant_)
+        return np.asarray(self.model_.decision_function(codes))
+
+    def _statement(self) -> PrivacyStatement:
+        return PrivacyStatement.not_private(self._learner)

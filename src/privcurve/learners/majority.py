@@ -1,0 +1,68 @@
+"""The control of every comparison: the label that most records have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logit
+from sklearn.dummy import DummyClassifier
+
+from privcurve.learners.base import Codes, RandomState
+from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier
+from privcurve.privacy.ledger import PrivacyStatement
+
+
+class MajorityClassClassifier(LogOddsClassifier):
+    """Predict the more frequent label (scikit-learn's `DummyClassifier`); not private.
+
+    The score of every row is the log-odds of the positive label among the records. A
+    tie is negative.
+
+    Parameters
+    ----------
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    model_ : sklearn.dummy.DummyClassifier
+    score_ : float
+        The log-odds.
+    n_features_used_ : int
+        Always 0.
+    """
+
+    _learner = "majority_class"
+
+    def __init__(
+        self,
+        n_bins: int | Sequence[int] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_bins = n_bins
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> None:
+        self.model_ = DummyClassifier(strategy="prior").fit(codes, signs, sample_weight=counts)
+        share = float(self.model_.class_prior_[self.model_.classes_ == 1].sum())
+        self.score_ = float(np.clip(logit(share), -CERTAIN, CERTAIN))
+        self.n_features_used_ = 0
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        return np.full(len(codes), self.score_)
+
+    def _statement(self) -> PrivacyStatement:
+        return PrivacyStatement.not_private(self._learner)

@@ -1,0 +1,314 @@
+"""What every learner must do, whoever wrote it: one entry in the registry, and it is tested."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from privcurve.learners.registry import LEARNERS, estimator_class
+
+# scikit-learn's checks draw from about N(0, 1); nothing is read from the rows.
+DOMAIN = {"n_bins": 10, "bounds": (-5.0, 5.0)}
+
+# Checks that a learner cannot pass, and why. Anything else must pass.
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {
+    "one_rule": {
+        "check_classifiers_train": "one bin of one column does not reach the accuracy asked for",
+    },
+    "majority_class": {
+        "check_classifiers_train": "by design it does not learn from X",
+    },
+}
+
+
+def make(name, **parameters):
+    return estimator_class(name)(**parameters)
+
+
+def private(name):
+    return LEARNERS[name].private
+
+
+def check_instances():
+    """Each learner once as it is and, if it is private, once at a large finite ε."""
+    for name in LEARNERS:
+        # At ε = 1 a sample of some dozens of rows gives noise: scikit-learn asks for accuracy.
+        for epsilon in (1e6, np.inf) if private(name) else (None,):
+            yield make(name, **DOMAIN, **({} if epsilon is None else {"epsilon": epsilon}))
+
+
+@parametrize_with_checks(
+    list(check_instances()),
+    expected_failed_checks=lambda learner: EXPECTED_FAILURES.get(learner._learner, {}),
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def problem(n=300, seed=0):
+    """Coded rows with a label that two columns tell, names of classes, a domain."""
+    rng = np.random.default_rng(seed)
+    n_bins = [2, 5, 3, 10]
+    X = rng.integers(0, n_bins, size=(n, 4)).astype(np.uint8)
+    truth = (X[:, 0] == 1) | (X[:, 3] > 7)
+    y = np.where(truth ^ (rng.random(n) < 0.1), "yes", "no")
+    return X, y, n_bins
+
+
+def rngs(*seeds):
+    return [np.random.default_rng(seed) for seed in seeds]
+
+
+learners = pytest.mark.parametrize("name", LEARNERS)
+private_learners = pytest.mark.parametrize("name", [name for name in LEARNERS if private(name)])
+offered = pytest.mark.parametrize(
+    ("name", "calibration"),
+    [(name, calibration) for name in LEARNERS for calibration in LEARNERS[name].calibrations],
+)
+
+
+@learners
+def test_parameters_are_those_of_the_registry(name):
+    parameters = set(make(name).get_params())
+    assert set(LEARNERS[name].parameters) <= parameters
+    assert {"n_bins", "bounds", "classes", "random_state"} <= parameters
+    if private(name):
+        assert {"epsilon", "delta", "calibration"} <= parameters
+
+
+@learners
+def test_fitted_attributes(name):
+    X, y, n_bins = problem()
+    model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert model.n_features_in_ == 4
+    assert isinstance(model.n_features_used_, (int, np.integer))
+    scores = model.decision_function(X)
+    assert scores.shape == (300,)
+    assert scores.dtype == np.float64
+    assert np.isfinite(scores).all()
+    assert np.array_equal(model.predict(X) == "yes", scores > 0)
+
+
+@learners
+def test_the_seed_decides(name):
+    X, y, n_bins = problem()
+    fits = [make(name, n_bins=n_bins, random_state=5).fit(X, y) for _ in range(2)]
+    assert np.array_equal(fits[0].decision_function(X), fits[1].decision_function(X))
+    # A generator is used as it is: the same stream gives the same model.
+    by_generator = make(name, n_bins=n_bins, random_state=np.random.default_rng(5)).fit(X, y)
+    assert np.array_equal(fits[0].decision_function(X), by_generator.decision_function(X))
+
+
+@private_learners
+def test_noise_is_drawn_when_private(name):
+    X, y, n_bins = problem()
+    scores = {
+        make(name, n_bins=n_bins, epsilon=0.01, random_state=seed)
+        .fit(X, y)
+        .decision_function(X)
+        .tobytes()
+        for seed in range(8)
+    }
+    assert len(scores) > 1
+
+
+@private_learners
+def test_infinite_epsilon_is_the_method_without_noise(name):
+    X, y, n_bins = problem()
+    for calibration in LEARNERS[name].calibrations:
+        learner = make(name, n_bins=n_bins, epsilon=np.inf, calibration=calibration)
+        fits = [learner.set_params(random_state=seed).fit(X, y) for seed in (0, 1)]
+        scores = [model.decision_function(X) for model in fits]
+        assert np.array_equal(*scores)
+        assert (learner.predict(X) == y).mean() > 0.6
+        assert not learner.privacy_.private
+        assert learner.privacy_.epsilon_spent == np.inf
+
+
+@offered
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.0])
+def test_statement_adds_up_to_epsilon(name, calibration, epsilon):
+    X, y, n_bins = problem()
+    learner = make(name, n_bins=n_bins, epsilon=epsilon, calibration=calibration, random_state=0)
+    statement = learner.fit(X, y).privacy_
+    assert statement.learner == name
+    assert statement.epsilon == epsilon
+    assert statement.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
+    assert statement.delta == 0
+    assert statement.neighbours == "replace-one"
+    assert statement.calibration == calibration
+    assert statement.ledger
+    assert type(statement).from_json(statement.to_json()) == statement
+    assert "replaced by another" in str(statement)
+
+
+@learners
+def test_without_privacy_says_so(name):
+    if private(name):
+        assert make(name).epsilon == 1.0
+        return
+    X, y, n_bins = problem()
+    statement = make(name, n_bins=n_bins).fit(X, y).privacy_
+    assert not statement.private
+    assert statement.ledger == ()
+
+
+@private_learners
+@pytest.mark.parametrize("epsilon", [0, -1, float("nan"), "much"])
+def test_epsilon_is_checked(name, epsilon):
+    X, y, n_bins = problem()
+    with pytest.raises(ValueError, match="epsilon"):
+        make(name, n_bins=n_bins, epsilon=epsilon).fit(X, y)
+
+
+@private_learners
+def test_delta_and_calibration_are_checked(name):
+    X, y, n_bins = problem()
+    with pytest.raises(ValueError, match="calibration"):
+        make(name, n_bins=n_bins, calibration="hoped for").fit(X, y)
+    with pytest.raises(ValueError, match="delta"):
+        make(name, n_bins=n_bins, delta=1.0).fit(X, y)
+    if not LEARNERS[name].approximate:
+        with pytest.raises(ValueError, match="pure"):
+            make(name, n_bins=n_bins, delta=1e-6).fit(X, y)
+
+
+@learners
+def test_domain_is_not_read_from_the_rows(name):
+    X, y, _ = problem()
+    with pytest.raises(ValueError, match="n_bins"):
+        make(name).fit(X, y)
+
+
+@learners
+def test_codes_outside_the_domain_are_an_error(name):
+    X, y, n_bins = problem()
+    outside = X.copy()
+    outside[3, 2] = 3
+    with pytest.raises(ValueError, match="column 2 has the code 3"):
+        make(name, n_bins=n_bins).fit(outside, y)
+    model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="column 2 has the code 3"):
+        model.predict(outside)
+    with pytest.raises(ValueError, match="codes"):
+        model.predict(X + 0.5)
+    with pytest.raises(ValueError, match="codes"):
+        model.predict(X.astype(int) - 1)
+
+
+@learners
+def test_codes_that_never_occurred_are_scored(name):
+    X, y, n_bins = problem()
+    seen = X[:, 3] != 4
+    model = make(name, n_bins=n_bins, random_state=0).fit(X[seen], y[seen])
+    assert set(model.predict(X[~seen])) <= {"no", "yes"}
+
+
+@learners
+def test_numbers_outside_the_bounds_are_clipped(name):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] > 0
+    model = make(name, **DOMAIN, random_state=0).fit(X, y)
+    far = np.array([[1e9, -1e9, 0.0]])
+    assert np.array_equal(
+        model.decision_function(far), model.decision_function(np.clip(far, -5, 5))
+    )
+
+
+@learners
+def test_one_class(name):
+    X, _, n_bins = problem(40)
+    y = np.full(40, "yes")
+    with pytest.raises(ValueError, match="one class"):
+        make(name, n_bins=n_bins).fit(X, y)
+    model = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert set(model.predict(X)) <= {"no", "yes"}
+
+
+@learners
+def test_labels_outside_the_classes(name):
+    X, y, n_bins = problem(40)
+    with pytest.raises(ValueError, match="not in classes"):
+        make(name, n_bins=n_bins, classes=("no", "maybe")).fit(X, y)
+    with pytest.raises(ValueError, match="two different labels"):
+        make(name, n_bins=n_bins, classes=("no", "no")).fit(X, y)
+
+
+@learners
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_very_few_records(name, n):
+    X, _, n_bins = problem(n)
+    y = np.array(["no", "yes", "yes"])[:n]
+    model = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@learners
+def test_missing_values_are_an_error(name):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    y = X[:, 0] > 0
+    X[4, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        make(name, **DOMAIN).fit(X, y)
+
+
+@learners
+def test_counts_stand_for_records(name):
+    X, y, n_bins = problem()
+    rows, counts = np.unique(np.c_[X, y == "yes"], axis=0, return_counts=True)
+    labels = np.where(rows[:, -1] == 1, "yes", "no")
+    options = {"epsilon": np.inf} if private(name) else {}
+    learner = make(name, n_bins=n_bins, random_state=0, **options)
+    by_record = learner.fit(X, y).predict(X)
+    by_count = learner.fit(rows[:, :-1], labels, counts).predict(X)
+    assert (by_record == by_count).mean() > 0.95
+    for bad in (counts[:-1], counts * 0, counts + 0.5):
+        with pytest.raises(ValueError, match="counts"):
+            learner.fit(rows[:, :-1], labels, bad)
+
+
+@learners
+def test_fit_is_fit_many_of_one_in_any_company(name):
+    X, y, n_bins = problem()
+    learner = make(name, n_bins=n_bins)
+    settings = [{}, {}]
+    if private(name):
+        settings = [{"epsilon": 0.3}, {"epsilon": np.inf}, {"epsilon": 4.0}, {"epsilon": 0.3}]
+    seeds = range(len(settings))
+    alone = [
+        clone(learner)
+        .set_params(**setting, random_state=np.random.default_rng(seed))
+        .fit(X, y)
+        .decision_function(X)
+        for setting, seed in zip(settings, seeds, strict=True)
+    ]
+    for order in (list(seeds), list(seeds)[::-1]):
+        together = learner.fit_many(X, y, [settings[i] for i in order], rngs(*order))
+        for i, fitted in zip(order, together, strict=True):
+            assert np.array_equal(fitted.decision_function(X), alone[i])
+            assert {**fitted.get_params(), **settings[i]} == fitted.get_params()
+            assert fitted.privacy_.epsilon == settings[i].get("epsilon", np.inf)
+
+
+@learners
+def test_one_generator_a_setting(name):
+    X, y, n_bins = problem(20)
+    with pytest.raises(ValueError, match="2 settings but 1 generators"):
+        make(name, n_bins=n_bins).fit_many(X, y, [{}, {}], rngs(0))
+
+
+@learners
+def test_pickling_and_cloning(name):
+    X, y, n_bins = problem()
+    model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.decision_function(X), model.decision_function(X))
+    assert copy.privacy_ == model.privacy_
+    fresh = clone(model)
+    assert not hasattr(fresh, "n_features_in_")
+    assert np.array_equal(fresh.fit(X, y).decision_function(X), model.decision_function(X))

@@ -1,0 +1,89 @@
+"""LazyBB with 1-rules in plain Python, record by record, straight from the paper.
+
+Weights are those of PRIVACY.md §a: w = κe^{−λσ}, μ = min(1, c·w) with the smallest c ≥ 1
+that makes |μ| ≥ κn. Nothing is shared with the package: no histogram of margins, no
+counts, no joint codes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def literals(n_bins: Sequence[int]) -> list[tuple[int | None, int, int]]:
+    """All literals in order: (column, code, sign); column None is a constant."""
+    found: list[tuple[int | None, int, int]] = [
+        (column, code, sign)
+        for column, size in enumerate(n_bins)
+        for code in range(size)
+        for sign in (1, -1)
+    ]
+    return [*found, (None, 0, 1), (None, 0, -1)]
+
+
+def predict(literal: tuple[int | None, int, int], row: Any) -> int:
+    column, code, sign = literal
+    inside = column is None or row[column] == code
+    return sign if inside else -sign
+
+
+def project(weights: Sequence[float], density: float) -> list[float]:
+    """Scale and cap so that the sum is at least κn, by trying every number of capped records."""
+    n = len(weights)
+    required = density * n
+    capped = [min(1.0, w) for w in weights]
+    if math.fsum(capped) >= required * (1 - 1e-15):
+        return capped
+    order = sorted(range(n), key=lambda i: -weights[i])
+    for n_capped in range(n):
+        rest = math.fsum(weights[i] for i in order[n_capped:])
+        factor = (required - n_capped) / rest
+        if factor * weights[order[n_capped]] <= 1:
+            return [min(1.0, factor * w) for w in weights]
+    return [1.0] * n
+
+
+def errors(
+    X: Any,
+    y: Sequence[int],
+    picks: Sequence[int],
+    n_bins: Sequence[int],
+    density: float,
+    learning_rate: float,
+    normalise: bool,
+) -> np.ndarray:
+    """The errors of all literals after some picks."""
+    known = literals(n_bins)
+    n = len(y)
+    margins = [y[i] * sum(predict(known[j], X[i]) for j in picks) for i in range(n)]
+    weights = [density * math.exp(-learning_rate * margin) for margin in margins]
+    measure = project(weights, density)
+    total = math.fsum(measure) if normalise else density * n
+    return np.array(
+        [
+            math.fsum(measure[i] for i in range(n) if predict(literal, X[i]) != y[i]) / total
+            for literal in known
+        ]
+    )
+
+
+def boost(
+    X: Any,
+    y: Sequence[int],
+    n_bins: Sequence[int],
+    density: float,
+    learning_rate: float,
+    rates: Sequence[float],
+    normalise: bool,
+    noise: np.ndarray,
+) -> list[int]:
+    """The literals picked with a given noise."""
+    picks: list[int] = []
+    for rate, draws in zip(rates, noise, strict=True):
+        found = errors(X, y, picks, n_bins, density, learning_rate, normalise)
+        picks.append(int(np.argmax(draws - rate * found)))
+    return picks

@@ -1,0 +1,179 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from privcurve.learners import LazyBBClassifier, OneRuleClassifier, one_rule
+from privcurve.learners.base import bin_equal_width
+from privcurve.learners.one_rule import VoteModel
+from privcurve.privacy.calibration import lazybb_one_rule
+
+N_BINS = [10] * 30
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = load_breast_cancer(return_X_y=True)
+    codes = bin_equal_width(X, (X.min(axis=0), X.max(axis=0)), np.array(N_BINS))
+    return codes, np.where(y > 0, 1, -1)
+
+
+def test_without_privacy_it_learns(data):
+    X, y = data
+    model = LazyBBClassifier(epsilon=np.inf, n_bins=N_BINS).fit(X, y)
+    assert (model.predict(X) == y).mean() > 0.92
+    rule = OneRuleClassifier(epsilon=np.inf, n_bins=N_BINS).fit(X, y)
+    assert 0.7 < (rule.predict(X) == y).mean() < (model.predict(X) == y).mean()
+    assert not model.privacy_.private
+    assert model.privacy_.ledger == ()
+
+
+@pytest.mark.parametrize("calibration", ["certified", "published"])
+def test_much_budget_comes_near_no_noise(data, calibration):
+    X, y = data
+    model = LazyBBClassifier(
+        epsilon=1e5, calibration=calibration, n_bins=N_BINS, random_state=0
+    ).fit(X, y)
+    assert (model.predict(X) == y).mean() > 0.92
+    assert model.privacy_.calibration == calibration
+
+
+def test_one_round_of_lazybb_is_the_1_rule(data):
+    X, y = data
+    fits = [
+        LazyBBClassifier(n_rounds=1, density=0.5, n_bins=N_BINS, random_state=7),
+        OneRuleClassifier(n_bins=N_BINS, random_state=7),
+    ]
+    boosted, rule = (fit.fit(X, y) for fit in fits)
+    # Certified: round 1 has ζ₁ = 1/n whatever the density, so even the noise is the same.
+    assert np.array_equal(boosted.chosen_, rule.chosen_)
+    assert boosted.privacy_.ledger[0].noise_rate == rule.privacy_.ledger[0].noise_rate
+
+
+def test_rates_are_those_of_the_papers(data):
+    X, y = data
+    shared = dict(n_rounds=5, density=0.4, epsilon=2.0, n_bins=N_BINS)
+    published = LazyBBClassifier(calibration="published", **shared).fit(X, y)
+    certified = LazyBBClassifier(**shared).fit(X, y)
+    n = len(X)
+    rates = [call.noise_rate for call in published.privacy_.ledger]
+    assert rates == pytest.approx([2.0 * 0.4 * n / (4 * 5)] * 5)
+    rates = [call.noise_rate for call in certified.privacy_.ledger]
+    assert rates[0] == pytest.approx(2.0 * n / (2 * 5))
+    assert rates[-1] == pytest.approx(2.0 * 0.4 * n / (2 * 5))
+    assert {call.mechanism for call in published.privacy_.ledger} == {"exponential"}
+    assert {call.mechanism for call in certified.privacy_.ledger} == {"permute_and_flip"}
+    assert published.privacy_.learner == certified.privacy_.learner == "lazybb"
+
+
+def test_counts_are_repeated_records(data):
+    X, y = data
+    X = X[:, :3] // 5
+    rows, counts = np.unique(np.c_[X, y > 0], axis=0, return_counts=True)
+    labels = np.where(rows[:, -1], 1, -1)
+    learner = LazyBBClassifier(n_bins=[2, 2, 2], random_state=3)
+    one = learner.fit(X, y).chosen_
+    assert np.array_equal(learner.fit(rows[:, :-1], labels, counts).chosen_, one)
+    assert learner.n_records_ == len(X)
+
+
+def test_scores_are_the_model_read_aloud(data):
+    X, y = data
+    model = LazyBBClassifier(epsilon=0.5, n_rounds=60, n_bins=N_BINS, random_state=5).fit(X, y)
+    expected = np.full(len(X), model.model_.constant)
+    for votes, column, code in model.model_.votes:
+        expected += votes * np.where(X[:, column] == code, 1, -1)
+    assert np.array_equal(model.decision_function(X), expected)
+    bins = {literal // 2 for literal in model.chosen_ if literal < 600}
+    assert model.n_features_used_ == len(bins)
+    assert np.array_equal(model.predict(X), np.where(expected > 0, 1, -1))
+
+
+def test_model_is_readable():
+    model = VoteModel.from_picks(np.array([0, 3, 3, 4, 5, 10, 10, 11]), np.array([2, 3]))
+    assert model.votes == ((-2, 0, 1), (1, 0, 0))
+    assert model.constant == 1
+    assert str(model).splitlines() == [
+        "votes  bin",
+        "   -2  column 0 = 1",
+        "   +1  column 0 = 0",
+        "   +1  always",
+    ]
+    named = model.describe([["no", "yes"], ["a", "b", "c"]], ["owner", "grade"])
+    assert "   -2  owner = yes" in named
+    assert str(VoteModel.from_picks(np.array([0, 1]), np.array([1]))).endswith("+0  always")
+
+
+SETTINGS = [
+    dict(n_rounds=3, density=0.2),
+    dict(n_rounds=40, density=0.5, learning_rate=0.2, epsilon=4.0),
+    dict(n_rounds=3, density=0.2, epsilon=np.inf),
+    dict(n_rounds=17, calibration="published", epsilon=0.3),
+    dict(n_rounds=17, mechanism="exponential"),
+    dict(n_rounds=1, mechanism="permute_and_flip", calibration="published"),
+]
+
+
+def test_company_and_order_change_nothing(data):
+    X, y = data
+    learner = LazyBBClassifier(n_bins=N_BINS)
+    alone = [
+        learner.fit_many(X, y, [setting], [np.random.default_rng(i)])[0]
+        for i, setting in enumerate(SETTINGS)
+    ]
+    for order in (range(6), [5, 3, 1, 0, 2, 4]):
+        together = learner.fit_many(
+            X, y, [SETTINGS[i] for i in order], [np.random.default_rng(i) for i in order]
+        )
+        for i, fitted in zip(order, together, strict=True):
+            assert np.array_equal(fitted.chosen_, alone[i].chosen_)
+            assert fitted.privacy_ == alone[i].privacy_
+            assert fitted.n_rounds == SETTINGS[i]["n_rounds"]
+
+
+def test_statement_survives_later_parameters(data):
+    X, y = data
+    model = LazyBBClassifier(n_bins=N_BINS, n_rounds=2).fit(X, y)
+    model.set_params(epsilon=0.01)
+    assert model.privacy_.epsilon == 1.0
+    assert model.privacy_ == lazybb_one_rule(
+        n=len(X), n_rounds=2, density=0.35, learning_rate=0.45, epsilon=1.0, delta=0.0,
+        calibration="certified", mechanism="auto",
+    ).statement  # fmt: skip
+
+
+def test_too_heavy_a_record_is_an_error(data, monkeypatch):
+    X, y = data
+    monkeypatch.setattr(one_rule, "boost", lambda *_: (np.zeros(39, dtype=np.int64), 1.01))
+    with pytest.raises(ArithmeticError, match="internal error in LazyBBClassifier"):
+        LazyBBClassifier(n_bins=N_BINS).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (dict(density=0), "density = 0 is not a number in"),
+        (dict(density=1.5), "density = 1.5"),
+        (dict(learning_rate=0), "learning_rate = 0"),
+        (dict(n_rounds=0), "n_rounds = 0"),
+        (dict(n_rounds=2.5), "n_rounds = 2.5"),
+        (dict(weak_learner="tree"), "weak_learner = 'tree' is not one of 'one_rule'"),
+        (dict(mechanism="laplace"), "mechanism = 'laplace'"),
+        (dict(epsilon=0), "epsilon = 0 is not a number above 0"),
+        (dict(delta=1), "delta = 1"),
+        (dict(calibration="guess"), "calibration = 'guess' is not offered"),
+        (dict(n_bins=None), "needs n_bins="),
+        (dict(n_bins=[2] * 30), "values outside the domain have no code"),
+    ],
+)
+def test_bad_parameters_are_named(data, parameters, message):
+    X, y = data
+    learner = LazyBBClassifier(**{"n_bins": N_BINS, **parameters})
+    with pytest.raises(ValueError, match=message):
+        learner.fit(X, y)
+
+
+def test_column_of_one_code_is_a_constant():
+    # The literals of a column with one code are the constants; nothing divides by zero.
+    X, y = np.zeros((20, 1), dtype=int), np.array([1] * 15 + [0] * 5)
+    model = LazyBBClassifier(epsilon=np.inf, n_bins=1, n_rounds=4, density=1.0).fit(X, y)
+    assert model.predict(X).tolist() == [1] * 20
