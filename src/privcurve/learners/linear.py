@@ -92,7 +92,10 @@ class LogisticRegressionClassifier(LogOddsClassifier):
             self.coef_ = np.zeros(int(self.n_bins_.sum()))
             self.intercept_ = CERTAIN * label
         else:
-            model = linear_model.LogisticRegression(C=self.C, max_iter=MAX_ITERATIONS)
+            # Newton: exact in some ten steps, where L-BFGS takes hundreds or stops early.
+            model = linear_model.LogisticRegression(
+                C=self.C, solver="newton-cholesky", tol=TOLERANCE
+            )
             with threadpool_limits(1):
                 model.fit(one_hot(codes, self.n_bins_), signs, sample_weight=counts)
             self.coef_ = model.coef_[0]

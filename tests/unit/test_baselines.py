@@ -1,0 +1,361 @@
+"""The baselines against the libraries that they wrap."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from diffprivlib.mechanisms import Vector
+from diffprivlib.models import LogisticRegression as DiffprivlibLogisticRegression
+from numpy.typing import NDArray
+from sklearn import ensemble, linear_model
+
+from privcurve.learners.encoding import one_hot
+from privcurve.learners.gradient_boosting import GradientBoostingClassifier
+from privcurve.learners.linear import (
+    CURVATURE,
+    DPLogisticRegressionClassifier,
+    LogisticRegressionClassifier,
+    Perturbation,
+)
+from privcurve.learners.majority import MajorityClassClassifier
+from privcurve.learners.registry import CERTIFIED, PUBLISHED, entry
+
+N_BINS = [3, 4, 2, 5]
+NON_PRIVATE: Sequence[type[Any]] = (
+    LogisticRegressionClassifier,
+    GradientBoostingClassifier,
+    MajorityClassClassifier,
+)
+ALL = (*NON_PRIVATE, DPLogisticRegressionClassifier)
+OFFERED = entry("dp_logistic_regression").calibrations
+INF = float("inf")
+
+Data = tuple[NDArray[np.uint8], NDArray[np.int8], NDArray[np.int64]]
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    rng = np.random.default_rng(5)
+    X = np.column_stack([rng.integers(0, b, 400) for b in N_BINS]).astype(np.uint8)
+    score = X[:, 0] - 1.0 + 0.7 * (X[:, 1] == 2) - 0.4 * X[:, 3] + 0.6 + rng.logistic(size=400)
+    y = np.where(score > 0, 1, -1).astype(np.int8)
+    counts = rng.integers(1, 4, 400)
+    return X, y, counts
+
+
+def repeated(data: Data) -> tuple[NDArray[np.uint8], NDArray[np.int8]]:
+    X, y, counts = data
+    return np.repeat(X, counts, axis=0), np.repeat(y, counts)
+
+
+def dense(X: NDArray[np.uint8]) -> NDArray[np.float64]:
+    return np.asarray(one_hot(X, np.array(N_BINS)).toarray())
+
+
+def diffprivlibs_generator(seed: int) -> np.random.RandomState:
+    """Give the generator that our learner makes of a seed, for diffprivlib."""
+    words = np.random.default_rng(seed).integers(2**32, size=4, dtype=np.uint32)
+    return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(words.tolist())))
+
+
+def test_one_hot() -> None:
+    codes = np.array([[0, 1], [2, 0]], dtype=np.uint8)
+    expected = [[1, 0, 0, 0, 1], [0, 0, 1, 1, 0]]
+    np.testing.assert_array_equal(one_hot(codes, np.array([3, 2])).toarray(), expected)
+    half = one_hot(codes, np.array([3, 2]), value=0.5).toarray()
+    np.testing.assert_array_equal(half, np.array(expected) / 2)
+
+
+def test_one_hot_offsets_do_not_overflow_small_integers() -> None:
+    codes = np.full((1, 3), 255, dtype=np.uint8)
+    assert one_hot(codes, np.array([256] * 3)).indices.tolist() == [255, 511, 767]
+
+
+# Against the wrapped library -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
+def test_logistic_regression_is_scikit_learns(data: Data, C: float) -> None:
+    X, y, counts = data
+    ours = LogisticRegressionClassifier(C=C, n_bins=N_BINS).fit(X, y, counts)
+    rows, labels = repeated(data)
+    theirs = linear_model.LogisticRegression(C=C, tol=1e-10, max_iter=10_000)
+    theirs.fit(dense(rows), labels)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_[0], atol=1e-5)
+    np.testing.assert_allclose(
+        ours.predict_proba(X), theirs.predict_proba(dense(X)), rtol=0, atol=1e-6
+    )
+    assert ours.n_features_used_ == sum(N_BINS)
+
+
+def test_gradient_boosting_is_scikit_learns(data: Data) -> None:
+    X, y, counts = data
+    settings: dict[str, Any] = {"n_estimators": 20, "max_depth": 2, "learning_rate": 0.3}
+    ours = GradientBoostingClassifier(**settings, n_bins=N_BINS, random_state=0)
+    ours.fit(X, y, counts)
+    theirs = ensemble.GradientBoostingClassifier(**settings, random_state=0)
+    theirs.fit(*repeated(data))
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+    assert 1 <= ours.n_features_used_ <= len(N_BINS)
+
+
+def test_gradient_boosting_counts_the_columns_that_it_cuts(data: Data) -> None:
+    X, y, _ = data
+    stump = GradientBoostingClassifier(n_estimators=1, max_depth=1, n_bins=N_BINS).fit(X, y)
+    assert stump.n_features_used_ == 1
+
+
+def test_majority_class(data: Data) -> None:
+    X, y, counts = data
+    learner = MajorityClassClassifier(n_bins=N_BINS).fit(X, y, counts)
+    share = counts[y == 1].sum() / counts.sum()
+    np.testing.assert_allclose(learner.predict_proba(X)[:, 1], share)
+    assert set(learner.predict(X)) == {1 if share > 0.5 else -1}
+    assert learner.n_features_used_ == 0
+
+
+def test_majority_class_follows_the_counts_and_takes_a_tie_as_negative() -> None:
+    X = np.zeros((3, 1), dtype=np.uint8)
+    learner = MajorityClassClassifier(n_bins=2)
+    assert learner.fit(X, ["a", "a", "b"], [1, 1, 5]).predict(X[:1]) == ["b"]
+    assert learner.fit(X, ["a", "a", "b"], [1, 1, 2]).predict(X[:1]) == ["a"]
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0])
+@pytest.mark.parametrize("epsilon", [0.3, 3.0, 20.0, INF])
+def test_published_is_diffprivlibs(data: Data, epsilon: float, C: float) -> None:
+    X, y, counts = data
+    ours = DPLogisticRegressionClassifier(
+        C=C, epsilon=epsilon, calibration=PUBLISHED, n_bins=N_BINS, random_state=11
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no PrivacyLeakWarning, nor any other
+        ours.fit(X, y, counts)
+    rows, labels = repeated(data)
+    theirs = DiffprivlibLogisticRegression(
+        C=C,
+        epsilon=epsilon,
+        data_norm=math.sqrt(len(N_BINS)) * (1 + 1e-12),
+        tol=1e-9,
+        max_iter=10_000,
+        random_state=diffprivlibs_generator(11),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # SciPy's, about iprint
+        theirs.fit(dense(rows), labels)
+    # diffprivlib also stops at a small relative decrease: a gradient of some 1e-7.
+    np.testing.assert_allclose(ours.coef_, theirs.coef_[0], atol=2e-4)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_[0], atol=2e-4)
+
+
+@pytest.mark.parametrize("calibration", OFFERED)
+def test_without_noise_it_is_the_non_private_learner(data: Data, calibration: str) -> None:
+    X, y, counts = data
+    private = DPLogisticRegressionClassifier(
+        epsilon=INF, calibration=calibration, n_bins=N_BINS, random_state=0
+    ).fit(X, y, counts)
+    plain = LogisticRegressionClassifier(n_bins=N_BINS).fit(X, y, counts)
+    # `certified` penalises the constant too, as a part of the columns.
+    atol = 1e-5 if calibration == PUBLISHED else 0.02
+    np.testing.assert_allclose(private.predict_proba(X), plain.predict_proba(X), atol=atol)
+
+
+@pytest.mark.skipif(CERTIFIED not in OFFERED, reason="not offered by the registry")
+def test_certified_without_noise_is_logistic_regression_without_intercept(data: Data) -> None:
+    X, y, counts = data
+    ours = DPLogisticRegressionClassifier(
+        C=0.3, epsilon=INF, calibration=CERTIFIED, n_bins=N_BINS, random_state=0
+    ).fit(X, y, counts)
+    rows, labels = repeated(data)
+    theirs = linear_model.LogisticRegression(C=0.3, fit_intercept=False, tol=1e-10)
+    theirs.fit(dense(rows), labels)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_[0], atol=1e-5)
+    assert ours.intercept_ == 0
+
+
+# Privacy -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", NON_PRIVATE)
+def test_controls_say_that_they_are_not_private(data: Data, learner: type[Any]) -> None:
+    X, y, counts = data
+    statement = learner(n_bins=N_BINS).fit(X, y, counts).privacy_
+    assert statement.epsilon == INF
+    assert statement.ledger == ()
+
+
+@pytest.mark.parametrize("calibration", OFFERED)
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 8.0])
+def test_statement(data: Data, epsilon: float, calibration: str) -> None:
+    X, y, counts = data
+    learner = DPLogisticRegressionClassifier(
+        epsilon=epsilon, calibration=calibration, n_bins=N_BINS, random_state=0
+    ).fit(X, y, counts)
+    statement = learner.privacy_
+    assert statement.epsilon == epsilon == pytest.approx(statement.epsilon_spent)
+    assert [call.mechanism for call in statement.ledger] == ["objective_perturbation"]
+    text = str(statement)
+    assert "tolerance of the solver" in text
+    assert ("a flaw of the published noise" in text) == (calibration == PUBLISHED)
+
+
+def test_no_noise_no_privacy(data: Data) -> None:
+    X, y, _ = data
+    learner = DPLogisticRegressionClassifier(epsilon=INF, n_bins=N_BINS).fit(X, y)
+    assert not learner.privacy_.private
+
+
+@pytest.mark.parametrize("calibration", [PUBLISHED, CERTIFIED])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0])
+def test_ledger_tells_the_noise_that_diffprivlib_adds(epsilon: float, calibration: str) -> None:
+    posed = Perturbation.of(0.7, 14, calibration)
+    dimension, n = 6, 50
+    mechanism = Vector(
+        epsilon=epsilon,
+        dimension=dimension,
+        alpha=1 / posed.C,
+        function_sensitivity=CURVATURE,
+        data_sensitivity=posed.norm,
+        n=n,
+        random_state=np.random.RandomState(3),
+    )
+    perturbed = mechanism.randomise(lambda point: (0.0, np.zeros(dimension)))
+    added = n * perturbed(np.zeros(dimension))[1]
+    same = np.random.RandomState(3)
+    same.standard_normal((dimension, 4))
+    scale = 2 * posed.norm / posed.noise_epsilon(epsilon)
+    assert np.linalg.norm(added) == pytest.approx(same.gamma(dimension / 4, scale, 4).sum())
+
+
+@pytest.mark.parametrize("n_columns", [1, 14, 100])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 2.0, 20.0])
+def test_certified_noise_is_enough(epsilon: float, C: float, n_columns: int) -> None:
+    posed = Perturbation.of(C, n_columns, CERTIFIED)
+    assert posed.norm == pytest.approx(posed.value * math.sqrt(n_columns))
+    assert not posed.intercept
+    assert 0 < posed.proved_epsilon(epsilon, n_columns) <= epsilon
+
+
+def test_published_noise_is_not_enough_on_adult() -> None:
+    """ε = 1: by hand, R = √15, α + nΔ = (R/4)/(e^¼ - 1), and 1/2 + ln(1 + …)."""
+    posed = Perturbation.of(1.0, 14, PUBLISHED)
+    penalty = math.sqrt(15) / 4 / math.expm1(0.25)
+    by_hand = 0.5 + math.log(1 + 0.25 * (14 / penalty + 1 / (penalty - 1)))
+    assert posed.proved_epsilon(1.0, 14) == pytest.approx(by_hand)
+    assert by_hand > 1.2
+    assert posed.proved_epsilon(10.0, 14) == INF
+
+
+def test_certified_density_ratio_in_one_dimension() -> None:
+    """All neighbours of up to three records, x = 1: the exact density of the output.
+
+    The minimum f of the perturbed objective is a one-to-one function of the noise b, so
+    its density is that of b(f) times |db/df|.
+    """
+    f = np.linspace(-40, 40, 4001)
+    for C in (0.1, 1.0, 50.0):
+        for epsilon in (0.1, 1.0, 6.0):
+            posed = Perturbation.of(C, 1, CERTIFIED)
+            noise = posed.noise_epsilon(epsilon)
+            extra = 0.0
+            if noise == epsilon / 2:
+                extra = CURVATURE / math.expm1(epsilon / 4) - 1 / C
+            penalty = 1 / C + extra
+
+            def log_density(n: int, positive: int, noise: float, penalty: float) -> Any:
+                share = 1 / (1 + np.exp(-f))
+                b = -(n * share - positive) - penalty * f
+                return -noise / 2 * np.abs(b) + np.log(n * share * (1 - share) + penalty)
+
+            for n in (1, 2, 3):
+                for positive in range(n):
+                    one = log_density(n, positive, noise, penalty)
+                    other = log_density(n, positive + 1, noise, penalty)
+                    assert np.abs(one - other).max() <= epsilon
+
+
+# The contract --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", ALL)
+@pytest.mark.parametrize("label", ["no", "yes"])
+def test_one_label_only(data: Data, learner: type[Any], label: str) -> None:
+    X = data[0]
+    fitted = learner(n_bins=N_BINS, classes=("no", "yes"), random_state=0)
+    fitted.fit(X, [label] * len(X))
+    assert set(fitted.predict(X)) <= {"no", "yes"}
+    assert np.isfinite(fitted.decision_function(X)).all()
+    if learner in NON_PRIVATE:
+        assert set(fitted.predict(X)) == {label}
+        likely = fitted.predict_proba(X)[:, ["no", "yes"].index(label)]
+        assert (likely > 0.999).all()
+
+
+@pytest.mark.parametrize("calibration", OFFERED)
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 50.0])
+@pytest.mark.parametrize("n", [1, 2, 10])
+def test_few_records_and_one_label_raise_nothing(n: int, epsilon: float, calibration: str) -> None:
+    X = np.zeros((n, 2), dtype=np.uint8)
+    learner = DPLogisticRegressionClassifier(
+        epsilon=epsilon, calibration=calibration, n_bins=3, classes=(0, 1), random_state=1
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner.fit(X, np.ones(n, dtype=int))
+    assert np.isfinite(learner.coef_).all()
+    assert math.isfinite(learner.intercept_)
+
+
+@pytest.mark.parametrize("learner", ALL)
+def test_deterministic_and_picklable(data: Data, learner: type[Any]) -> None:
+    X, y, counts = data
+    one = learner(n_bins=N_BINS, random_state=3).fit(X, y, counts).decision_function(X)
+    again = learner(n_bins=N_BINS, random_state=3).fit(X, y, counts)
+    np.testing.assert_array_equal(one, again.decision_function(X))
+    loaded = pickle.loads(pickle.dumps(again))
+    np.testing.assert_array_equal(one, loaded.decision_function(X))
+
+
+def test_seed_matters_for_the_private_learner(data: Data) -> None:
+    X, y, counts = data
+    coefficients = [
+        DPLogisticRegressionClassifier(n_bins=N_BINS, random_state=seed).fit(X, y, counts).coef_
+        for seed in (0, 1)
+    ]
+    assert np.abs(coefficients[0] - coefficients[1]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings"),
+    [
+        (LogisticRegressionClassifier, [{"C": 0.1}, {"C": 10}]),
+        (DPLogisticRegressionClassifier, [{"C": 0.1}, {"C": 10}, {"epsilon": 5}]),
+        (GradientBoostingClassifier, [{"n_estimators": 3}, {"max_depth": 1}]),
+        (MajorityClassClassifier, [{}, {}]),
+    ],
+)
+def test_fit_many_is_fit(data: Data, learner: type[Any], settings: list[dict[str, Any]]) -> None:
+    X, y, counts = data
+    rngs = [np.random.default_rng(seed) for seed in range(len(settings))]
+    together = learner(n_bins=N_BINS).fit_many(X, y, settings, rngs, counts)
+    for seed, (setting, fitted) in enumerate(zip(settings, together, strict=True)):
+        alone = learner(n_bins=N_BINS, random_state=seed, **setting).fit(X, y, counts)
+        np.testing.assert_array_equal(fitted.decision_function(X), alone.decision_function(X))
+
+
+@pytest.mark.parametrize("learner", ALL)
+def test_probabilities_agree_with_scores(data: Data, learner: type[Any]) -> None:
+    X, y, _ = data
+    fitted = learner(n_bins=N_BINS, random_state=0).fit(X, y)
+    probabilities = fitted.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(
+        probabilities[:, 1] > probabilities[:, 0], fitted.decision_function(X) > 0
+    )
