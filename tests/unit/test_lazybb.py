@@ -98,7 +98,7 @@ def test_model_is_readable():
         "   +1  column 0 = 0",
         "   +1  always",
     ]
-    named = model.describe([["no", "yes"], ["a", "b", "c"]], ["owner", "grade"])
+    named = model.describe([["owner = no", "owner = yes"], ["grade = a", "b", "c"]])
     assert "   -2  owner = yes" in named
     assert str(VoteModel.from_picks(np.array([0, 1]), np.array([1]))).endswith("+0  always")
 

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from privcurve.learners.base import Codes, RandomState, is_private
 from privcurve.learners.encoding import one_hot
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
-from privcurve.learners.registry import PUBLISHED
+from privcurve.learners.registry import CERTIFIED, PUBLISHED
 from privcurve.privacy.composition import BASIC
 from privcurve.privacy.ledger import (
     ASSUMED_BINS,
@@ -222,7 +222,7 @@ class DPLogisticRegressionClassifier(LogOddsClassifier):
         C: float = 1.0,
         epsilon: float = 1.0,
         delta: float = 0.0,
-        calibration: str = PUBLISHED,
+        calibration: str = CERTIFIED,
         n_bins: int | Sequence[int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         classes: Sequence[Any] | None = None,

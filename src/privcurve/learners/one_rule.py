@@ -69,18 +69,14 @@ class VoteModel:
         votes.sort(key=lambda v: (-abs(v.votes), v.column, v.code))
         return cls(tuple(v for v in votes if v.votes != 0), constant)
 
-    def describe(
-        self,
-        bin_names: Sequence[Sequence[str]] | None = None,
-        column_names: Sequence[str] | None = None,
-    ) -> str:
+    def describe(self, bin_names: Sequence[Sequence[str]] | None = None) -> str:
         """Write the model as a table of votes.
 
         Parameters
         ----------
         bin_names : sequence of sequence of str, optional
-            The name of each code of each column, such as ``dataset.domain.bin_names``.
-        column_names : sequence of str, optional
+            The name of each code of each column, such as ``dataset.domain.bin_names``;
+            default ``column 3 = 5``.
 
         Returns
         -------
@@ -88,9 +84,8 @@ class VoteModel:
         """
         lines = ["votes  bin"]
         for votes, column, code in self.votes:
-            name = column_names[column] if column_names is not None else f"column {column}"
-            value = bin_names[column][code] if bin_names is not None else str(code)
-            lines.append(f"{votes:+5d}  {name} = {value}")
+            name = f"column {column} = {code}" if bin_names is None else bin_names[column][code]
+            lines.append(f"{votes:+5d}  {name}")
         if self.constant or not self.votes:
             lines.append(f"{self.constant:+5d}  always")
         return "\n".join(lines)

@@ -146,7 +146,7 @@ _ENTRIES = (
         path="privcurve.learners.linear:DPLogisticRegressionClassifier",
         version=1,
         title="DP logistic regression",
-        calibrations=(PUBLISHED,),
+        calibrations=(PUBLISHED, CERTIFIED),
         approximate=False,
         parameters={"C": Parameter(float, low=0, open_low=True)},
         cost=lambda setting, n_rows, n_columns: 1e-6 * n_rows * n_columns,
@@ -174,7 +174,7 @@ _ENTRIES = (
             "learning_rate": Parameter(float, low=0, open_low=True),
         },
         cost=lambda setting, n_rows, n_columns: (
-            1e-7 * float(setting.get("n_estimators", 100)) * n_rows * n_columns
+            5e-8 * float(setting.get("n_estimators", 100)) * n_rows * n_columns
         ),
     ),
     LearnerEntry(

@@ -36,7 +36,9 @@ def _steps(n_calls: int) -> int:
         return 256
     if n_calls <= 64:
         return 64
-    return 32 if n_calls <= 256 else 16
+    if n_calls <= 128:
+        return 32
+    return 16 if n_calls <= 256 else 8
 
 
 @lru_cache(maxsize=4096)
@@ -108,28 +110,39 @@ def _round(
         np.multiply(before[start + steps : start + steps + size], 1.0 - chance[j], out=high)
         np.add(low, high, out=low)
         np.maximum(after, low, out=after)
-    # t between grid points j and j + 1: s − t is in piece l = i + steps − j − 1 of W, and
-    # s − t + ε₀ in piece l + steps. On piece l, W(u) = intercept + slope · u / u_l.
-    shrink = math.exp(-bounded_range)
-    slope = np.diff(before) / math.expm1(math.log(grid[1]))
-    intercept = before[:-1] - slope
-    falling = slope[steps:] * shrink - slope[:-steps]
-    rising = (intercept[:-steps] - intercept[steps:]) * shrink
-    piece = np.flatnonzero((falling > 0) & (rising > 0))
-    falling, rising = falling[piece], rising[piece]
-    log_step = math.log(grid[1])
-    # The maximum is at eᵗ = √(falling · e^{(j+1)h} / rising); inside only for two j's.
-    ratio = np.log(falling / rising) / log_step
-    for j in (np.floor(ratio), np.floor(ratio) + 1.0):
-        j = j.astype(np.int64)
-        i = piece + j + 1 - steps
-        peak = 0.5 * (ratio + j + 1)  # t/h
-        use = (j >= 0) & (j < steps) & (i >= 0) & (i < size) & (peak > j) & (peak < j + 1)
-        l, j, i, t = piece[use], j[use], i[use], log_step * peak[use]  # noqa: E741
-        # Share of the piece's left end in W(s − t): linear in u.
-        left = (np.exp(log_step * (j + 1) - t) - 1.0) / math.expm1(log_step)
-        down = (1.0 - left) * before[l] + left * before[l + 1]
-        up = (1.0 - left) * before[l + steps] + left * before[l + steps + 1]
-        p = -np.expm1(t - bounded_range) / -math.expm1(-bounded_range)
-        np.maximum.at(after, i, p * down + (1.0 - p) * up)
+    _between_grid_points(before, after, steps, math.log(grid[1]), bounded_range)
     return after
+
+
+def _between_grid_points(
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    steps: int,
+    h: float,
+    bounded_range: float,
+) -> None:
+    """Raise `after` to the suprema over t strictly between grid points j and j + 1.
+
+    There s − t lies in piece l = i + steps − j − 1 of W, and s − t + ε₀ in piece l + steps.
+    On piece l, which starts at u_l, W(u) = intercept + slope · u/u_l.
+    """
+    shrink = math.exp(-bounded_range)
+    slope = np.diff(before) / math.expm1(h)
+    intercept = before[:-1] - slope
+    falling = slope[steps:] * shrink - slope[:-steps]  # A e^{−(j+1)h}, up to a factor
+    rising = (intercept[:-steps] - intercept[steps:]) * shrink  # B, up to the same factor
+    pieces = np.flatnonzero((falling > 0) & (rising > 0))
+    # The maximum is at eᵗ = √(A/B); that is inside (jh, (j + 1)h) for at most two j's.
+    ratio = np.log(falling[pieces] / rising[pieces]) / h
+    lower = np.floor(ratio).astype(np.int64)
+    for j in (lower, lower + 1):
+        point = pieces + j + 1 - steps
+        peak = 0.5 * (ratio + j + 1)  # t/h
+        use = (peak > j) & (peak < j + 1) & (j >= 0) & (j < steps)
+        use &= (point >= 0) & (point < after.size)
+        piece, t = pieces[use], h * peak[use]
+        share = np.expm1(h * (j[use] + 1) - t) / math.expm1(h)  # of the piece's right end
+        down = (1.0 - share) * before[piece] + share * before[piece + 1]
+        up = (1.0 - share) * before[piece + steps] + share * before[piece + steps + 1]
+        chance = -np.expm1(t - bounded_range) / -math.expm1(-bounded_range)
+        np.maximum.at(after, point[use], chance * down + (1.0 - chance) * up)

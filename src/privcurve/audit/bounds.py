@@ -1,0 +1,123 @@
+"""How far apart two distributions are: exactly, or with confidence from counts.
+
+A mechanism is (ε, δ)-DP if P(A) ≤ e^ε Q(A) + δ for every event A and both orders of every
+pair of neighbours; so each event shows that ε is at least ln((P(A) − δ)/Q(A)).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
+
+
+def exact_epsilon(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> float:
+    """Give the smallest ε for which two known distributions are (ε, δ)-close.
+
+    The worst events hold the outcomes of the largest ratio p/q, so it is enough to try
+    these sets, in both orders. With δ = 0 it is the largest log-ratio of an outcome.
+
+    Parameters
+    ----------
+    p, q : array-like of shape (n_outcomes,)
+        Probabilities of the same outcomes.
+    delta : float
+
+    Returns
+    -------
+    float
+        At least 0; infinite if an event of more than δ on one side cannot happen on the
+        other.
+    """
+    first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    return max(0.0, _one_way(first, second, delta), _one_way(second, first, delta))
+
+
+def _one_way(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:
+    happens = p > 0
+    p, q = p[happens], q[happens]
+    with np.errstate(divide="ignore"):
+        ratio = p / q
+    if delta == 0:
+        return math.log(ratio.max())
+    order = np.argsort(-ratio, kind="stable")
+    above = np.cumsum(p[order]) - delta
+    below = np.cumsum(q[order])[above > 0]
+    with np.errstate(divide="ignore"):
+        return float(np.log(above[above > 0] / below).max(initial=-np.inf))
+
+
+def exact_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
+    """Give the smallest δ for which two known distributions are (ε, δ)-close.
+
+    The hockey-stick divergence Σ max(0, p − e^ε q), the larger of both orders.
+
+    Parameters
+    ----------
+    p, q : array-like of shape (n_outcomes,)
+    epsilon : float
+
+    Returns
+    -------
+    float
+    """
+    first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    factor = math.exp(epsilon)
+    there = np.maximum(0.0, first - factor * second).sum()
+    back = np.maximum(0.0, second - factor * first).sum()
+    return float(max(there, back))
+
+
+def clopper_pearson(
+    hits: ArrayLike, n: int, error: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bound probabilities from counts, each side with its own error.
+
+    Parameters
+    ----------
+    hits : array-like of int
+        How often an event happened in `n` independent trials.
+    n : int
+    error : float
+        Chance that the lower bound is too high; also that the upper one is too low.
+
+    Returns
+    -------
+    lower, upper : ndarray
+    """
+    k = np.asarray(hits, dtype=np.float64)
+    # The inverse wants positive parameters; the ends are known.
+    lower = np.where(k > 0, betaincinv(np.maximum(k, 1), n - np.maximum(k, 1) + 1, error), 0.0)
+    less = np.minimum(k, n - 1)
+    upper = np.where(k < n, betaincinv(less + 1, n - less, 1 - error), 1.0)
+    return lower, upper
+
+
+def epsilon_from_counts(
+    hits_p: ArrayLike, hits_q: ArrayLike, n: int, delta: float, error: float
+) -> NDArray[np.float64]:
+    """Bound ε from below by ln((p − δ)/q), p from below and q from above.
+
+    Parameters
+    ----------
+    hits_p, hits_q : array-like of int
+        How often an event, chosen without these trials, happened on either side.
+    n : int
+        Trials on each side.
+    delta : float
+        Claimed δ.
+    error : float
+        Chance that the bound is above the true ε: half of it for each of p and q.
+
+    Returns
+    -------
+    ndarray
+        −∞ where the counts say nothing.
+    """
+    lower, _ = clopper_pearson(hits_p, n, error / 2)
+    _, upper = clopper_pearson(hits_q, n, error / 2)
+    above = np.asarray(lower) - delta
+    with np.errstate(divide="ignore"):
+        return np.where(above > 0, np.log(np.maximum(above, 0.0) / upper), -np.inf)

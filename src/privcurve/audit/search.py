@@ -1,0 +1,253 @@
+"""The two searches for a large ε: over known distributions, and over samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.audit.bounds import epsilon_from_counts, exact_delta, exact_epsilon
+from privcurve.audit.pairs import Pair, Records
+
+Distribution = Callable[[Records], NDArray[np.float64]]
+Sampler = Callable[[Pair, Records, int, np.random.Generator], NDArray[Any]]
+
+# What counts as chance that a reported bound is too high.
+REPORTED_ERROR = 0.05
+# Chance that a whole run of the audit calls any true claim violated.
+VERDICT_ERROR = 1e-4
+
+# Thresholds tried on a score, so many on each tail, evenly and from the far end.
+N_THRESHOLDS = 64
+
+# Rounding of exact probabilities.
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found on its worst pair.
+
+    Attributes
+    ----------
+    pair : Pair
+    epsilon : float
+        The exact ε of the pairs searched, or a lower bound on the true one. May be
+        negative when sampled: then nothing was found.
+    delta : float
+        Exact δ at the claimed ε; NaN when sampled.
+    violated : bool
+        Whether the claim is refuted; when sampled, at the error of a verdict.
+    event : str
+        What an adversary would look for.
+    n_pairs : int
+        Pairs searched.
+    """
+
+    pair: Pair
+    epsilon: float
+    delta: float
+    violated: bool
+    event: str
+    n_pairs: int
+
+
+def search_exact(
+    pairs: Iterable[Pair], distribution: Distribution, epsilon: float, delta: float
+) -> Found:
+    """Find the worst of all pairs, with all transcripts enumerated.
+
+    Parameters
+    ----------
+    pairs : iterable of Pair
+    distribution : callable
+        Gives the probability of each transcript on given records.
+    epsilon, delta : float
+        The claim.
+
+    Returns
+    -------
+    Found
+        ε(δ) of the worst pair, and the largest δ(ε) of all pairs.
+    """
+    known: dict[bytes, NDArray[np.float64]] = {}
+
+    def of(side: Records) -> NDArray[np.float64]:
+        ordered = side.ordered()
+        key = ordered.key()
+        if key not in known:
+            known[key] = distribution(ordered)
+        return known[key]
+
+    worst: tuple[float, Pair, int] | None = None
+    largest_delta = 0.0
+    n_pairs = 0
+    for n_pairs, pair in enumerate(pairs, start=1):
+        p, q = of(pair.left), of(pair.right)
+        found = exact_epsilon(p, q, delta)
+        largest_delta = max(largest_delta, exact_delta(p, q, epsilon))
+        # Of pairs that are alike but for rounding the first is named, on every machine.
+        if worst is None or found > worst[0] * (1 + TOLERANCE):
+            worst = found, pair, len(p)
+    if worst is None:
+        raise ValueError("there are no pairs to search")
+    violated = worst[0] > epsilon * (1 + TOLERANCE) + TOLERANCE
+    event = f"the worst of all sets of {worst[2]} transcripts"
+    return Found(worst[1], worst[0], largest_delta, violated, event, n_pairs)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A set of outputs, in one of the two orders of a pair.
+
+    Attributes
+    ----------
+    holds : callable
+        Whether each output is in it.
+    forward : bool
+        Whether it is expected more often on the left.
+    text : str
+    """
+
+    holds: Callable[[NDArray[Any]], NDArray[np.bool_]]
+    forward: bool
+    text: str
+
+
+def search_sampled(
+    pairs: Iterable[Pair],
+    sample: Sampler,
+    n_trainings: int,
+    epsilon: float,
+    delta: float,
+    rng: np.random.Generator,
+    n_comparisons: int,
+) -> Found:
+    """Find a lower bound on ε from trainings on both sides of each pair.
+
+    Half of the trainings choose one event; the other half bound its probabilities
+    (Clopper–Pearson). The reported bound holds with 95 % over all pairs together; the
+    verdict's is at `VERDICT_ERROR` over all comparisons of a run.
+
+    Parameters
+    ----------
+    pairs : iterable of Pair
+    sample : callable
+        ``sample(pair, side, n, rng)``: outputs of n trainings on one side, integers
+        (which outcome) or floats (a score).
+    n_trainings : int
+        On each side of each pair.
+    epsilon, delta : float
+        The claim.
+    rng : numpy.random.Generator
+    n_comparisons : int
+        Pairs of the whole run.
+
+    Returns
+    -------
+    Found
+    """
+    searched = list(pairs)
+    worst: Found | None = None
+    violated = False
+    n_choosing = n_trainings // 2
+    for pair in searched:
+        left = sample(pair, pair.left, n_trainings, rng)
+        right = sample(pair, pair.right, n_trainings, rng)
+        event = choose_event(left[:n_choosing], right[:n_choosing], delta)
+        p, q = (left, right) if event.forward else (right, left)
+        hits = int(event.holds(p[n_choosing:]).sum()), int(event.holds(q[n_choosing:]).sum())
+        n = n_trainings - n_choosing
+        reported = float(epsilon_from_counts(*hits, n, delta, REPORTED_ERROR / len(searched)))
+        sure = float(epsilon_from_counts(*hits, n, delta, VERDICT_ERROR / n_comparisons))
+        violated = violated or sure > epsilon
+        if worst is None or reported > worst.epsilon:
+            side = "left" if event.forward else "right"
+            text = f"{event.text}, more often on the {side}: {hits[0]} against {hits[1]} of {n}"
+            worst = Found(pair, reported, math.nan, False, text, len(searched))
+    if worst is None:
+        raise ValueError("there are no pairs to search")
+    return Found(worst.pair, worst.epsilon, math.nan, violated, worst.event, worst.n_pairs)
+
+
+def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event:
+    """Choose the event that promises the largest ε, from trainings kept for this alone.
+
+    Outcomes (integers) are ordered by their estimated ratio, scores by their value; sets
+    from either end are compared by the bound that these trainings would give.
+
+    Parameters
+    ----------
+    left, right : ndarray of shape (n,)
+    delta : float
+        Claimed δ.
+
+    Returns
+    -------
+    Event
+    """
+    n = len(left)
+    candidates = _outcome_sets if left.dtype.kind in "iu" else _tails
+    best: tuple[float, Event] | None = None
+    for event_of, hits_left, hits_right in candidates(left, right):
+        for forward, hits in ((True, (hits_left, hits_right)), (False, (hits_right, hits_left))):
+            bounds = epsilon_from_counts(*hits, n, delta, REPORTED_ERROR)
+            i = int(np.argmax(bounds))
+            if best is None or bounds[i] > best[0]:
+                holds, text = event_of(i)
+                best = float(bounds[i]), Event(holds, forward, text)
+    assert best is not None
+    return best[1]
+
+
+_Candidates = tuple[
+    Callable[[int], tuple[Callable[[NDArray[Any]], NDArray[np.bool_]], str]],
+    NDArray[np.int64],
+    NDArray[np.int64],
+]
+
+
+def _outcome_sets(left: NDArray[Any], right: NDArray[Any]) -> Iterator[_Candidates]:
+    outcomes, which = np.unique(np.concatenate([left, right]), return_inverse=True)
+    counts_left = np.bincount(which[: len(left)], minlength=len(outcomes))
+    counts_right = np.bincount(which[len(left) :], minlength=len(outcomes))
+    order = np.argsort(-(counts_left + 0.5) / (counts_right + 0.5), kind="stable")
+    for ranks in (order, order[::-1]):
+
+        def event_of(
+            i: int, ranks: NDArray[np.intp] = ranks
+        ) -> tuple[Callable[[NDArray[Any]], NDArray[np.bool_]], str]:
+            chosen = outcomes[ranks[: i + 1]]
+            text = f"a set of {i + 1} of {len(outcomes)} outcomes"
+            return lambda output: np.isin(output, chosen), text
+
+        yield event_of, np.cumsum(counts_left[ranks]), np.cumsum(counts_right[ranks])
+
+
+def _tails(left: NDArray[Any], right: NDArray[Any]) -> Iterator[_Candidates]:
+    values = np.unique(np.concatenate([left, right]))
+    # Even steps over the values, and ever smaller ones towards both ends.
+    even = np.linspace(0, len(values) - 1, N_THRESHOLDS)
+    near = np.geomspace(1, len(values), N_THRESHOLDS) - 1
+    ranks = np.unique(np.concatenate([even, near, len(values) - 1 - near]).astype(np.int64))
+    thresholds = values[ranks]
+    for sign, relation in ((1.0, "≤"), (-1.0, "≥")):
+        cuts = np.sort(sign * thresholds)
+        hits = [
+            np.searchsorted(np.sort(sign * side), cuts, side="right") for side in (left, right)
+        ]
+
+        def event_of(
+            i: int,
+            sign: float = sign,
+            cuts: NDArray[np.float64] = cuts,
+            relation: str = relation,
+        ) -> tuple[Callable[[NDArray[Any]], NDArray[np.bool_]], str]:
+            text = f"score {relation} {sign * cuts[i]:.6g}"
+            return lambda output: sign * output <= cuts[i], text
+
+        yield event_of, hits[0], hits[1]

@@ -1,0 +1,112 @@
+"""Print the noise rate that a budget allows, under every accountant.
+
+Run ``python -m privcurve.privacy --help``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+
+from privcurve.privacy.calibration import lazybb_one_rule, lazybb_table, one_rule
+
+LEARNERS = ("lazybb", "one_rule")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; give the exit code."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.learner == "one_rule":
+        given.rounds, given.density = 1, 1.0
+    if given.rounds is None or given.density is None:
+        parser.error("--learner lazybb needs --rounds and --density")
+    if math.isinf(given.epsilon):
+        parser.error("--epsilon inf needs no noise: give a finite budget")
+    try:
+        print(_report(given))
+    except ValueError as error:
+        parser.error(str(error))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m privcurve.privacy",
+        description="Noise rate of boosted 1-rules under every accountant. A larger rate is less "
+        "noise. docs/privacy.md explains the lines.",
+    )
+    parser.add_argument("--learner", choices=LEARNERS, default="lazybb")
+    parser.add_argument("--rounds", type=int, help="number of rounds (lazybb)")
+    parser.add_argument("--density", type=float, help="density, in (0, 1] (lazybb)")
+    parser.add_argument(
+        "--learning-rate",
+        type=float,
+        help="learning rate (lazybb): adds the rates of the first rounds, which may be larger",
+    )
+    parser.add_argument("--rows", type=int, required=True, help="number of training records")
+    parser.add_argument("--epsilon", type=float, required=True)
+    parser.add_argument("--delta", type=float, default=0.0, help="default 0: pure privacy")
+    return parser
+
+
+def _report(given: argparse.Namespace) -> str:
+    rows = lazybb_table(
+        n=given.rows,
+        n_rounds=given.rounds,
+        density=given.density,
+        epsilon=given.epsilon,
+        delta=given.delta,
+    )
+    cells = [("calibration", "accountant", "each round", "noise rate", "gain")]
+    cells += [
+        (
+            row.calibration,
+            row.accountant,
+            f"{row.epsilon_each:.5g}",
+            f"{row.noise_rate:.4g}" if row.noise_rate < 1e4 else f"{row.noise_rate:.0f}",
+            f"{row.noise_rate / rows[0].noise_rate:.2f}",
+        )
+        for row in rows
+    ]
+    widths = [max(len(line[column]) for line in cells) for column in range(5)]
+    lines = [
+        "  ".join(
+            text.ljust(width) if column < 2 else text.rjust(width)
+            for column, (text, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in cells
+    ]
+    return "\n".join([*lines, "", *_footer(given)])
+
+
+def _footer(given: argparse.Namespace) -> list[str]:
+    budget = {
+        "n": given.rows,
+        "epsilon": given.epsilon,
+        "delta": given.delta,
+        "calibration": "certified",
+    }
+    if given.learner == "one_rule":
+        noise = one_rule(**budget)
+    elif given.learning_rate is None:
+        return ["The first rounds may use larger rates: give --learning-rate to see them."]
+    else:
+        noise = lazybb_one_rule(
+            n_rounds=given.rounds,
+            density=given.density,
+            learning_rate=given.learning_rate,
+            **budget,
+        )
+    shown = ", ".join(f"{rate:.4g}" for rate in noise.rates[:4])
+    more = ", …" if noise.rates.size > 4 else ""
+    return [
+        f"Certified rates used, round by round ({noise.mechanism}): {shown}{more}",
+        str(noise.statement),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

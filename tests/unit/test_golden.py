@@ -1,0 +1,66 @@
+"""A learner's results are tied to its version in the registry.
+
+When a change of code changes what a cell would give, the stored cells of earlier runs are
+wrong. Raise `version` of the learner in the registry, then rewrite the file beside this
+one: ``python tests/unit/test_golden.py``.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privcurve import datasets
+from privcurve.learners import registry
+
+GOLDEN = Path(__file__).with_name("golden.json")
+
+# Settings beyond the defaults, where a learner's default would take long.
+SETTINGS = {"gradient_boosting": {"n_estimators": 10}}
+
+
+def results(name):
+    """What the learner gives on WDBC: number of positive answers and mean score, a calibration."""
+    data = datasets.load("wdbc")
+    entry = registry.entry(name)
+    found = {}
+    for calibration in entry.calibrations or (None,):
+        parameters = dict(SETTINGS.get(name, {}))
+        if calibration is not None:
+            parameters |= {"epsilon": 20.0, "calibration": calibration}
+        learner = registry.estimator_class(name)(
+            n_bins=data.domain.n_bins,
+            classes=(-1, 1),
+            random_state=np.random.default_rng(12345),
+            **parameters,
+        ).fit(data.X, data.y)
+        scores = learner.decision_function(data.X)
+        found[str(calibration)] = [int((scores > 0).sum()), float(np.mean(scores))]
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(registry.LEARNERS))
+def test_results_change_only_with_the_version(name):
+    golden = json.loads(GOLDEN.read_text())
+    assert name in golden, f"run python {Path(__file__).name} to add {name}"
+    assert golden[name]["version"] == registry.entry(name).version, (
+        f"the version of {name} was changed: rewrite the golden file"
+    )
+    found = results(name)
+    assert set(found) == set(golden[name]["results"])
+    for calibration, (positive, mean) in found.items():
+        expected_positive, expected_mean = golden[name]["results"][calibration]
+        same = positive == expected_positive and math.isclose(
+            mean, expected_mean, rel_tol=1e-4, abs_tol=1e-6
+        )
+        assert same, f"{name} ({calibration}) gives other results: raise its version"
+
+
+if __name__ == "__main__":
+    content = {
+        name: {"version": registry.entry(name).version, "results": results(name)}
+        for name in sorted(registry.LEARNERS)
+    }
+    GOLDEN.write_text(json.dumps(content, indent=1) + "\n")
