@@ -145,6 +145,14 @@ def test_statement_adds_up_to_epsilon(name, calibration, epsilon):
     assert "replaced by another" in str(statement)
 
 
+@pytest.mark.parametrize("name", [name for name in LEARNERS if LEARNERS[name].approximate])
+def test_delta_is_in_the_statement(name):
+    X, y, n_bins = problem()
+    statement = make(name, n_bins=n_bins, delta=1e-5, random_state=0).fit(X, y).privacy_
+    assert statement.delta == 1e-5
+    assert statement.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+
+
 @learners
 def test_without_privacy_says_so(name):
     if private(name):

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 STUDY = {
     "title": "tiny",
-    "datasets": ["wdbc", "toy-line"],
+    "datasets": ["toy-line"],
     "epsilons": [0.5, 2],
     "folds": 3,
     "repeats": 3,
@@ -105,16 +105,42 @@ class Project:
         )
 
 
-@pytest.fixture
-def project(tmp_path):
+def make(folder):
+    """Lay out the workflow in a folder."""
     for name in ("Snakefile", "environment.yml"):
-        shutil.copy(ROOT / name, tmp_path)
+        shutil.copy(ROOT / name, folder)
     for name in ("workflow", "profiles", "resources"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    (tmp_path / "config/studies").mkdir(parents=True)
-    (tmp_path / "config/config.yaml").write_text(
+        shutil.copytree(ROOT / name, folder / name)
+    (folder / "config/studies").mkdir(parents=True)
+    (folder / "config/config.yaml").write_text(
         yaml.safe_dump({"studies": ["tiny"], "seed": 1, "seconds_per_job": 30})
     )
-    made = Project(tmp_path)
+    made = Project(folder)
     made.write_study()
     return made
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory):
+    """Make fresh checkouts."""
+    return lambda: make(tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.fixture
+def project(checkout):
+    """A fresh checkout."""
+    return checkout()
+
+
+@pytest.fixture(scope="session")
+def finished_once(checkout):
+    made = checkout()
+    made.run()
+    return made
+
+
+@pytest.fixture
+def finished(finished_once, tmp_path):
+    """A checkout in which the study has been run: a copy, with its times, for this test."""
+    shutil.copytree(finished_once.folder, tmp_path, dirs_exist_ok=True)
+    return Project(tmp_path)

@@ -6,91 +6,97 @@ import random
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 pytestmark = pytest.mark.workflow
 
+ROOT = Path(__file__).parents[2]
+
 
 def ids_of(lines):
     return [json.loads(line)["id"] for line in lines]
 
 
-def test_a_run_makes_everything_and_a_second_does_nothing(project):
-    project.run()
-    made = project.outputs()
+def test_a_run_makes_everything_and_a_second_does_nothing(finished):
+    made = finished.outputs()
     tables = {
         f"results/tables/tiny/{table}.{ending}"
         for table in ("accuracy", "selected_settings")
         for ending in ("csv", "md", "tex")
     }
     assert tables | {f"results/figures/tiny.{e}" for e in ("pdf", "png", "csv")} == set(made)
-    frame = pd.read_csv(project.folder / "results/tables/tiny/accuracy.csv")
-    assert len(frame) == 2 * (2 * 2 + 1)
+    frame = pd.read_csv(finished.folder / "results/tables/tiny/accuracy.csv")
+    assert len(frame) == 2 * 2 + 1
     assert (frame["status"] == "ok").all()
-    assert project.counts() == (project.cells(), 0, 0)
-    assert "Nothing to be done" in project.run()
-    assert project.outputs() == made
+    assert finished.counts() == (finished.cells(), 0, 0)
+    assert "Nothing to be done" in finished.run()
+    assert finished.outputs() == made
 
 
-def test_a_grown_grid_trains_the_new_cells_and_nothing_else(project):
-    project.run()
-    before = project.stored()
-    for changes in (
-        {"epsilons": [0.5, 1, 2]},
-        {"epsilons": [0.5, 1, 2], "repeats": 4},
-    ):
-        project.forget_logs()
-        project.write_study(**changes)
-        project.run()
-        after = project.stored()
-        trained, _, failed = project.counts()
-        assert failed == 0
-        assert trained == len(after) - len(before)
-        assert len(after) == len(set(ids_of(after))) == project.cells(**changes)
-        assert set(before) < set(after)
-        before = after
+@pytest.mark.parametrize(
+    "changes", [{"epsilons": [0.5, 1, 2]}, {"repeats": 4}, {"datasets": ["toy-line", "wdbc"]}]
+)
+def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
+    before = finished.stored()
+    finished.forget_logs()
+    finished.write_study(**changes)
+    finished.run()
+    after = finished.stored()
+    trained, _, failed = finished.counts()
+    assert failed == 0
+    assert trained == len(after) - len(before)
+    assert len(after) == len(set(ids_of(after))) == finished.cells(**changes)
+    assert set(before) < set(after)
 
 
-def test_one_core_and_two_give_the_same_bytes(project):
-    project.run()
-    two = project.outputs()
-    for folder in ("results", "logs", ".snakemake"):
-        subprocess.run(["rm", "-rf", str(project.folder / folder)], check=True)
-    # Other shards too: nothing may depend on which job trains a cell.
-    project.run("--cores", "1", "--config", "seconds_per_job=0.001")
-    assert project.outputs() == two
+def test_one_core_and_other_shards_give_the_same_bytes(finished, project):
+    # Finished ran on two cores, with one shard an arm.
+    project.run("--cores", "1", "--config", "seconds_per_job=0.05")
+    assert project.outputs() == finished.outputs()
 
 
-def test_another_job_size_retrains_nothing(project):
-    project.run()
-    stored, made = project.stored(), project.outputs()
-    project.run("--config", "seconds_per_job=0.001")
-    project.run()
-    assert project.stored() == stored
-    assert project.outputs() == made
+def test_another_job_size_retrains_nothing(finished):
+    stored, made = finished.stored(), finished.outputs()
+    finished.run("--config", "seconds_per_job=0.05")
+    assert finished.stored() == stored
+    assert finished.outputs() == made
 
 
-def test_one_figure_needs_only_its_study(project):
-    output = project.run("--dry-run", "results/figures/quickstart.pdf", ok=False)
-    assert "quickstart" in output  # there is no such study in this copy
-    project.run("results/figures/tiny.pdf")
-    assert (project.folder / "results/figures/tiny.pdf").exists()
+def test_one_figure_needs_only_its_study(finished):
+    output = finished.run("--dry-run", "results/figures/quickstart.pdf", ok=False)
+    assert "MissingRuleException" in output  # this copy has no such study
+    other = finished.folder / "config/studies/other.yaml"
+    other.write_text((ROOT / "config/studies/quickstart.yaml").read_text())
+    output = finished.run("--dry-run", "results/figures/tiny.pdf")
+    assert "Nothing to be done" in output
 
 
-@pytest.mark.parametrize("victim", ["job", "snakemake"])
-def test_a_killed_run_is_resumed_without_retraining(project, victim):
-    # More cells, so that there is a middle to be killed in.
-    grown = {"datasets": ["wdbc"], "repeats": 10}
-    grown["learners"] = {
+# More cells, so that there is a middle to be killed in.
+LONG = {
+    "learners": {
         "boost": {
             "learner": "lazybb",
             "calibrations": ["certified"],
             "grid": {"n_rounds": list(range(5, 400, 2)), "density": [0.25, 0.5]},
         }
     }
-    project.write_study(**grown)
+}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(checkout):
+    project = checkout()
+    project.write_study(**LONG)
+    project.run()
+    return project.outputs()
+
+
+@pytest.mark.parametrize("victim", ["job", "snakemake"])
+def test_a_killed_run_is_resumed_without_retraining(project, undisturbed, victim):
+    project.write_study(**LONG)
     running = subprocess.Popen(
         project.command(),
         cwd=project.folder,
@@ -117,9 +123,5 @@ def test_a_killed_run_is_resumed_without_retraining(project, victim):
     project.run()
     after = project.stored()
     whole = ids_of([line for line in after if line.endswith("}")])
-    assert len(whole) == len(set(whole)) == project.cells(**grown)
-    resumed = project.outputs()
-    for folder in ("results", "logs", ".snakemake"):
-        subprocess.run(["rm", "-rf", str(project.folder / folder)], check=True)
-    project.run()
-    assert project.outputs() == resumed
+    assert len(whole) == len(set(whole)) == project.cells(**LONG)
+    assert project.outputs() == undisturbed

@@ -202,7 +202,7 @@ def _row(c: Configuration, found: Found) -> dict[str, Any]:
         "setting": json.dumps(setting, sort_keys=True),
         "method": c.method,
         "dataset": found.pair.dataset,
-        "n_records": len(found.pair.left),
+        "n_records": found.pair.left.n,
         "n_pairs": found.n_pairs,
         "pair": found.pair.name,
         "n_trainings": c.n_trainings,
@@ -219,7 +219,7 @@ def _mechanism(c: Configuration, side: Records) -> str:
     """Give the mechanisms of a fitted learner's own ledger."""
     learner = c.estimator(side.n_bins)
     rng = np.random.default_rng(0)
-    fitted = learner.fit_many(side.codes, side.signs, [{}], [rng])[0]
+    fitted = learner.fit_many(side.codes, side.signs, [{}], [rng], side.counts)[0]
     return ", ".join(dict.fromkeys(call.mechanism for call in fitted.privacy_.ledger))
 
 

@@ -22,23 +22,29 @@ class Records:
         −1 or +1.
     n_bins : ndarray of int64, shape (n_columns,)
         Public: how many codes each column has.
+    counts : ndarray of int64, shape (n,)
+        How many records each row stands for.
     """
 
     codes: NDArray[np.unsignedinteger[Any]]
     signs: NDArray[np.int8]
     n_bins: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
-    def __len__(self) -> int:
-        return len(self.signs)
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.counts.sum())
 
     def ordered(self) -> Records:
         """Give the same records in an order that only depends on which they are."""
-        order = np.lexsort([self.signs, *self.codes.T])
-        return Records(self.codes[order], self.signs[order], self.n_bins)
+        order = np.lexsort([self.counts, self.signs, *self.codes.T])
+        return Records(self.codes[order], self.signs[order], self.n_bins, self.counts[order])
 
     def key(self) -> bytes:
         """Give what is equal for equal records in the same order."""
-        return b"|".join([self.n_bins.tobytes(), self.codes.tobytes(), self.signs.tobytes()])
+        parts = (self.n_bins, self.codes, self.signs, self.counts)
+        return b"|".join(part.tobytes() for part in parts)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,7 @@ class Pair:
         Says what the pair is.
     left, right : Records
     where : int
+        The row of the replaced record; it stands for one record.
     """
 
     dataset: str
@@ -69,12 +76,13 @@ class Pair:
 
 @dataclass(frozen=True)
 class Target:
-    """A real dataset, whose canaries are audited.
+    """A real dataset that canaries are put into.
 
     Attributes
     ----------
     name : str
     records : Records
+        Each row stands for one.
     """
 
     name: str
@@ -85,12 +93,15 @@ def records(
     codes: Sequence[Sequence[int]] | NDArray[Any],
     signs: Sequence[int] | NDArray[Any],
     n_bins: Sequence[int] | NDArray[Any],
+    counts: Sequence[int] | NDArray[Any] | None = None,
 ) -> Records:
-    """Make records from lists or arrays."""
+    """Make records from lists or arrays; each row stands for one unless `counts` says else."""
     bins = np.asarray(n_bins, dtype=np.int64)
     dtype = np.uint8 if bins.max() <= 256 else np.uint16
     table = np.ascontiguousarray(codes, dtype=dtype)
-    return Records(table, np.asarray(signs, dtype=np.int8), bins)
+    labels = np.asarray(signs, dtype=np.int8)
+    of_rows = np.ones(len(labels)) if counts is None else np.asarray(counts)
+    return Records(table, labels, bins, of_rows.astype(np.int64))
 
 
 def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
@@ -122,15 +133,36 @@ def flipped_constant(n: int) -> Pair:
     The worst pair of one private 1-rule (PRIVACY.md §b): every literal has an error of 0
     or 1 on the left, and 1/n or 1 − 1/n on the right.
     """
-    codes = np.zeros((n, 1))
-    signs = np.ones(n)
-    flipped = np.concatenate([[-1], signs[1:]])
-    return Pair(
-        "tiny",
-        f"{n} equal records, one label flipped",
-        records(codes, signs, [1]),
-        records(codes, flipped, [1]),
-    )
+    return _flip("tiny", f"{n} equal records, one label flipped", n - 1, 0)
+
+
+def flipped_balance(n: int, surplus: int, dataset: str = "tiny") -> Pair:
+    """Give n equal records, about half of them positive, with one label flipped.
+
+    However large n is, the private choice between the two labels stays uncertain, so that
+    the change of one record can be seen in few trainings.
+
+    Parameters
+    ----------
+    n : int
+    surplus : int
+        How many more of the others are positive than negative; one more if that is odd
+        where n − 1 is even, or the reverse.
+    dataset : str
+    """
+    positive = min(n - 1, (n - 1 + surplus + 1) // 2)
+    name = f"{n} equal records, labels about balanced, one flipped"
+    return _flip(dataset, name, positive, n - 1 - positive)
+
+
+def _flip(dataset: str, name: str, positive: int, negative: int) -> Pair:
+    counts = np.array([1, positive, negative])
+    used = counts > 0
+    sides = []
+    for label in (1, -1):
+        signs = np.array([label, 1, -1])
+        sides.append(records(np.zeros((used.sum(), 1)), signs[used], [1], counts[used]))
+    return Pair(dataset, name, sides[0], sides[1])
 
 
 def with_canary(target: Target, row: NDArray[Any], where: int = 0) -> Pair:
@@ -145,11 +177,12 @@ def with_canary(target: Target, row: NDArray[Any], where: int = 0) -> Pair:
         The record that it replaces.
     """
     base = target.records
+    assert base.counts[where] == 1, "the canary replaces a single record"
     codes = base.codes.copy()
     codes[where] = row
     sides = []
     for label in (1, -1):
         signs = base.signs.copy()
         signs[where] = label
-        sides.append(Records(codes, signs, base.n_bins))
+        sides.append(Records(codes, signs, base.n_bins, base.counts))
     return Pair(target.name, "canary with its label flipped", sides[0], sides[1], where)

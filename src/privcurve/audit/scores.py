@@ -41,7 +41,9 @@ def sample_canary_scores(
         warnings.simplefilter("ignore")
         for start in range(0, n, BATCH):
             size = min(BATCH, n - start)
-            fitted = learner.fit_many(side.codes, side.signs, [{}] * size, [rng] * size)
+            fitted = learner.fit_many(
+                side.codes, side.signs, [{}] * size, [rng] * size, side.counts
+            )
             for i, model in enumerate(fitted, start):
                 scores[i] = model.decision_function(pair.canaries) @ signs
     return scores

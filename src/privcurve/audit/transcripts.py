@@ -67,17 +67,16 @@ def one_rule_distribution(learner: OneRuleEnsemble, side: Records) -> NDArray[np
     -------
     ndarray of shape (n_literals ** n_rounds,)
     """
-    calibrated = learner._calibrate(len(side))
+    calibrated = learner._calibrate(side.n)
     exponential = calibrated.mechanism == EXPONENTIAL
     probabilities = exponential_probabilities if exponential else permute_and_flip_probabilities
-    ones = np.ones(len(side), dtype=np.int64)
 
     def choose(picks: tuple[int, ...]) -> NDArray[np.float64]:
         errors = round_scores(
             side.codes,
             side.n_bins,
             side.signs,
-            ones,
+            side.counts,
             np.array(picks, dtype=np.int64),
             *learner._weighting(),
             calibrated.normalise,
@@ -106,11 +105,10 @@ def one_rule_picks(
     -------
     ndarray of shape (n, n_rounds)
     """
-    calibrated = learner._calibrate(len(side))
+    calibrated = learner._calibrate(side.n)
     weighting = learner._weighting()
     rows = pack(side.codes, side.n_bins)
-    positive = side.signs > 0
-    ones = np.ones(len(side), dtype=np.int64)
+    positive, counts = side.signs > 0, side.counts
     shape = len(calibrated.rates), 2 * int(side.n_bins.sum()) + 2
     exponential = calibrated.mechanism == EXPONENTIAL
     draw = rng.gumbel if exponential else rng.standard_exponential
@@ -119,7 +117,7 @@ def one_rule_picks(
     for start in range(0, n, batch):
         for i, noise in enumerate(draw(size=(min(batch, n - start), *shape)), start):
             picks[i], _ = boost(
-                rows, positive, ones, *weighting, calibrated.rates, calibrated.normalise, noise
+                rows, positive, counts, *weighting, calibrated.rates, calibrated.normalise, noise
             )
     return picks
 
@@ -174,13 +172,12 @@ def torn_canary(learner: OneRuleEnsemble, base: Records, candidates: int = 500) 
     base : Records
         The canary is one of the first `candidates` of them.
     """
-    calibrated = learner._calibrate(len(base))
-    ones = np.ones(len(base), dtype=np.int64)
+    calibrated = learner._calibrate(base.n)
     errors = round_scores(
         base.codes,
         base.n_bins,
         base.signs,
-        ones,
+        base.counts,
         np.zeros(0, dtype=np.int64),
         *learner._weighting(),
         calibrated.normalise,

@@ -20,6 +20,8 @@ LARGEST_GROUP = 512
 SAMPLE = 4096
 # Combinations of codes that a group could have at all: bounds the memory of numbering.
 LARGEST_PRODUCT = 2**20
+# Groups, the latest ones, that a column is tried in.
+OPEN_GROUPS = 8
 
 
 class PackedRows(NamedTuple):
@@ -66,43 +68,68 @@ def pack(codes: NDArray[Any], n_bins: NDArray[np.int64]) -> PackedRows:
     step = max(1, codes.shape[0] // SAMPLE)
     groups = _group(np.ascontiguousarray(columns[:, ::step]), n_bins, codes.shape[0])
     cells, group_starts, cell_bins = _number_cells(columns, n_bins, bin_starts, groups)
-    narrow = np.uint16 if group_starts[-1] <= 2**16 else np.uint32
-    return PackedRows(columns, cells.astype(narrow), group_starts, groups, cell_bins, bin_starts)
+    return PackedRows(columns, cells, group_starts, groups, cell_bins, bin_starts)
 
 
-@njit(cache=True, nogil=True)
 def _group(sample: NDArray[np.uint16], n_bins: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
     """Assign columns to groups, each where the sample says it adds the least work."""
-    n_columns, n_sample = sample.shape
-    groups = np.zeros(n_columns, np.int64)
-    joint = np.zeros((n_columns, n_sample), np.int64)
-    n_cells = np.zeros(n_columns, np.int64)
-    size = np.zeros(n_columns, np.int64)
-    product = np.ones(n_columns, np.int64)
-    n_groups = 0
-    trial = np.zeros(n_sample, np.int64)
-    best_trial = np.zeros(n_sample, np.int64)
-    for j in range(n_columns):
-        best = n_groups
+    groups = np.zeros(len(sample), dtype=np.int64)
+    joint: list[NDArray[np.int64]] = []
+    n_cells: list[int] = []
+    size: list[int] = []
+    product: list[int] = []
+    for j, column in enumerate(sample):
         # A group of its own costs an addition for every row and one for every bin.
-        best_cost = n_rows + n_bins[j]
-        best_cells = n_bins[j]
-        best_trial[:] = sample[j]
-        for g in range(n_groups):
-            if product[g] * n_bins[j] > LARGEST_PRODUCT:
+        width = int(n_bins[j])
+        best, least, cells, codes = len(joint), n_rows + width, width, column.astype(np.int64)
+        for g in range(max(0, len(joint) - OPEN_GROUPS), len(joint)):
+            if product[g] * width > LARGEST_PRODUCT:
                 continue
-            k = _join(joint[g], n_cells[g], sample[j], n_bins[j], trial)
+            trial = np.empty(len(column), dtype=np.int64)
+            k = _join(joint[g], n_cells[g], column, width, trial)
             cost = k * (size[g] + 1) - n_cells[g] * size[g]
-            if k <= LARGEST_GROUP and cost < best_cost:
-                best, best_cost, best_cells = g, cost, k
-                best_trial[:] = trial
+            if k <= LARGEST_GROUP and cost < least:
+                best, least, cells, codes = g, cost, k, trial
         groups[j] = best
-        joint[best] = best_trial
-        n_cells[best] = best_cells
-        size[best] += 1
-        product[best] *= n_bins[j]
-        n_groups = max(n_groups, best + 1)
+        if best == len(joint):
+            joint.append(codes)
+            n_cells.append(cells)
+            size.append(1)
+            product.append(width)
+        else:
+            joint[best], n_cells[best] = codes, cells
+            size[best] += 1
+            product[best] *= width
     return groups
+
+
+def _number_cells(
+    columns: NDArray[np.uint16],
+    n_bins: NDArray[np.int64],
+    bin_starts: NDArray[np.int64],
+    groups: NDArray[np.int64],
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
+    n_columns, n_rows = columns.shape
+    joints, some_rows = [], []
+    for g in range(int(groups.max()) + 1):
+        joint = np.zeros(n_rows, dtype=np.int64)
+        n_cells = 1
+        for member in np.flatnonzero(groups == g):
+            n_cells = _join(joint, n_cells, columns[member], int(n_bins[member]), joint)
+        joints.append(joint)
+        # One row of each cell: all rows of a cell have the same codes.
+        row = np.empty(n_cells, dtype=np.int64)
+        row[joint] = np.arange(n_rows)
+        some_rows.append(row)
+    starts = np.cumsum([0, *map(len, some_rows)])
+    cells = np.empty((n_rows, len(joints)), dtype=np.uint16 if starts[-1] <= 2**16 else np.uint32)
+    for g, joint in enumerate(joints):
+        np.add(joint, starts[g], out=cells[:, g], casting="unsafe")
+    cell_bins = np.zeros((n_columns, max(map(len, some_rows))), dtype=np.uint32)
+    for j, column in enumerate(columns):
+        row = some_rows[groups[j]]
+        cell_bins[j, : len(row)] = bin_starts[j] + column[row]
+    return cells, starts, cell_bins
 
 
 @njit(cache=True, nogil=True)
@@ -123,35 +150,3 @@ def _join(
             found += 1
         out[i] = number[pair]
     return found
-
-
-@njit(cache=True, nogil=True)
-def _number_cells(
-    columns: NDArray[np.uint16],
-    n_bins: NDArray[np.int64],
-    bin_starts: NDArray[np.int64],
-    groups: NDArray[np.int64],
-) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
-    n_columns, n_rows = columns.shape
-    n_groups = groups.max() + 1
-    cells = np.zeros((n_rows, n_groups), np.uint32)
-    starts = np.zeros(n_groups + 1, np.int64)
-    joint = np.zeros(n_rows, np.int64)
-    for g in range(n_groups):
-        joint[:] = 0
-        n_cells = 1
-        for j in range(n_columns):
-            if groups[j] == g:
-                n_cells = _join(joint, n_cells, columns[j], n_bins[j], joint)
-        starts[g + 1] = starts[g] + n_cells
-        for i in range(n_rows):
-            cells[i, g] = starts[g] + joint[i]
-    largest = 0
-    for g in range(n_groups):
-        largest = max(largest, starts[g + 1] - starts[g])
-    cell_bins = np.zeros((n_columns, largest), np.uint32)
-    for j in range(n_columns):
-        g = groups[j]
-        for i in range(n_rows):
-            cell_bins[j, np.int64(cells[i, g]) - starts[g]] = bin_starts[j] + columns[j, i]
-    return cells, starts, cell_bins

@@ -30,6 +30,8 @@ class Parameter:
         Whether the bound itself is excluded.
     choices : tuple of str
         Allowed values, for strings.
+    optional : bool
+        Whether None is allowed too.
     """
 
     kind: type
@@ -38,6 +40,7 @@ class Parameter:
     open_low: bool = False
     open_high: bool = False
     choices: tuple[str, ...] = ()
+    optional: bool = False
 
     def __str__(self) -> str:
         if self.choices:
@@ -53,6 +56,8 @@ class Parameter:
 
     def admits(self, value: object) -> bool:
         """Whether `value` is allowed."""
+        if value is None:
+            return self.optional
         if self.choices:
             return value in self.choices
         if isinstance(value, bool) or not hasattr(value, "__float__"):
@@ -109,10 +114,30 @@ class LearnerEntry:
 
 
 def _boosting_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    if setting.get("weak_learner") == "topdown":
+        return float(setting.get("n_rounds", 39)) * _topdown_cost(setting, n_rows, n_columns)
     return 5e-4 + 2e-10 * float(setting.get("n_rounds", 39)) * n_rows * n_columns
 
 
+def _dpboost_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    n_trees = float(setting.get("n_trees", 50))
+    depth = int(setting.get("max_depth", 6))
+    return n_trees * (1e-4 * 2**depth / 8 + 2e-9 * depth * n_rows * n_columns / 10)
+
+
+def _topdown_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    depth = min(int(setting.get("depth", 3)), 10)
+    # Each level of splits reads at most half of the rows again; noise grows with the nodes.
+    return 1e-3 + 2e-9 * (1 + depth / 2) * n_rows * n_columns + 2e-5 * 2**depth
+
+
 _MECHANISM = Parameter(str, choices=("auto", "permute_and_flip", "exponential"))
+_TREE = {
+    "depth": Parameter(int, low=1, high=10),
+    "n_splits": Parameter(int, low=1, high=255, optional=True),
+    "criterion": Parameter(str, choices=("gini", "entropy", "root_gini")),
+    "split_share": Parameter(float, 0, 1, open_low=True, open_high=True, optional=True),
+}
 
 _ENTRIES = (
     LearnerEntry(
@@ -121,13 +146,14 @@ _ENTRIES = (
         version=1,
         title="LazyBB, 1-rules",
         calibrations=(PUBLISHED, CERTIFIED),
-        approximate=False,
+        approximate=True,
         parameters={
-            "weak_learner": Parameter(str, choices=("one_rule",)),
+            "weak_learner": Parameter(str, choices=("one_rule", "topdown")),
             "n_rounds": Parameter(int, low=1),
             "learning_rate": Parameter(float, low=0, high=1, open_low=True),
             "density": Parameter(float, low=0, high=1, open_low=True),
             "mechanism": _MECHANISM,
+            **_TREE,
         },
         cost=_boosting_cost,
     ),
@@ -137,9 +163,37 @@ _ENTRIES = (
         version=1,
         title="1-rule",
         calibrations=(PUBLISHED, CERTIFIED),
-        approximate=False,
+        approximate=True,
         parameters={"mechanism": _MECHANISM},
         cost=lambda setting, n_rows, n_columns: _boosting_cost({"n_rounds": 1}, n_rows, n_columns),
+    ),
+    LearnerEntry(
+        name="topdown",
+        path="privcurve.learners.topdown:TopDownTreeClassifier",
+        version=1,
+        title="DP-TopDown tree",
+        calibrations=(PUBLISHED, CERTIFIED),
+        approximate=True,
+        parameters={**_TREE, "mechanism": _MECHANISM},
+        cost=_topdown_cost,
+    ),
+    LearnerEntry(
+        name="dpboost",
+        path="privcurve.learners.dpboost:DPBoostClassifier",
+        version=1,
+        title="DPBoost",
+        calibrations=(PUBLISHED, CERTIFIED),
+        approximate=True,
+        parameters={
+            "n_trees": Parameter(int, low=1),
+            "trees_per_ensemble": Parameter(int, low=1),
+            "max_depth": Parameter(int, low=1, high=12),
+            "learning_rate": Parameter(float, low=0, high=1, open_low=True),
+            "regularisation": Parameter(float, low=0),
+            "chunks": Parameter(str, choices=("geometric", "equal")),
+            "splits": Parameter(str, choices=("threshold", "bin")),
+        },
+        cost=_dpboost_cost,
     ),
     LearnerEntry(
         name="dp_logistic_regression",

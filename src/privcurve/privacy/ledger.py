@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from privcurve.privacy import composition as accountants
+from privcurve.privacy.sensitivity import REPLACE_ONE
 
-REPLACE_ONE = "replace-one"
 PUBLISHED = "published"
 CERTIFIED = "certified"
 
@@ -165,7 +165,7 @@ class PrivacyStatement:
             "Protected is each single record: had any one record been replaced by another, every "
             f"outcome would have been about as likely, within a factor of {_factor(self.epsilon)}"
             + (f", but for a probability of {self.delta:g}." if self.delta > 0 else "."),
-            f"The model is made of {made_of or 'no use of the data'}; their costs add up by "
+            f"The model is made of {made_of or 'no use of the data'}; the costs add up by "
             f"{accountants.DESCRIPTIONS[self.composition]}.",
         ]
         if self.calibration is not None:

@@ -379,3 +379,36 @@ def _check_criterion(criterion: str, alpha: float) -> None:
         raise ValueError(f"criterion = {criterion!r} is not one of: {', '.join(CRITERIA)}")
     if criterion == "m_alpha" and not 0 <= alpha <= 1:
         raise ValueError(f"alpha = {alpha} is not in [0, 1]")
+
+
+def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) -> float:
+    """Range of the split scores' change in LazyBB, all nodes of one tree level together.
+
+    2F(ζ, nζ) with F(a, b) = (a + b)G(a/(a + b)), for the unnormalised scores −ΣF of
+    weights in units of κn, each at most ζ (:func:`lazybb_zeta_rounds`); for Gini it is
+    just below the 8ζ of `TOP_DOWN_SPLIT`.
+
+    Proof. Between neighbours weight of at most ζ appears and weight of at most ζ
+    disappears (§a, unnormalised form). Let y = (y₊, y₋) appear in a child that holds
+    (a, b). F grows by F(a + y₊, b) − F(a, b) ≤ F(y₊, b) and then by at most F(y₋, a + y₊)
+    (§0, L2). Summed over the children of a level, by superadditivity, that is at most
+    F(Σ(y₊ + y₋), Σ(a + b + y₊)) ≤ F(ζ, nζ): n records have a weight of nζ at most. So for
+    every choice of splits the score moves by −F(ζ, nζ) … F(ζ, nζ). Each node has an
+    interval of its own, and the bound holds for the sum over nodes of the ends' worst
+    cases, because each is bounded by the weight that moves in that node (§0, L3).
+    Replace-one; §c has the case of Gini.
+
+    Parameters
+    ----------
+    n : int
+    zeta : float
+        ζ_t of the round.
+    criterion, alpha
+        As for :func:`impurity`.
+
+    Returns
+    -------
+    float
+    """
+    _check_n(n)
+    return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion, alpha)

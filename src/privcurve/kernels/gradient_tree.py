@@ -1,0 +1,247 @@
+"""Trees of a fixed depth for gradient boosting with square loss, over coded columns.
+
+A tree is a complete binary tree. Inner node i has the children 2i + 1 and 2i + 2; at
+each the question is "is the code of a column at most b?" (``thresholds``) or "is it b?".
+Yes goes to the first child. Candidate (column, b) is numbered ``bin_starts[column] + b``.
+
+Which candidates a node has follows from the questions above it alone: those that tell
+apart two codes that can still occur there. Nothing depends on which codes do occur.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+# Stands for the question of a node that has no candidate; every row answers yes.
+NO_SPLIT = -1
+
+
+@njit(cache=True, nogil=True)
+def grow_tree(
+    codes: NDArray[Any],
+    rows: NDArray[np.int64],
+    gradients: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    bin_starts: NDArray[np.int64],
+    depth: int,
+    thresholds: bool,
+    regularisation: float,
+    rate: float,
+    noise: NDArray[np.float64],
+    splits: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Choose the splits of a tree and sum up its leaves.
+
+    Parameters
+    ----------
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+    rows : ndarray of shape (n,)
+        The row of `codes` of each record.
+    gradients, weights : ndarray of shape (n,)
+        Of each record; the gradient of a record counts `weight` times.
+    bin_starts : ndarray of shape (n_columns + 1,)
+    depth : int
+    thresholds : bool
+        Which questions are asked; see the module.
+    regularisation : float
+        λ, at least 0.
+    rate : float
+        η, which multiplies the gain; infinite: the best split, the first of equals.
+    noise : ndarray of shape (2**depth - 1, n_bins), or empty at an infinite rate
+        Added to η · gain: Gumbel gives the exponential mechanism, standard exponential
+        permute-and-flip.
+    splits : ndarray of shape (2**depth - 1,)
+        Output: the candidate chosen at each inner node, or `NO_SPLIT`.
+
+    Returns
+    -------
+    sums, totals : ndarray of shape (2**depth,)
+        Σ weight · gradient and Σ weight of each leaf.
+    """
+    width = bin_starts[-1]
+    n_columns = len(bin_starts) - 1
+    place = np.zeros(len(rows), np.int64)
+    # Codes that the questions above leave open, for each node of the level.
+    possible = np.ones((1, width), np.bool_)
+    for level in range(depth):
+        n_nodes = 1 << level
+        sums = np.zeros((n_nodes, width))
+        totals = np.zeros((n_nodes, width))
+        for i in range(len(rows)):
+            row = rows[i]
+            node_sums = sums[place[i]]
+            node_totals = totals[place[i]]
+            weighted = weights[i] * gradients[i]
+            for j in range(n_columns):
+                b = bin_starts[j] + codes[row, j]
+                node_sums[b] += weighted
+                node_totals[b] += weights[i]
+        children = np.empty((2 * n_nodes, width), np.bool_)
+        for node in range(n_nodes):
+            index = n_nodes - 1 + node
+            splits[index] = _choose(
+                sums[node],
+                totals[node],
+                possible[node],
+                bin_starts,
+                thresholds,
+                regularisation,
+                rate,
+                noise[index] if np.isfinite(rate) else noise[0],
+            )
+            _divide(possible[node], bin_starts, thresholds, splits[index], children, 2 * node)
+        possible = children
+        for i in range(len(rows)):
+            split = splits[n_nodes - 1 + place[i]]
+            yes = _answer(codes[rows[i]], bin_starts, thresholds, split)
+            place[i] = 2 * place[i] + (0 if yes else 1)
+    leaf_sums = np.zeros(1 << depth)
+    leaf_totals = np.zeros(1 << depth)
+    for i in range(len(rows)):
+        leaf_sums[place[i]] += weights[i] * gradients[i]
+        leaf_totals[place[i]] += weights[i]
+    return leaf_sums, leaf_totals
+
+
+@njit(cache=True, nogil=True)
+def _choose(
+    sums: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    possible: NDArray[np.bool_],
+    bin_starts: NDArray[np.int64],
+    thresholds: bool,
+    regularisation: float,
+    rate: float,
+    noise: NDArray[np.float64],
+) -> int:
+    best = NO_SPLIT
+    best_value = -np.inf
+    for j in range(len(bin_starts) - 1):
+        first, last = bin_starts[j], bin_starts[j + 1]
+        n_possible = 0
+        whole_sum = 0.0
+        whole = 0.0
+        for b in range(first, last):
+            n_possible += possible[b]
+            whole_sum += sums[b]
+            whole += totals[b]
+        yes_sum = 0.0
+        yes = 0.0
+        n_yes = 0
+        for b in range(first, last):
+            if not possible[b]:
+                continue
+            if thresholds:
+                yes_sum += sums[b]
+                yes += totals[b]
+                n_yes += 1
+            else:
+                yes_sum, yes, n_yes = sums[b], totals[b], 1
+            if n_yes == n_possible:
+                continue
+            gain = part_gain(yes_sum, yes, regularisation) + part_gain(
+                whole_sum - yes_sum, whole - yes, regularisation
+            )
+            value = gain if np.isinf(rate) else rate * gain + noise[b]
+            if value > best_value:
+                best, best_value = b, value
+    return best
+
+
+@njit(cache=True, nogil=True)
+def part_gain(gradient_sum: float, total: float, regularisation: float) -> float:
+    """Gain of one side of a split, S²/(n + λ); 0 for an empty side."""
+    if total <= 0:
+        return 0.0
+    return gradient_sum * gradient_sum / (total + regularisation)
+
+
+@njit(cache=True, nogil=True)
+def _divide(
+    possible: NDArray[np.bool_],
+    bin_starts: NDArray[np.int64],
+    thresholds: bool,
+    split: int,
+    children: NDArray[np.bool_],
+    where: int,
+) -> None:
+    """Write which codes can still occur in the two children of a node."""
+    children[where] = possible
+    children[where + 1] = possible
+    if split == NO_SPLIT:
+        return
+    j = _column_of(bin_starts, split)
+    for b in range(bin_starts[j], bin_starts[j + 1]):
+        yes = b <= split if thresholds else b == split
+        if yes:
+            children[where + 1, b] = False
+        else:
+            children[where, b] = False
+
+
+@njit(cache=True, nogil=True)
+def _column_of(bin_starts: NDArray[np.int64], split: int) -> int:
+    return int(np.searchsorted(bin_starts, split, side="right")) - 1
+
+
+@njit(cache=True, nogil=True)
+def _answer(row: NDArray[Any], bin_starts: NDArray[np.int64], thresholds: bool, split: int) -> bool:
+    if split == NO_SPLIT:
+        return True
+    j = _column_of(bin_starts, split)
+    b = bin_starts[j] + row[j]
+    return bool(b <= split if thresholds else b == split)
+
+
+@njit(cache=True, nogil=True)
+def add_up_trees(
+    codes: NDArray[Any],
+    rows: NDArray[np.int64],
+    bin_starts: NDArray[np.int64],
+    thresholds: bool,
+    splits: NDArray[np.int64],
+    values: NDArray[np.float64],
+    start: int,
+    scores: NDArray[np.float64],
+) -> None:
+    """Add the leaf values of some trees to the scores of some rows.
+
+    Parameters
+    ----------
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+    rows : ndarray of shape (n,)
+    bin_starts, thresholds
+        As for :func:`grow_tree`.
+    splits : ndarray of shape (n_trees, 2**depth - 1)
+    values : ndarray of shape (n_trees, 2**depth)
+    start : int
+        The first tree to be added.
+    scores : ndarray of shape (n,)
+        Changed in place.
+    """
+    n_trees, n_inner = splits.shape
+    column = np.full(splits.shape, -1, np.int64)
+    code = np.zeros(splits.shape, np.int64)
+    for t in range(start, n_trees):
+        for node in range(n_inner):
+            if splits[t, node] != NO_SPLIT:
+                column[t, node] = _column_of(bin_starts, splits[t, node])
+                code[t, node] = splits[t, node] - bin_starts[column[t, node]]
+    for t in range(start, n_trees):
+        for i in range(len(rows)):
+            row = codes[rows[i]]
+            node = 0
+            while node < n_inner:
+                j = column[t, node]
+                if j < 0:
+                    yes = True
+                elif thresholds:
+                    yes = row[j] <= code[t, node]
+                else:
+                    yes = row[j] == code[t, node]
+                node = 2 * node + (1 if yes else 2)
+            scores[i] += values[t, node - n_inner]

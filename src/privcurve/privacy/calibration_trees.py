@@ -1,0 +1,345 @@
+"""From a budget (ε, δ) to the noise of DP-TopDown trees, alone or boosted by LazyBB."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.privacy import sensitivity
+from privcurve.privacy.calibration import (
+    EXPONENTIAL,
+    PERMUTE_AND_FLIP,
+    calibrate,
+    check_budget,
+)
+from privcurve.privacy.composition import BASIC, BOUNDED_RANGE_KIND, Cost
+from privcurve.privacy.ledger import (
+    ASSUMED_BINS,
+    ASSUMED_LABELS,
+    ASSUMED_N,
+    CERTIFIED,
+    NOT_FLOATS,
+    NOT_SELECTION,
+    PUBLISHED,
+    REPLACE_ONE,
+    LedgerEntry,
+    PrivacyStatement,
+)
+
+# The noise on a leaf's margin, in units of 1/rate.
+LAPLACE = "laplace"
+TWO_LAPLACE = "two_laplace"
+LOGISTIC = "logistic"
+
+# Share of the budget that goes to splits when δ = 0: see benchmarks/trees.py.
+SPLIT_SHARE = 0.6
+
+
+@dataclass(frozen=True)
+class TreeNoiseRates:
+    """Noise of (boosted) DP-TopDown trees.
+
+    Attributes
+    ----------
+    rates : ndarray of shape (n_rounds,)
+        η_t, which multiplies the criterion of all leaves, in weights relative to their
+        sum (published) or to κn (certified); infinite at ε = ∞. Read-only.
+    label_rates : ndarray of shape (n_rounds,)
+        What multiplies a leaf's margin. Read-only.
+    mechanism : str
+        Of the splits: ``exponential`` or ``permute_and_flip``.
+    label_noise : str
+        What is added to rate · margin before its sign is taken: ``laplace``,
+        ``two_laplace`` (a difference of two) or ``logistic``.
+    by_levels : bool
+        True (certified): one choice at each node of a level. False (published): one among
+        all leaves for each split.
+    normalise : bool
+        True (published): weights are relative to their sum.
+    statement : PrivacyStatement
+    """
+
+    rates: NDArray[np.float64]
+    label_rates: NDArray[np.float64]
+    mechanism: str
+    label_noise: str
+    by_levels: bool
+    normalise: bool
+    statement: PrivacyStatement
+
+
+@lru_cache(maxsize=256)
+def lazybb_trees(
+    *,
+    learner: str,
+    n: int,
+    n_rounds: int,
+    density: float,
+    learning_rate: float,
+    depth: int,
+    n_splits: int,
+    criterion: str,
+    split_share: float | None,
+    epsilon: float,
+    delta: float,
+    calibration: str,
+    mechanism: str = "auto",
+) -> TreeNoiseRates:
+    """Calibrate LazyBB with DP-TopDown trees; a single tree is one round at density 1.
+
+    Published (thesis, Cor. 4.2.5; Gini, δ = 0): η = εκn/(16τt), two Lap(1/(4tη)) a leaf.
+
+    Certified (PRIVACY.md §c, level-parallel, unnormalised with ζ_t): a round has D levels
+    and the labels. δ = 0: each level has fε/(τD), the labels of a round (1 − f)ε/τ and
+    one Lap(2ζ_t/ε_l) on each margin. δ > 0: all steps are bounded-range. By default they
+    have equal ranges (a share of D/(D + 1) for splits, with the best accountant, the
+    optimal adaptive one where it fits); with a share f of ρ given, zCDP adds them up.
+
+    Parameters
+    ----------
+    learner : str
+        Name in the statement.
+    n, n_rounds : int
+        Records and rounds (τ).
+    density, learning_rate : float
+        κ and λ.
+    depth : int
+        D, levels of splits: certified.
+    n_splits : int
+        t, internal nodes: published.
+    criterion : str
+        ``gini``, ``entropy`` or ``root_gini``. The rate follows the criterion's
+        sensitivity (see ``sensitivity.lazybb_split_range``).
+    split_share : float or None
+        f, in (0, 1): share of ε (δ = 0) or ρ (δ > 0) for splits. Published: ½, by its
+        formula.
+    epsilon, delta : float
+        The budget; ε may be infinite.
+    calibration : str
+        ``published`` or ``certified``.
+    mechanism : str
+        ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip for
+        certified pure privacy, else exponential.
+
+    Returns
+    -------
+    TreeNoiseRates
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or the calibration does not offer it.
+    """
+    check_budget(epsilon, delta)
+    if calibration not in (PUBLISHED, CERTIFIED):
+        raise ValueError(
+            f"calibration = {calibration!r} is not one of {PUBLISHED!r}, {CERTIFIED!r}"
+        )
+    if split_share is not None and not 0 < split_share < 1:
+        raise ValueError(f"split_share = {split_share} is not in (0, 1)")
+    if calibration == PUBLISHED:
+        _check_published(criterion, split_share, delta, mechanism)
+        zeta = np.full(n_rounds, sensitivity.lazybb_zeta(n, density))
+        return _published(learner, zeta, n_splits, epsilon)
+    mechanism = _resolve(mechanism, delta)
+    zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
+    spread = sensitivity.lazybb_split_range(n, 1.0, criterion) * zeta
+    return _certified(learner, zeta, spread, depth, split_share, epsilon, delta, mechanism)
+
+
+def _check_published(
+    criterion: str, split_share: float | None, delta: float, mechanism: str
+) -> None:
+    if criterion != "gini":
+        raise ValueError(
+            f"the published calibration of DP-TopDown is proved for criterion='gini' alone, not "
+            f"{criterion!r} (thesis, Theorem 4.2.2): use calibration='certified'"
+        )
+    if split_share is not None:
+        raise ValueError(
+            "the published calibration of DP-TopDown gives splits and labels half of ε each: "
+            "leave split_share out, or use calibration='certified'"
+        )
+    if delta > 0:
+        raise ValueError(
+            "the published calibration of DP-TopDown offers delta = 0 only: Remark 4.2.1 of the "
+            "thesis drops a factor of its own Theorem 2.5.3 (PRIVACY.md §c); use "
+            "calibration='certified'"
+        )
+    if mechanism not in ("auto", EXPONENTIAL):
+        raise ValueError(
+            f"mechanism = {mechanism!r}: the published DP-TopDown uses the exponential mechanism"
+        )
+
+
+def _resolve(mechanism: str, delta: float) -> str:
+    if mechanism == "auto":
+        return PERMUTE_AND_FLIP if delta == 0 else EXPONENTIAL
+    if mechanism not in (EXPONENTIAL, PERMUTE_AND_FLIP):
+        raise ValueError(
+            f"mechanism = {mechanism!r} is not one of 'auto', {EXPONENTIAL!r}, {PERMUTE_AND_FLIP!r}"
+        )
+    if mechanism == PERMUTE_AND_FLIP and delta > 0:
+        raise ValueError(
+            "permute-and-flip is not bounded-range, so delta > 0 gains nothing with it: "
+            "use mechanism='exponential', or delta = 0"
+        )
+    return mechanism
+
+
+def _published(
+    learner: str, zeta: NDArray[np.float64], n_splits: int, epsilon: float
+) -> TreeNoiseRates:
+    each = epsilon / (len(zeta) * 2 * n_splits)
+    rates = each / (sensitivity.TOP_DOWN_SPLIT * zeta)
+    label_rates = n_splits * each / sensitivity.lazybb_margins_l1(1.0) / zeta
+    ledger = []
+    for t, (rate, label_rate, bound) in enumerate(
+        zip(rates.tolist(), label_rates.tolist(), zeta.tolist(), strict=True), start=1
+    ):
+        slope = sensitivity.TOP_DOWN_SPLIT / 2 * bound
+        source = "thesis Thm. 4.2.2, Cor. 4.2.5; PRIVACY.md §c: valid and tight"
+        ledger += [
+            LedgerEntry(
+                EXPONENTIAL,
+                f"round {t}: split {k} of a tree",
+                rate,
+                slope,
+                each,
+                each,
+                None,
+                source,
+            )
+            for k in range(1, n_splits + 1)
+        ]
+        margins = sensitivity.lazybb_margins_l1(bound)
+        what = f"round {t}: labels of the leaves, two numbers each"
+        ledger.append(
+            LedgerEntry(LAPLACE, what, label_rate, margins, n_splits * each, None, None, source)
+        )
+    return _rates(
+        learner,
+        rates,
+        label_rates,
+        EXPONENTIAL,
+        TWO_LAPLACE,
+        PUBLISHED,
+        epsilon,
+        0.0,
+        BASIC,
+        ledger,
+    )
+
+
+def _certified(
+    learner: str,
+    zeta: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    depth: int,
+    split_share: float | None,
+    epsilon: float,
+    delta: float,
+    mechanism: str,
+) -> TreeNoiseRates:
+    pure = delta == 0
+    level, labels, accountant = _shares(len(zeta), depth, split_share, epsilon, delta)
+    rates = level / spread
+    label_rates = labels / sensitivity.lazybb_margins_l1(1.0) / zeta
+    label_noise = LAPLACE if pure else LOGISTIC
+    ranged = mechanism == EXPONENTIAL
+    source = "PRIVACY.md §c (level-parallel, unnormalised), §a (free refinement), §0 L2, L3"
+    ledger = []
+    for t, (rate, label_rate, bound, score_range) in enumerate(
+        zip(rates.tolist(), label_rates.tolist(), zeta.tolist(), spread.tolist(), strict=True),
+        start=1,
+    ):
+        ledger += [
+            LedgerEntry(
+                mechanism,
+                f"round {t}: splits of level {k}, all nodes",
+                rate,
+                score_range / 2,
+                level,
+                level if ranged else None,
+                None,
+                source,
+            )
+            for k in range(1, depth + 1)
+        ]
+        ledger.append(
+            LedgerEntry(
+                LAPLACE if pure else "noisy_label",
+                f"round {t}: labels of all leaves",
+                label_rate,
+                sensitivity.lazybb_margins_l1(bound),
+                labels,
+                None if pure else labels,
+                None,
+                "PRIVACY.md §c (leaf labels)",
+            )
+        )
+    return _rates(
+        learner, rates, label_rates, mechanism, label_noise, CERTIFIED, epsilon, delta,
+        accountant, ledger,
+    )  # fmt: skip
+
+
+def _shares(
+    n_rounds: int, depth: int, split_share: float | None, epsilon: float, delta: float
+) -> tuple[float, float, str]:
+    """Give ε (the range) of one level and of the labels of one round, and the accountant."""
+    if math.isinf(epsilon):
+        return math.inf, math.inf, BASIC
+    if delta == 0:
+        share = SPLIT_SHARE if split_share is None else split_share
+        each = epsilon / n_rounds
+        return share * each / depth, (1 - share) * each, BASIC
+    if split_share is None:
+        steps = Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds * (depth + 1))
+        found = calibrate((steps,), epsilon, delta)
+        return found.scale, found.scale, found.accountant
+    # ρ of a step is its range squared over 8.
+    level, labels = math.sqrt(split_share / depth), math.sqrt(1 - split_share)
+    costs = (
+        Cost(BOUNDED_RANGE_KIND, level, n_rounds * depth),
+        Cost(BOUNDED_RANGE_KIND, labels, n_rounds),
+    )
+    found = calibrate(costs, epsilon, delta)
+    return found.scale * level, found.scale * labels, found.accountant
+
+
+def _rates(
+    learner: str,
+    rates: NDArray[np.float64],
+    label_rates: NDArray[np.float64],
+    mechanism: str,
+    label_noise: str,
+    calibration: str,
+    epsilon: float,
+    delta: float,
+    accountant: str,
+    ledger: list[LedgerEntry],
+) -> TreeNoiseRates:
+    rates.flags.writeable = False
+    label_rates.flags.writeable = False
+    statement = PrivacyStatement.not_private(learner)
+    if not math.isinf(epsilon):
+        statement = PrivacyStatement(
+            learner=learner,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=REPLACE_ONE,
+            calibration=calibration,
+            composition=accountant,
+            ledger=tuple(ledger),
+            assumptions=(ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS),
+            exclusions=(NOT_FLOATS, NOT_SELECTION),
+        )
+    published = calibration == PUBLISHED
+    return TreeNoiseRates(
+        rates, label_rates, mechanism, label_noise, not published, published, statement
+    )

@@ -1,0 +1,205 @@
+"""Accountants against exact values, against each other, and against dp-accounting."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privcurve.privacy import composition as c
+from privcurve.privacy.adaptive import MAX_CALLS, bounded_range_delta
+from privcurve.privacy.composition import Cost
+
+
+def game_with_moves_on_a_grid(
+    bounded_range: float, n_calls: int, epsilon: float, steps: int
+) -> float:
+    """Value of §g's game when t is a multiple of ε₀/steps: a *lower* bound on δ."""
+    h = bounded_range / steps
+    t = h * np.arange(steps + 1)
+    chance = (1 - np.exp(t - bounded_range)) / (1 - math.exp(-bounded_range))
+    reach = n_calls * steps
+    values = -np.expm1(np.minimum(epsilon + h * np.arange(-reach, reach + 1), 0))
+    for _ in range(n_calls):
+        size = values.size - 2 * steps
+        values = np.max(
+            [
+                chance[j] * values[steps - j :][:size]
+                + (1 - chance[j]) * values[2 * steps - j :][:size]
+                for j in range(steps + 1)
+            ],
+            axis=0,
+        )
+    return float(values[0])
+
+
+def test_adaptive_bound_of_one_call_is_the_exact_value() -> None:
+    t = np.linspace(0, 0.5, 200_001)
+    chance = (1 - np.exp(t - 0.5)) / (1 - math.exp(-0.5))
+    for epsilon in (0.0, 0.1, 0.3, 0.49):
+        exact = np.max(chance * np.maximum(0, -np.expm1(epsilon - t)))
+        bound = bounded_range_delta(0.5, 1, epsilon)
+        assert exact * (1 - 1e-9) <= bound <= exact * (1 + 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("bounded_range", "n_calls", "epsilon"),
+    [(1.0, 2, 1.2), (2.0, 3, 1.0), (0.3, 8, 0.5), (0.085, 39, 1.0), (0.05, 70, 0.9)],
+)
+def test_adaptive_bound_is_above_strategies_and_close(
+    bounded_range: float, n_calls: int, epsilon: float
+) -> None:
+    below = game_with_moves_on_a_grid(bounded_range, n_calls, epsilon, 32)
+    bound = bounded_range_delta(bounded_range, n_calls, epsilon)
+    assert below <= bound <= 1.02 * below
+
+
+def test_adaptive_bound_is_above_random_strategies() -> None:
+    # Strategies whose t depends on the history, off the grid: none may exceed the bound.
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        bounded_range, epsilon = rng.uniform(0.05, 2), rng.uniform(0, 2)
+        losses, weights = np.zeros(1), np.ones(1)
+        for _ in range(4):
+            t = rng.uniform(0, bounded_range, size=losses.size)
+            p = (1 - np.exp(t - bounded_range)) / (1 - math.exp(-bounded_range))
+            losses = np.concatenate([losses + t, losses + t - bounded_range])
+            weights = np.concatenate([weights * p, weights * (1 - p)])
+        delta = weights @ np.maximum(0, -np.expm1(epsilon - losses))
+        assert delta <= bounded_range_delta(bounded_range, 4, epsilon) + 1e-15
+
+
+def test_adaptive_bound_lies_between_randomised_responses() -> None:
+    # ε₀/2-randomised response has range ε₀; an ε₀ range is ε₀-DP.
+    for n_calls, each, epsilon in ((5, 0.4, 0.6), (39, 0.08, 1.0), (99, 0.05, 1.2)):
+        bound = bounded_range_delta(each, n_calls, epsilon)
+        assert c.kov_delta(each / 2, n_calls, epsilon) <= bound
+        assert bound <= c.kov_delta(each, n_calls, epsilon)
+        assert bound <= c.zcdp_delta(n_calls * each**2 / 8, epsilon)
+
+
+def test_adaptive_bound_at_the_ends() -> None:
+    assert bounded_range_delta(0.1, 10, 1.0) == 0
+    assert bounded_range_delta(0.1, 10, 0.999) > 0
+    assert bounded_range_delta(40.0, 2, 0.0) == pytest.approx(1)
+    with pytest.raises(ValueError, match="n_calls"):
+        bounded_range_delta(0.1, MAX_CALLS + 1, 1.0)
+    with pytest.raises(ValueError, match="bounded_range"):
+        bounded_range_delta(0.0, 3, 1.0)
+
+
+@given(st.integers(1, 6), st.floats(0.01, 3), st.floats(0, 4), st.floats(0, 0.5), st.floats(0, 0.5))
+@settings(max_examples=60, deadline=None)
+def test_adaptive_bound_is_monotone(
+    n_calls: int, each: float, epsilon: float, more: float, wider: float
+) -> None:
+    bound = bounded_range_delta(each, n_calls, epsilon)
+    slack = 1e-9 + 1e-5 * bound  # the grid moves with ε₀ and ε
+    assert bounded_range_delta(each, n_calls, epsilon + more) <= bound + slack
+    assert bounded_range_delta(each + wider, n_calls, epsilon) >= bound - slack
+    assert bounded_range_delta(each, n_calls + 1, epsilon) >= bound - slack
+
+
+def test_kov_is_the_composition_of_randomised_responses() -> None:
+    each, n_calls = 0.7, 4
+    truth = math.exp(each) / (1 + math.exp(each))
+    for epsilon in (0.0, 0.5, 1.3, 2.7):
+        delta = 0.0
+        for answers in itertools.product((0, 1), repeat=n_calls):
+            ones = sum(answers)
+            p = truth**ones * (1 - truth) ** (n_calls - ones)
+            q = truth ** (n_calls - ones) * (1 - truth) ** ones
+            delta += max(0.0, p - math.exp(epsilon) * q)
+        assert c.kov_delta(each, n_calls, epsilon) == pytest.approx(delta, rel=1e-12, abs=1e-15)
+
+
+def test_kov_agrees_with_dp_accounting() -> None:
+    from dp_accounting.pld import common, privacy_loss_distribution
+
+    one = privacy_loss_distribution.from_privacy_parameters(
+        common.DifferentialPrivacyParameters(0.04, 0.0), value_discretization_interval=0.001
+    )
+    theirs = one.self_compose(39).get_delta_for_epsilon(1.0)
+    assert c.kov_delta(0.04, 39, 1.0) == pytest.approx(theirs, rel=1e-6)
+
+
+def test_cks_is_the_infimum() -> None:
+    for rho, epsilon in ((0.03, 1.0), (1e-4, 0.1), (5.0, 20.0), (0.5, 0.0)):
+        a = 1 + np.logspace(-6, 6, 200_001)
+        log_delta = (
+            (a - 1) * (a * rho - epsilon) + (a - 1) * np.log(a - 1) - a * np.log1p(a - 1)
+        ).min()
+        assert math.log(c.zcdp_delta(rho, epsilon)) == pytest.approx(log_delta, abs=1e-6)
+
+
+def test_conversions_of_zcdp_cover_the_gaussian() -> None:
+    # A Gaussian with μ is exactly μ²/2-zCDP.
+    for mu, delta in ((0.2, 1e-5), (1.0, 1e-8), (3.0, 1e-3)):
+        costs = (Cost("gaussian", mu),)
+        exact = c.compose(c.GAUSSIAN, costs, delta)
+        cks = c.compose(c.ZCDP_CKS, costs, delta)
+        simple = c.compose(c.ZCDP_SIMPLE, costs, delta)
+        assert exact < cks < simple
+        assert simple == pytest.approx(mu**2 / 2 + mu * math.sqrt(2 * math.log(1 / delta)))
+
+
+def test_dp_accounting_agrees_on_gaussian_and_laplace() -> None:
+    costs = (Cost("gaussian", 0.2, 25),)
+    exact = c.compose(c.GAUSSIAN, costs, 1e-5)
+    assert exact <= c.compose(c.PLD, costs, 1e-5) * (1 + 1e-9)
+    assert c.compose(c.PLD, costs, 1e-5) == pytest.approx(exact, rel=1e-3)
+    # One Laplace release: δ(ε) = 1 − e^{(ε − ε₀)/2}.
+    assert c.delta_of(c.PLD, (Cost("laplace", 1.0),), 0.6) == pytest.approx(
+        -math.expm1(-0.2), rel=1e-3
+    )
+    several = (Cost("laplace", 0.1, 20),)
+    pld = c.compose(c.PLD, several, 1e-5)
+    for weaker in (c.BASIC, c.KOV, c.ZCDP_CKS):
+        assert pld < c.compose(weaker, several, 1e-5)
+
+
+def test_advanced_is_as_printed() -> None:
+    each, k, delta = 0.0320148, 39, 1e-5
+    printed = math.sqrt(2 * k * math.log(1 / delta)) * each + k * each * (math.exp(each) - 1)
+    assert c.advanced(each, k, delta) == pytest.approx(printed, rel=1e-12)
+    assert c.advanced(1000.0, 2, delta) == math.inf
+
+
+def test_rho_of_each_kind() -> None:
+    assert Cost("bounded_range", 0.4).rho == pytest.approx(0.02)
+    assert Cost("pure", 0.4).rho == pytest.approx(0.08)
+    assert Cost("gaussian", 0.4).rho == Cost("zcdp", 0.4).rho == pytest.approx(0.08)
+    assert Cost("laplace", 0.4).rho == pytest.approx(0.4 + math.exp(-0.4) - 1)
+    assert Cost("laplace", 0.4).rho < Cost("pure", 0.4).rho
+
+
+@given(st.floats(0.05, 3), st.floats(-4, 4), st.floats(-1, 1))
+@settings(max_examples=200, deadline=None)
+def test_bounded_range_is_an_eighth(each: float, tilt: float, order: float) -> None:
+    # §0, L1: a two-point loss of range ε₀ has Rényi divergence at most a·ε₀²/8.
+    q = 1 / (1 + math.exp(-tilt))
+    p = 1 / (1 + math.exp(-tilt - each))
+    a = 1 + 10**order
+    divergence = math.log(p**a * q ** (1 - a) + (1 - p) ** a * (1 - q) ** (1 - a)) / (a - 1)
+    assert divergence <= a * each**2 / 8 + 1e-12
+
+
+def test_accountants_refuse_what_does_not_fit() -> None:
+    mixed = (Cost("bounded_range", 0.1, 3), Cost("laplace", 0.2))
+    for accountant in (c.ADAPTIVE, c.KOV, c.GAUSSIAN, c.PLD):
+        with pytest.raises(ValueError, match="does not fit"):
+            c.compose(accountant, mixed, 1e-5)
+    with pytest.raises(ValueError, match="does not fit"):
+        c.compose(c.ZCDP_CKS, mixed, 0.0)
+    with pytest.raises(ValueError, match="does not fit"):
+        c.compose(c.BASIC, (Cost("gaussian", 0.1),), 1e-5)
+    with pytest.raises(ValueError, match="unknown accountant"):
+        c.compose("moments", mixed, 1e-5)
+    with pytest.raises(ValueError, match="kind"):
+        Cost("noise", 1.0)
+    with pytest.raises(ValueError, match="above 0"):
+        Cost("pure", 0.0)

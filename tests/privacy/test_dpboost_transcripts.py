@@ -1,0 +1,157 @@
+"""A whole tree of DPBoost, exactly: every tree, every neighbouring pair of tiny data.
+
+The worst log-ratio of a pair is the worst over the splits of their log-ratio plus that of
+the leaves' Laplace densities, Σ|V − V'|/b, which is attained in the tails.
+"""
+
+import itertools
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privcurve.kernels.gradient_tree import grow_tree
+from privcurve.learners.dpboost import DPBoostClassifier
+from privcurve.privacy.calibration_dpboost import PUBLISHED_PROVED, dpboost
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+import gradient_tree as reference  # noqa: E402
+
+EPSILON = 2.0
+
+
+def calibrated(depth, regularisation, calibration):
+    return dpboost(
+        n_trees=1, trees_per_ensemble=1, max_depth=depth, learning_rate=0.1,
+        regularisation=regularisation, epsilon=EPSILON, delta=0.0, calibration=calibration,
+    )  # fmt: skip
+
+
+def worst_log_ratio(n, n_bins, depth, thresholds, regularisation, calibration):
+    noise = calibrated(depth, regularisation, calibration)
+    universe = list(itertools.product(*map(range, n_bins), (-1.0, 1.0)))
+
+    @lru_cache(maxsize=None)
+    def outcome(data):
+        rows, gradients = [r[:-1] for r in data], [r[-1] for r in data]
+        trees = reference.transcripts(
+            rows, gradients, n_bins, depth, thresholds, regularisation,
+            noise.split_rate, noise.mechanism == "exponential",
+        )  # fmt: skip
+        return {
+            splits: (chance, np.array([-sum(g) / (len(g) + regularisation) for g in parts]))
+            for splits, (chance, parts) in trees.items()
+        }
+
+    worst = 0.0
+    for rest in itertools.combinations_with_replacement(universe, n - 1):
+        for one, other in itertools.permutations(universe, 2):
+            left = outcome(tuple(sorted((*rest, one))))
+            right = outcome(tuple(sorted((*rest, other))))
+            for splits, (chance, leaves) in left.items():
+                chance_, leaves_ = right[splits]
+                moved = np.abs(leaves - leaves_).sum() / noise.leaf_scales[0]
+                worst = max(worst, np.log(chance / chance_) + moved)
+    return worst
+
+
+CASES = [
+    (1, (2,), 1, True, 0.1),
+    (2, (3,), 1, True, 0.1),
+    (3, (2, 2), 1, True, 0.1),
+    (3, (2, 2), 2, True, 0.1),
+    (2, (3,), 2, False, 0.1),
+    (3, (3,), 2, True, 3.0),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_certified_holds(case):
+    found = worst_log_ratio(*case, "certified")
+    assert found <= EPSILON * (1 + 1e-12)
+    assert found > 0.4 * EPSILON
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_published_holds_up_to_what_is_proved(case):
+    assert worst_log_ratio(*case, "published") <= PUBLISHED_PROVED * EPSILON
+
+
+def test_published_is_not_epsilon_private_for_a_replaced_record():
+    """Two records between leaves of their own: the leaves alone cost 2 · ε/2."""
+    assert worst_log_ratio(3, (2, 2), 1, True, 0.1, "published") > EPSILON
+
+
+@pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
+def test_kernel_draws_from_these_distributions(mechanism):
+    """Chi-square of 20,000 trees; false alarm 1e-6 a case."""
+    from scipy.stats import chi2
+
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, (3, 2), size=(12, 2)).astype(np.uint8)
+    gradients = np.where(rng.random(12) < 0.5, 1.0, -1.0)
+    starts = np.array([0, 3, 5])
+    exact = reference.transcripts(
+        X.tolist(), gradients, (3, 2), 2, True, 0.1, 0.8, mechanism == "exponential"
+    )
+    seen = dict.fromkeys(exact, 0)
+    n = 20_000
+    draw = rng.gumbel if mechanism == "exponential" else rng.standard_exponential
+    names = {-1: None, 0: (0, 0), 1: (0, 1), 2: (0, 2), 3: (1, 0), 4: (1, 1)}
+    splits = np.empty(3, dtype=np.int64)
+    for noise in draw(size=(n, 3, 5)):
+        grow_tree(
+            X, np.arange(12), gradients, np.ones(12), starts, 2, True, 0.1, 0.8, noise, splits
+        )
+        seen[tuple(names[s] for s in splits)] += 1
+    expected = np.array([n * chance for chance, _ in exact.values()])
+    counted = np.array(list(seen.values()))
+    assert expected.sum() == pytest.approx(n)
+    common = expected > 5
+    rest = expected[~common].sum(), counted[~common].sum()
+    statistic = ((counted - expected)[common] ** 2 / expected[common]).sum()
+    if rest[0] > 0:
+        statistic += (rest[1] - rest[0]) ** 2 / rest[0]
+    assert statistic < chi2.isf(1e-6, common.sum())
+
+
+def test_a_record_touches_no_tree_before_its_own():
+    """Chunks are by index: with equal noise, trees differ from the record's chunk on only."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(200, 3)).astype(np.uint8)
+    y = np.where(rng.random(200) < 0.5, 1, -1)
+    chunk = np.argsort(np.random.default_rng(9).permutation(200)) // 50
+    n_changed = 0
+    for victim in range(40):
+        changed_X, changed_y = X.copy(), y.copy()
+        changed_X[victim], changed_y[victim] = (X[victim] + 1) % 4, -y[victim]
+        fits = [
+            DPBoostClassifier(
+                n_trees=4, trees_per_ensemble=4, max_depth=2, n_bins=4, chunks="equal",
+                epsilon=1.0, random_state=9,
+            ).fit(*data)
+            for data in ((X, y), (changed_X, changed_y))
+        ]  # fmt: skip
+        differ = (fits[0].leaf_values_ != fits[1].leaf_values_).any(axis=1)
+        # It may be filtered before and after; then nothing changes at all.
+        if differ.any():
+            n_changed += 1
+            assert np.argmax(differ) == chunk[victim]
+    assert n_changed > 20
+
+
+def test_filtered_records_do_not_count():
+    """A record whose gradient is beyond g* after the earlier trees leaves a tree as it is."""
+    X = np.zeros((40, 1), dtype=np.uint8)
+    y = np.ones(40, dtype=int)
+    y[:4] = -1
+    model = DPBoostClassifier(
+        n_trees=2, trees_per_ensemble=1, max_depth=1, learning_rate=0.5, regularisation=0.0,
+        n_bins=1, epsilon=1e12, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    # First tree: mean 0.8, halved. Second: the negatives have gradient 1.4 and are out; the
+    # others leave 0.6, clipped to 0.5, halved.
+    assert model.leaf_values_[0, 0] == pytest.approx(0.4)
+    assert model.leaf_values_[1, 0] == pytest.approx(0.25)

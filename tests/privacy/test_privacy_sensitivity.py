@@ -1,0 +1,371 @@
+"""Enumerate small cases: no sensitivity is too small, and none is looser than PRIVACY.md says."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from privcurve.privacy import sensitivity as s
+from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
+
+CRITERIA = [
+    ("gini", 1.0),
+    ("entropy", 1.0),
+    ("root_gini", 1.0),
+    ("zero_one", 1.0),
+    ("m_alpha", 0.3),
+]
+
+
+def potential(records: list[tuple[int, int]], criterion: str, alpha: float) -> float:
+    """Σ over leaves of w·G(q), for (leaf, label) records."""
+    total = 0.0
+    for leaf in {leaf for leaf, _ in records}:
+        labels = [label for at, label in records if at == leaf]
+        total += len(labels) * s.impurity(sum(labels) / len(labels), criterion, alpha)
+    return total
+
+
+@pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_added_record_changes_split_score_by_zero_to_f1(
+    criterion: str, alpha: float, n: int
+) -> None:
+    types = list(itertools.product((0, 1), (0, 1)))
+    changes = [
+        potential([*rest, new], criterion, alpha) - potential(list(rest), criterion, alpha)
+        for rest in itertools.combinations_with_replacement(types, n - 1)
+        for new in types
+    ]
+    bound = s.split_sensitivity(n, criterion, alpha)
+    assert min(changes) >= -1e-12
+    assert max(changes) == pytest.approx(bound, abs=1e-12)
+
+
+@pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
+def test_replaced_record_changes_split_scores_over_a_range_of_exactly_2_f1(
+    criterion: str, alpha: float
+) -> None:
+    # Records are (leaf under candidate 1, leaf under candidate 2, label).
+    n, types = 4, list(itertools.product((0, 1), repeat=3))
+    largest_change = largest_range = 0.0
+    for rest in itertools.combinations_with_replacement(types, n - 1):
+        scores = {
+            new: [potential([(r[h], r[2]) for r in (*rest, new)], criterion, alpha) for h in (0, 1)]
+            for new in types
+        }
+        for old, new in itertools.permutations(types, 2):
+            change = [b - a for a, b in zip(scores[old], scores[new], strict=True)]
+            largest_change = max(largest_change, *map(abs, change))
+            largest_range = max(largest_range, max(change) - min(change))
+    assert largest_change == pytest.approx(s.split_sensitivity(n, criterion, alpha))
+    assert largest_range == pytest.approx(s.split_range(n, criterion, alpha))
+    if criterion == "gini":
+        # With weights 1/n, ζ = 1/n: DP-TopDown's 8ζ, up to (n − 1)/n.
+        ratio = largest_range / n / (s.TOP_DOWN_SPLIT / n)
+        assert ratio == pytest.approx((n - 1) / n)
+
+
+@pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
+def test_all_nodes_of_a_level_cost_no_more_than_one(criterion: str, alpha: float) -> None:
+    # Records are (node, leaf under candidate 1, under candidate 2, label); ranges of the
+    # two nodes add up.
+    n, types = 3, list(itertools.product((0, 1), repeat=4))
+    bound = s.split_range(n, criterion, alpha)
+    largest = 0.0
+    for rest in itertools.combinations_with_replacement(types, n - 1):
+        scores = {
+            new: np.array(
+                [
+                    [
+                        potential(
+                            [(r[1 + h], r[3]) for r in (*rest, new) if r[0] == node],
+                            criterion,
+                            alpha,
+                        )
+                        for h in (0, 1)
+                    ]
+                    for node in (0, 1)
+                ]
+            )
+            for new in types
+        }
+        for old, new in itertools.combinations(types, 2):
+            largest = max(largest, float(np.ptp(scores[new] - scores[old], axis=1).sum()))
+    assert largest == pytest.approx(bound)
+
+
+def test_published_split_sensitivities() -> None:
+    for m in (2, 10, 26, 27, 1000, 32561):
+        for criterion, alpha in CRITERIA:
+            published = s.boosted_split_published(m, criterion, alpha)
+            assert published >= s.split_sensitivity(m, criterion, alpha)
+        for criterion in ("gini", "entropy"):
+            published = s.distributed_split_published(m, criterion)
+            assert published >= s.split_sensitivity(m, criterion) / m
+        too_small = s.distributed_split_published(m, "root_gini") < (
+            s.split_sensitivity(m, "root_gini") / m
+        )
+        assert too_small == (m >= 27)
+    loose = [
+        s.boosted_split_published(32561, c) / s.split_sensitivity(32561, c)
+        for c in ("zero_one", "gini", "entropy", "root_gini")
+    ]
+    assert loose == pytest.approx([1.5, 1.25, 1.06, 1.003], rel=2e-3)
+
+
+# LazyBB ----------------------------------------------------------------------------
+
+
+def project(margins: np.ndarray, density: float, learning_rate: float) -> np.ndarray:
+    """Capped projection: min(1, c·w) with the smallest c ≥ 1 of density κ (PRIVACY.md §a)."""
+    weights = density * np.exp(-learning_rate * margins)
+    n = len(weights)
+    target = density * n
+    if np.minimum(1, weights).sum() >= target:
+        return np.minimum(1, weights)
+    order = np.argsort(-weights)
+    for capped in range(n):
+        c = (target - capped) / weights[order[capped:]].sum()
+        if c * weights[order[capped]] <= 1 + 1e-12:
+            return np.minimum(1, c * weights)
+    return np.ones(n)
+
+
+def neighbouring_weights(
+    n: int, density: float, learning_rate: float, rounds_before: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """All pairs of weights of neighbours; the replaced record comes first."""
+    values = range(-rounds_before, rounds_before + 1, 2)
+    for rest in itertools.combinations_with_replacement(values, n - 1):
+        found = [
+            project(np.array([first, *rest], dtype=float), density, learning_rate)
+            for first in values
+        ]
+        yield from itertools.product(found, repeat=2)
+
+
+def labelled_change(mu: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Change of the mass on labelled points when the first record becomes another point."""
+    return np.concatenate([[-mu[0], other[0]], other[1:] - mu[1:]])
+
+
+@pytest.mark.parametrize("density", [0.3, 0.5, 1.0])
+@pytest.mark.parametrize("learning_rate", [0.25, 1.0])
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_zeta_bounds_weights_normalised_and_not(
+    n: int, density: float, learning_rate: float
+) -> None:
+    n_rounds = 5
+    zeta = s.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
+    for t in range(n_rounds):
+        distance = part = l1 = 0.0
+        for mu, other in neighbouring_weights(n, density, learning_rate, t):
+            assert mu.sum() >= density * n * (1 - 1e-9)
+            assert mu.max() / mu.sum() <= (1 + 1e-9) / (density * n)
+            change = labelled_change(mu / mu.sum(), other / other.sum())
+            distance = max(distance, np.maximum(change, 0).sum())
+            l1 = max(l1, np.abs(change).sum())
+            change = labelled_change(mu, other) / (density * n)
+            part = max(part, np.maximum(change, 0).sum(), -np.minimum(change, 0).sum())
+        assert distance <= zeta[t] * (1 + 1e-9)
+        assert part <= zeta[t] * (1 + 1e-9)
+        assert l1 <= s.lazybb_margins_l1(zeta[t]) * (1 + 1e-9)
+        if density * (n - 1) >= 1:
+            assert max(distance, part) >= 0.8 * zeta[t]
+            if t == 0:
+                assert distance == pytest.approx(zeta[0]) == pytest.approx(1 / n)
+    assert np.all(np.diff(zeta) >= 0)
+    assert np.all(zeta <= s.lazybb_zeta(n, density) * (1 + 1e-12))
+
+
+def test_zeta_is_attained() -> None:
+    n, density = 5, 0.5
+    worst = max(
+        np.maximum(labelled_change(a / a.sum(), b / b.sum()), 0).sum()
+        for a, b in neighbouring_weights(n, density, 1.0, 4)
+    )
+    assert worst == pytest.approx(s.lazybb_zeta(n, density), rel=1e-3)
+
+
+def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small() -> None:
+    n, density, learning_rate = 2, 0.3, math.log(3)
+    printed = min(1 / (density * n), 9 / (9 + n - 1))  # ζ₂ as §a prints it
+    mu = project(np.array([-1.0, 1.0]), density, learning_rate)
+    assert mu[0] / (density * n) > printed
+    ours = s.lazybb_zeta_rounds(n, density, learning_rate, 2)[1]
+    assert mu[0] / (density * n) == pytest.approx(ours)
+
+
+def test_zeta_without_overflow_in_late_rounds() -> None:
+    zeta = s.lazybb_zeta_rounds(1000, 0.3, 1.0, 5000)
+    assert np.all(np.isfinite(zeta))
+    assert zeta[-1] == s.lazybb_zeta(1000, 0.3)
+
+
+@pytest.mark.parametrize("rate", [0.3, 2.0, 20.0])
+def test_one_rule_costs_at_most_2_eta_zeta_and_exactly_the_formula(rate: float) -> None:
+    # One boolean column, uniform weights (ζ = 1/n), 1-rules x, ¬x, +, −.
+    n, types = 4, list(itertools.product((0, 1), (0, 1)))
+
+    def scores(records: tuple[tuple[int, int], ...]) -> list[float]:
+        errors = [
+            sum(x != y for x, y in records),
+            sum(x == y for x, y in records),
+            sum(y == 0 for _, y in records),
+            sum(y == 1 for _, y in records),
+        ]
+        return [-e / n for e in errors]
+
+    worst = worst_flip = 0.0
+    for rest in itertools.combinations_with_replacement(types, n - 1):
+        for old, new in itertools.permutations(types, 2):
+            a, b = scores((*rest, old)), scores((*rest, new))
+            ratio = np.log(exponential_probabilities(a, rate) / exponential_probabilities(b, rate))
+            worst = max(worst, np.abs(ratio).max())
+            assert np.ptp(ratio) <= s.ONE_RULE_CERTIFIED * rate / n + 1e-9
+            flip = np.log(
+                permute_and_flip_probabilities(a, rate) / permute_and_flip_probabilities(b, rate)
+            )
+            worst_flip = max(worst_flip, np.abs(flip).max())
+    exact = s.one_rule_exact_epsilon(rate, 1 / n)
+    assert worst <= exact + 1e-9 <= s.ONE_RULE_CERTIFIED * rate / n + 2e-9
+    assert worst == pytest.approx(exact)  # labels all +, one flipped, the column constant
+    assert worst_flip <= s.ONE_RULE_CERTIFIED * rate / n + 1e-9
+
+
+# BRC -------------------------------------------------------------------------------
+
+
+def largest_error_change(n: int, weights: list[float]) -> float:
+    def error(records: tuple[tuple[float, int], ...]) -> float:
+        return sum(w * x for w, x in records) / sum(w for w, _ in records)
+
+    types = list(itertools.product(weights, (0, 1)))
+    return max(
+        abs(error((*rest, old)) - error((*rest, new)))
+        for rest in itertools.combinations_with_replacement(types, n - 1)
+        for old, new in itertools.combinations(types, 2)
+    )
+
+
+@pytest.mark.parametrize(("c1", "c2"), [(1.0, 1.0), (1.5, 2.0), (3.0, 1.0)])
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_brc_delta_is_exact(n: int, c1: float, c2: float) -> None:
+    weights = sorted({1 / c1, 0.5 * (1 / c1 + 1), 1.0, 0.5 * (1 + c2), c2})
+    assert largest_error_change(n, weights) == pytest.approx(s.brc_delta(n, c1, c2))
+    published = s.brc_delta_published(n, c1, c2)
+    assert published / s.brc_delta(n, c1, c2) == pytest.approx(1 + (c1 * c2 - 1) / n)
+
+
+def test_brc_delta_of_a_round_is_exact_for_its_weights() -> None:
+    n, c1, c2, alphas = 3, 2.0, 3.0, [0.4, -0.5, 2.0]
+    deltas = s.brc_delta_rounds(n, c1, c2, alphas)
+    assert deltas[0] == pytest.approx(1 / n)
+    for t, delta in enumerate(deltas):
+        up = sum(a for a in alphas[:t] if a > 0)
+        down = sum(a for a in alphas[:t] if a < 0)
+        low, high = max(1 / c1, math.exp(down)), min(c2, math.exp(up))
+        assert largest_error_change(n, [low, 1.0, high]) == pytest.approx(delta)
+    assert np.all(deltas <= s.brc_delta(n, c1, c2) * (1 + 1e-12))
+
+
+def test_brc_edge() -> None:
+    n, c2 = 3, 2.0
+    edges = [w * (0.5 - x) / n for w in (0.5, 1.0, c2) for x in (0, 1)]
+    assert max(edges) - min(edges) == pytest.approx(s.brc_edge_sensitivity(n, c2))
+
+
+# Histograms ------------------------------------------------------------------------
+
+
+def largest_norm(statistics: list[np.ndarray], order: int) -> tuple[float, float]:
+    """Largest norm of the change when a record is replaced, and when one is added."""
+    replaced = max(np.linalg.norm(a - b, order) for a, b in itertools.product(statistics, repeat=2))
+    added = max(np.linalg.norm(a, order) for a in statistics)
+    return float(replaced), float(added)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_histogram_constants(order: int) -> None:
+    # A statistic that is a sum over records: what matters is one record's contribution.
+    constant = s.histogram_l1 if order == 1 else s.histogram_l2
+    replaced, added = largest_norm(list(np.eye(4)), order)
+    assert constant("replace-one") == pytest.approx(replaced)
+    assert constant("add-remove") == pytest.approx(added)
+    weighted, _ = largest_norm([w * cell for w in (0.1, 0.7) for cell in np.eye(4)], order)
+    assert constant("replace-one", 0.7) == pytest.approx(weighted)
+
+
+def test_margins_constant() -> None:
+    one_record = [sign * leaf for sign in (-1, 1) for leaf in np.eye(3)]
+    assert s.margins_l1() == pytest.approx(largest_norm(one_record, 1)[0])
+
+
+@pytest.mark.parametrize("n_candidates", [1, 3])
+def test_candidate_counts_constants(n_candidates: int) -> None:
+    def joint(sides: tuple[int, ...], label: int) -> np.ndarray:
+        return np.concatenate([np.eye(4)[2 * side + label] for side in sides])
+
+    def families(sides: tuple[int, ...], label: int) -> np.ndarray:
+        singles = [np.concatenate([np.eye(2)[label], np.eye(2)[side]]) for side in sides]
+        return np.concatenate([joint(sides, label), *singles])
+
+    records = list(itertools.product(itertools.product((0, 1), repeat=n_candidates), (0, 1)))
+    replaced, added = largest_norm([joint(*r) for r in records], 1)
+    assert s.candidate_counts_l1(n_candidates) == replaced
+    assert s.candidate_counts_l1(n_candidates, "add-remove") == added
+    replaced, added = largest_norm([families(*r) for r in records], 1)
+    assert s.noisy_counts_published(n_candidates) == added == replaced / 2
+
+
+def test_feature_histograms_constant() -> None:
+    records = [
+        np.concatenate([np.eye(6)[2 * code + label] for code in codes])
+        for codes in itertools.product(range(3), repeat=2)
+        for label in (0, 1)
+    ]
+    assert s.feature_histograms_l1(2) == largest_norm(records, 1)[0]
+
+
+def test_clamped_leaves_constant_is_attained() -> None:
+    bound = 5.0
+
+    def values(leaf: int) -> np.ndarray:
+        """A positive record of weight 1 in `leaf`, a light negative one in each leaf."""
+        positive = np.array([1.0, 1.0]) * (np.arange(2) == leaf)
+        odds = (positive + 1e-6) / (1e-3 + 1e-6)
+        return np.clip(np.log(odds), -bound, bound)
+
+    assert np.abs(values(0) - values(1)).sum() == pytest.approx(s.clamped_leaves_l1(bound))
+
+
+def test_noisy_max_with_its_value_costs_k_alpha_over_2() -> None:
+    # §e1: k = 3 scores, all shifted by Δ = 1; Lap(2Δ/α) with α = 1; event {max ≤ −6}.
+    chance = 0.5 * math.exp(-6 / 2), 0.5 * math.exp(-7 / 2)
+    assert math.log((chance[0] / chance[1]) ** 3) == pytest.approx(
+        s.noisy_max_and_value_epsilon(3, 1.0)
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: s.lazybb_zeta(0, 0.5), "n = 0"),
+        (lambda: s.lazybb_zeta(5, 1.5), "density = 1.5"),
+        (lambda: s.lazybb_zeta_rounds(5, 0.5, 0.5, 0), "n_rounds = 0"),
+        (lambda: s.lazybb_zeta_rounds(5, 0.5, -1.0, 2), "learning_rate = -1.0"),
+        (lambda: s.split_sensitivity(5, "misspelt"), "misspelt"),
+        (lambda: s.split_sensitivity(5, "m_alpha", 2.0), "alpha = 2.0"),
+        (lambda: s.histogram_l1("neighbourly"), "neighbourly"),
+        (lambda: s.brc_delta(5, 0.5, 2.0), "c1 = 0.5"),
+        (lambda: s.distributed_split_published(5, "zero_one"), "zero_one"),
+    ],
+)
+def test_bad_arguments_are_named(call, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,93 @@
+"""A tree of DPBoost in plain Python, and the exact probabilities of its splits."""
+
+import itertools
+
+import numpy as np
+
+from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
+
+
+def gain(gradients, regularisation):
+    """S²/(n + λ)."""
+    return sum(gradients) ** 2 / (len(gradients) + regularisation) if len(gradients) else 0.0
+
+
+def says_yes(code, b, thresholds):
+    return code <= b if thresholds else code == b
+
+
+def candidates(open_codes, thresholds):
+    """(column, b) that tell apart two codes that can still occur."""
+    return [
+        (column, b)
+        for column, codes in enumerate(open_codes)
+        for b in sorted(codes)
+        if 0 < sum(says_yes(code, b, thresholds) for code in codes) < len(codes)
+    ]
+
+
+def scores(rows, gradients, open_codes, thresholds, regularisation):
+    """Candidates of a node and their gains."""
+    found = candidates(open_codes, thresholds)
+    values = []
+    for column, b in found:
+        yes = [says_yes(row[column], b, thresholds) for row in rows]
+        sides = [[g for g, y in zip(gradients, yes, strict=True) if y is s] for s in (True, False)]
+        values.append(sum(gain(side, regularisation) for side in sides))
+    return found, np.array(values)
+
+
+def divided(rows, gradients, open_codes, split, thresholds):
+    """Records and open codes of the two children."""
+    for side in (True, False):
+        if split is None:
+            keep, codes = [side] * len(rows), open_codes
+        else:
+            column, b = split
+            keep = [says_yes(row[column], b, thresholds) is side for row in rows]
+            codes = list(open_codes)
+            codes[column] = {c for c in codes[column] if says_yes(c, b, thresholds) is side}
+        yield (
+            [row for row, k in zip(rows, keep, strict=True) if k],
+            [g for g, k in zip(gradients, keep, strict=True) if k],
+            codes,
+        )
+
+
+def best_tree(rows, gradients, n_bins, depth, thresholds, regularisation):
+    """Splits level by level, then (sum, number) of each leaf; no noise, the first of equals."""
+    level = [(list(rows), list(gradients), [set(range(bins)) for bins in n_bins])]
+    splits = []
+    for _ in range(depth):
+        children = []
+        for part in level:
+            found, values = scores(*part, thresholds, regularisation)
+            split = found[int(np.argmax(values))] if found else None
+            splits.append(split)
+            children += divided(*part, split, thresholds)
+        level = children
+    return splits, [(sum(part[1]), len(part[1])) for part in level]
+
+
+def transcripts(rows, gradients, n_bins, depth, thresholds, regularisation, rate, exponential):
+    """All trees that can come out: {splits: (probability, leaf gradients)}."""
+    chances = exponential_probabilities if exponential else permute_and_flip_probabilities
+    partial = {(): (1.0, [(list(rows), list(gradients), [set(range(b)) for b in n_bins])])}
+    for _ in range(depth):
+        grown = {}
+        for splits, (chance, level) in partial.items():
+            options = []
+            for part in level:
+                found, values = scores(*part, thresholds, regularisation)
+                if found:
+                    options.append(list(zip(found, chances(values, rate), strict=True)))
+                else:
+                    options.append([(None, 1.0)])
+            for choice in itertools.product(*options):
+                children = []
+                for part, (split, _) in zip(level, choice, strict=True):
+                    children += divided(*part, split, thresholds)
+                taken = tuple(split for split, _ in choice)
+                grown[(*splits, *taken)] = chance * np.prod([p for _, p in choice]), children
+        partial = grown
+    return {k: (chance, [part[1] for part in level]) for k, (chance, level) in partial.items()}

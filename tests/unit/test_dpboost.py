@@ -1,0 +1,171 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+
+from privcurve.kernels.gradient_tree import NO_SPLIT, grow_tree, part_gain
+from privcurve.learners.dpboost import DPBoostClassifier
+from privcurve.privacy.calibration_dpboost import chunk_ends, dpboost, leaf_bounds
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+import gradient_tree as reference  # noqa: E402
+
+SETTING = {
+    "n_trees": 6,
+    "trees_per_ensemble": 3,
+    "max_depth": 2,
+    "learning_rate": 0.2,
+    "regularisation": 0.5,
+}
+
+
+def problem(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    n_bins = [4, 2, 6]
+    X = rng.integers(0, n_bins, size=(n, 3)).astype(np.uint8)
+    truth = (X[:, 0] > 1) ^ (X[:, 2] == 3)
+    y = np.where(truth ^ (rng.random(n) < 0.05), 1, -1)
+    return X, y, n_bins
+
+
+def grown(X, gradients, n_bins, depth, thresholds, regularisation=0.5):
+    starts = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+    splits = np.empty(2**depth - 1, dtype=np.int64)
+    rows = np.arange(len(X))
+    ones = np.ones(len(X))
+    sums, totals = grow_tree(
+        X, rows, gradients, ones, starts, depth, thresholds, regularisation, np.inf,
+        np.empty((1, 0)), splits,
+    )  # fmt: skip
+    return splits, sums, totals
+
+
+@pytest.mark.parametrize("thresholds", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_tree_is_that_of_plain_python(thresholds, seed):
+    X, _, n_bins = problem(40, seed)
+    gradients = np.random.default_rng(seed).uniform(-1, 1, size=len(X))
+    splits, sums, totals = grown(X, gradients, n_bins, 3, thresholds)
+    expected, leaves = reference.best_tree(X.tolist(), gradients, n_bins, 3, thresholds, 0.5)
+    if thresholds:
+        starts = np.concatenate([[0], np.cumsum(n_bins)])
+        assert [None if s is None else starts[s[0]] + s[1] for s in expected] == [
+            None if s == NO_SPLIT else s for s in splits.tolist()
+        ]
+    # "Is it a?" and "is it b?" tie where a and b are all that is left: the sides swap.
+    assert sorted(zip(totals, sums, strict=True)) == [
+        (n, pytest.approx(total)) for total, n in sorted(leaves, key=lambda leaf: leaf[::-1])
+    ]
+
+
+def test_questions_run_out():
+    X = np.array([[0], [1], [1]], dtype=np.uint8)
+    splits, _, totals = grown(X, np.array([1.0, -1.0, 0.5]), [2], 3, True)
+    assert splits.tolist() == [0] + [NO_SPLIT] * 6
+    # A node without a question sends all to its first child.
+    assert totals.tolist() == [1, 0, 0, 0, 2, 0, 0, 0]
+
+
+def test_part_gain_of_nothing():
+    assert part_gain(0.0, 0.0, 0.0) == 0.0
+    assert part_gain(3.0, 2.0, 1.0) == 3.0
+
+
+@pytest.mark.parametrize("splits", ["threshold", "bin"])
+def test_without_noise_one_tree_is_a_regression_tree(splits):
+    X, y, n_bins = problem()
+    model = DPBoostClassifier(
+        n_trees=1, max_depth=2, learning_rate=1.0, regularisation=0.0, splits=splits,
+        epsilon=np.inf, n_bins=n_bins,
+    ).fit(X, y)  # fmt: skip
+    columns = X
+    if splits == "bin":
+        columns = np.hstack([np.eye(b)[X[:, j]] for j, b in enumerate(n_bins)])
+    tree = DecisionTreeRegressor(max_depth=2, random_state=0).fit(columns, y)
+    assert model.decision_function(X) == pytest.approx(tree.predict(columns))
+
+
+def test_without_noise_boosting_lowers_the_square_loss_of_every_tree():
+    X, y, n_bins = problem()
+    losses = []
+    for n_trees in (1, 2, 5, 20):
+        model = DPBoostClassifier(n_trees=n_trees, max_depth=2, epsilon=np.inf, n_bins=n_bins)
+        losses.append(((model.fit(X, y).decision_function(X) - y) ** 2).mean())
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_counts_are_records():
+    X, y, n_bins = problem()
+    rows, counts = np.unique(np.c_[X, y], axis=0, return_counts=True)
+    # With one tree and almost no noise the order of the records does not matter.
+    model = DPBoostClassifier(n_trees=1, trees_per_ensemble=1, n_bins=n_bins, epsilon=1e9)
+    by_record = model.fit(X, y).decision_function(X)
+    by_count = model.fit(rows[:, :-1].astype(np.uint8), rows[:, -1], counts).decision_function(X)
+    assert by_record == pytest.approx(by_count, abs=1e-6)
+    assert model.n_records_ == len(X)
+
+
+def test_leaves_are_clipped():
+    X, y, n_bins = problem()
+    model = DPBoostClassifier(
+        n_bins=n_bins, epsilon=1e9, n_trees=8, learning_rate=0.5, random_state=0
+    )
+    leaves = np.abs(model.fit(X, y).leaf_values_).max(axis=1) / 0.5
+    assert (leaves <= leaf_bounds(8, 0.5) + 1e-6).all()
+
+
+@pytest.mark.parametrize("chunks", ["geometric", "equal"])
+@pytest.mark.parametrize("n", [1, 7, 1000, 32561])
+def test_chunks_share_out_all_records(chunks, n):
+    ends = chunk_ends(n, 50, 0.1, chunks)
+    sizes = np.diff(ends, prepend=0)
+    assert ends[-1] == n
+    assert (sizes >= 0).all()
+    share = np.full(50, 1 / 50)
+    if chunks == "geometric":
+        share = 0.1 * 0.9 ** np.arange(50) / (1 - 0.9**50)
+    assert sizes == pytest.approx(n * share, abs=1)
+
+
+def test_learning_rate_one_gives_everything_to_the_first_tree():
+    X, y, n_bins = problem()
+    assert chunk_ends(10, 3, 1.0, "geometric").tolist() == [10, 10, 10]
+    model = DPBoostClassifier(n_trees=3, learning_rate=1.0, n_bins=n_bins, epsilon=100.0)
+    assert not model.fit(X, y).leaf_values_[1:].any()
+
+
+def test_ledger():
+    noise = dpboost(**SETTING, epsilon=2.0, delta=0.0, calibration="certified")
+    # Two ensembles, each with two levels and its leaves.
+    assert [entry.epsilon for entry in noise.statement.ledger] == [0.25, 0.25, 0.5] * 2
+    assert noise.split_rate == 0.25 / 8
+    assert noise.leaf_scales[0] == 2 / 1.5 / 0.5
+    assert noise.leaf_scales[5] == pytest.approx(min(2 / 1.5, 4 * 0.8**5) / 0.5)
+    published = dpboost(**SETTING, epsilon=2.0, delta=0.0, calibration="published")
+    assert published.split_rate == 0.25 / 6
+    assert published.leaf_scales == pytest.approx(noise.leaf_scales / 2)
+    assert "epsilon = 3.333 is proved" in str(published.statement)
+
+
+def test_delta():
+    many = {**SETTING, "n_trees": 200, "trees_per_ensemble": 1}
+    pure = dpboost(**many, epsilon=1.0, delta=0.0, calibration="certified")
+    approximate = dpboost(**many, epsilon=1.0, delta=1e-5, calibration="certified")
+    assert approximate.split_rate > 2 * pure.split_rate
+    assert approximate.mechanism == "exponential"
+    assert approximate.statement.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+    with pytest.raises(ValueError, match="delta > 0"):
+        dpboost(**many, epsilon=1.0, delta=1e-5, calibration="published")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [("n_trees", 0), ("max_depth", 13), ("learning_rate", 0.0), ("chunks", "odd")],
+)
+def test_parameters_are_checked(parameter, value):
+    X, y, n_bins = problem(20)
+    with pytest.raises(ValueError, match=parameter):
+        DPBoostClassifier(n_bins=n_bins, **{parameter: value}).fit(X, y)

@@ -1,0 +1,99 @@
+"""Training of cells: the same result in any company, failures kept apart, nothing trained twice."""
+
+import itertools
+
+import pytest
+
+from privcurve import datasets
+from privcurve.experiments import cell, results, study, train
+from privcurve.learners import lazybb
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return datasets.load("toy-line")
+
+
+@pytest.fixture(scope="module")
+def arm():
+    raw = {
+        "title": "t",
+        "datasets": ["toy-line"],
+        "epsilons": [0.5, 2],
+        "folds": 3,
+        "repeats": 2,
+        "learners": {
+            "b": {"learner": "lazybb", "grid": {"n_rounds": [3, 7, 9], "density": [0.5, 1]}}
+        },
+    }
+    return study.from_mapping(raw, "t", "t.yaml").arm("b~certified")
+
+
+def tasks(arm):
+    return list(itertools.product(arm.points, cell.selection_splits(3)))
+
+
+def without_time(rows):
+    return [{k: v for k, v in row.items() if k != "fit_seconds"} for row in rows]
+
+
+def test_rows_do_not_depend_on_order_or_batch(dataset, arm, tmp_path, monkeypatch):
+    one = train.Trainer(dataset, arm, 1, tmp_path / "one").run(tasks(arm))
+    monkeypatch.setattr(train, "LARGEST_BATCH", 1)
+    other = train.Trainer(dataset, arm, 1, tmp_path / "other").run(tasks(arm)[::-1])
+    assert without_time(one) == without_time(other)
+    assert len(one) == 2 * 6 * 3
+
+
+def test_another_seed_gives_other_noise(dataset, arm, tmp_path):
+    one = train.Trainer(dataset, arm, 1, tmp_path / "one").run(tasks(arm))
+    other = train.Trainer(dataset, arm, 2, tmp_path / "one").run(tasks(arm))
+    assert [r["accuracy"] for r in one] != [r["accuracy"] for r in other]
+
+
+def test_what_is_stored_is_not_trained_again(dataset, arm, tmp_path):
+    some = tasks(arm)[:7]
+    first = train.Trainer(dataset, arm, 1, tmp_path)
+    first.run(some)
+    second = train.Trainer(dataset, arm, 1, tmp_path)
+    second.run(tasks(arm))
+    assert (first.n_trained, second.n_trained, second.n_reused) == (7, len(tasks(arm)) - 7, 7)
+
+
+def test_a_cell_that_fails_takes_no_other_with_it_and_is_tried_again(
+    dataset, arm, tmp_path, monkeypatch
+):
+    whole = lazybb.LazyBBClassifier._calibrate
+
+    def broken(self, n):
+        if self.n_rounds == 7:
+            raise ArithmeticError("seven is broken")
+        return whole(self, n)
+
+    monkeypatch.setattr(lazybb.LazyBBClassifier, "_calibrate", broken)
+    trainer = train.Trainer(dataset, arm, 1, tmp_path)
+    rows = trainer.run(tasks(arm))
+    failed = [row for row in rows if row["status"] == "failed"]
+    assert len(failed) == trainer.n_failed == len(rows) // 3
+    assert {row["error"] for row in failed} == {"ArithmeticError: seven is broken"}
+    assert all('"n_rounds":7' in row["setting"] for row in failed)
+    monkeypatch.undo()
+    again = train.Trainer(dataset, arm, 1, tmp_path)
+    rows = again.run(tasks(arm))
+    assert again.n_trained == len(failed)
+    assert all(row["status"] == "ok" for row in rows)
+
+
+def test_rows_survive_a_file_and_missing_ones_are_named(dataset, arm, tmp_path):
+    rows = train.Trainer(dataset, arm, 1, tmp_path / "store").run(tasks(arm))
+    results.write_cells(rows[:-2], tmp_path / "cells.parquet")
+    frame = results.read_cells([tmp_path / "cells.parquet"])
+    assert list(frame.columns) == results.SCHEMA.names
+    assert frame["epsilon_spent"].to_numpy() == pytest.approx(frame["epsilon"].to_numpy())
+    with pytest.raises(results.IncompleteError, match="2 cells are missing: ε=2 .*fold 2/3"):
+        results.check_complete(frame, train.expected_keys(tasks(arm)), "toy-line, b")
+
+
+def test_a_dataset_without_test_part_is_not_scored_on_one(dataset):
+    with pytest.raises(ValueError, match="no test part"):
+        train.Splitter(dataset, 1).parts(cell.Split(cell.TEST, 1))
