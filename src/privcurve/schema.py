@@ -34,13 +34,13 @@ def check(content: Any, schema: Path, where: str) -> None:
     from jsonschema import Draft202012Validator
 
     validator = Draft202012Validator(yaml.safe_load(schema.read_text()))
-    faults = [_fault(error) for error in validator.iter_errors(content)]
+    faults = [_fault(error, content) for error in validator.iter_errors(content)]
     if faults:
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in sorted(faults)))
 
 
-def _fault(error: Any) -> str:
-    place = ".".join(str(part) for part in error.absolute_path)
+def _fault(error: Any, content: Any) -> str:
+    place = _place(list(error.absolute_path), content)
     prefix = f"{place}: " if place else ""
     if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
         known = list(error.schema.get("properties", {}))
@@ -48,12 +48,28 @@ def _fault(error: Any) -> str:
         hints = []
         for key in unknown:
             near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
-            hints.append(f"unknown key {key!r}; {hint}")
-        return prefix + "; ".join(hints)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            hints.append(f"unknown key {key!r}{hint} Allowed: {', '.join(known)}.")
+        return prefix + " ".join(hints)
     if error.validator == "required":
         missing = [key for key in error.validator_value if key not in error.instance]
         return prefix + f"missing key {missing[0]!r}"
     if error.validator == "minItems":
         return prefix + "the list is empty"
-    return prefix + error.message
+    if isinstance(error.instance, bool):
+        return (
+            f"{prefix}{error.instance}: YAML reads yes, no, on and off as truth values; "
+            "put the word in quotes"
+        )
+    described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
+    return prefix + error.message + (f". Expected: {described}" if described else "")
+
+
+def _place(path: list[str | int], content: Any) -> str:
+    """Name a place of the file; an entry of a list by its name rather than its position."""
+    steps = []
+    for step in path:
+        content = content[step]
+        named = isinstance(step, int) and isinstance(content, Mapping) and "name" in content
+        steps.append(str(content["name"] if named else step))
+    return ".".join(steps)

@@ -6,7 +6,7 @@ the leaves' Laplace densities, Σ|V − V'|/b, which is attained in the tails.
 
 import itertools
 import sys
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from privcurve.learners.dpboost import DPBoostClassifier
 from privcurve.privacy.calibration_dpboost import PUBLISHED_PROVED, dpboost
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import gradient_tree as reference  # noqa: E402
+import gradient_tree as reference
 
 EPSILON = 2.0
 
@@ -33,7 +33,7 @@ def worst_log_ratio(n, n_bins, depth, thresholds, regularisation, calibration):
     noise = calibrated(depth, regularisation, calibration)
     universe = list(itertools.product(*map(range, n_bins), (-1.0, 1.0)))
 
-    @lru_cache(maxsize=None)
+    @cache
     def outcome(data):
         rows, gradients = [r[:-1] for r in data], [r[-1] for r in data]
         trees = reference.transcripts(

@@ -94,10 +94,10 @@ BROKEN = {
     "unknown key": (lambda d: d.update(licens=d.pop("licence")), "did you mean 'licence'"),
     "unknown key of a column": (
         lambda d: d["columns"][0].update(bound=1),
-        "'bound' at columns: age; did you mean 'bounds'",
+        "columns.age: unknown key 'bound'; did you mean 'bounds'",
     ),
-    "no bounds": (lambda d: d["columns"][0].pop("bounds"), "'bounds' is a required property"),
-    "no source of bounds": (lambda d: d["columns"][0].pop("source"), "'source' is a required"),
+    "no bounds": (lambda d: d["columns"][0].pop("bounds"), "missing key 'bounds'"),
+    "no source of bounds": (lambda d: d["columns"][0].pop("source"), "missing key 'source'"),
     "bounds upside down": (lambda d: d["columns"][0].update(bounds=[1, 0]), "low < high"),
     "truth value": (lambda d: d["label"].update(positive=True), "in quotes"),
     "column twice": (lambda d: d["columns"].append(d["columns"][1]), "described twice"),
@@ -109,7 +109,7 @@ BROKEN = {
     "n_test alone": (lambda d: d.update(n_test=5), "belong together"),
     "download without checksum": (
         lambda d: d.update(files={"train": {"name": "x", "urls": [], "bytes": 1}}),
-        "'sha256' is a required property",
+        "missing key 'sha256'",
     ),
     "neither header nor fields": (lambda d: d["parser"].pop("header"), "header: true or the list"),
     "field misspelt": (

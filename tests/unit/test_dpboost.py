@@ -10,7 +10,7 @@ from privcurve.learners.dpboost import DPBoostClassifier
 from privcurve.privacy.calibration_dpboost import chunk_ends, dpboost, leaf_bounds
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import gradient_tree as reference  # noqa: E402
+import gradient_tree as reference
 
 SETTING = {
     "n_trees": 6,

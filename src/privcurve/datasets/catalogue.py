@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
+from privcurve import schema
 from privcurve.datasets.description import Description, build
 from privcurve.datasets.errors import DatasetError, nearest
 
@@ -64,24 +62,18 @@ def read_description(path: Path) -> Description:
         Naming the file, the key and what is allowed there.
     """
     content = _load_yaml(path)
-    from jsonschema import Draft202012Validator
-
-    errors = sorted(
-        Draft202012Validator(_schema()).iter_errors(content), key=lambda e: len(e.absolute_path)
-    )
-    if errors:
-        raise DatasetError(f"{path}: {_explain(errors[0], content)}")
+    try:
+        schema.check(content, _schema(), str(path))
+    except schema.SchemaError as error:
+        raise DatasetError(str(error)) from None
     assert isinstance(content, dict)
     return build(path.stem, path, content)
 
 
-@lru_cache
-def _schema() -> dict[str, Any]:
+def _schema() -> Path:
     for path in (_CHECKOUT / "workflow" / "schemas" / _SCHEMA, _PACKAGE / _SCHEMA):
         if path.is_file():
-            schema = _load_yaml(path)
-            assert isinstance(schema, dict)
-            return schema
+            return path
     raise DatasetError(f"this installation of privcurve lacks {_SCHEMA}; install it again")
 
 
@@ -94,34 +86,3 @@ def _load_yaml(path: Path) -> object:
         return yaml.load(path.read_text(encoding="utf-8"), loader)
     except yaml.YAMLError as error:
         raise DatasetError(f"{path} is not valid YAML: {error}") from error
-
-
-def _explain(error: Any, content: Any) -> str:
-    """Say in one sentence what the schema objects to."""
-    where = _place(list(error.absolute_path), content)
-    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
-        known = list(error.schema["properties"])
-        wrong = next(key for key in error.instance if key not in known)
-        return (
-            f"unknown key {wrong!r} {where}{nearest(str(wrong), known)} "
-            f"Allowed: {', '.join(known)}."
-        )
-    if isinstance(error.instance, bool):
-        return (
-            f"{error.instance} {where}: YAML reads yes, no, on and off as truth values; "
-            "put the word in quotes"
-        )
-    described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
-    return f"{error.message} {where}" + (f". Expected: {described}" if described else "")
-
-
-def _place(path: list[str | int], content: Any) -> str:
-    """Name a place of the file; a column by its name rather than its position."""
-    if not path:
-        return "at the top level"
-    steps = [str(step) for step in path]
-    if path[0] == "columns" and len(path) > 1:
-        entry = content["columns"][path[1]]
-        if isinstance(entry, Mapping) and "name" in entry:
-            steps[:2] = [f"columns: {entry['name']}"]
-    return f"at {'.'.join(steps)}"

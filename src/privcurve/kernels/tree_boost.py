@@ -45,11 +45,15 @@ class TreeNoise(NamedTuple):
         By levels: (n_rounds, 2**depth − 1, n_bins), Gumbel (exponential mechanism) or
         standard exponential (permute-and-flip). Best first: (n_rounds, n_splits, 1),
         uniform. The last axis has length 0 at ε = ∞.
+    rules : ndarray of shape (n_rounds, 2**(depth − 1), 2 · n_bins + 2)
+        For 1-rules in place of the last level of splits; drawn like `splits`. All lengths
+        but the first may be 0 where there are none.
     labels : ndarray of shape (n_rounds, n_nodes)
-        Added to a leaf's margin times its rate; zero at ε = ∞.
+        Added to a leaf's margin times its rate; zero at ε = ∞ and with 1-rules.
     """
 
     splits: NDArray[np.float64]
+    rules: NDArray[np.float64]
     labels: NDArray[np.float64]
 
 
@@ -112,6 +116,7 @@ def boost_trees(
     criterion: str,
     rates: NDArray[np.float64],
     label_rates: NDArray[np.float64],
+    rules: bool,
     normalise: bool,
     noise: TreeNoise,
 ) -> tuple[Forest, float]:
@@ -129,7 +134,10 @@ def boost_trees(
     criterion : str
         One of ``gini``, ``entropy``, ``root_gini``.
     rates, label_rates : ndarray of shape (n_rounds,)
-        What multiplies the splits' scores and the leaves' margins. All infinite: no noise.
+        What multiplies the splits' scores and the leaves' margins (or the errors of
+        1-rules). All infinite: no noise.
+    rules : bool
+        Whether the nodes of the last level get 1-rules; by levels only.
     normalise : bool
         Whether weights are relative to their sum |μ| (as published), or to κn (the
         unnormalised form of PRIVACY.md §a).
@@ -144,7 +152,7 @@ def boost_trees(
     n = int(rows.counts.sum())
     splits, children, labels, largest = _boost(
         *rows, density, learning_rate, depth, n_splits, CRITERIA.index(criterion),
-        rates, label_rates, normalise, *noise, 1 << fixed_point_bits(n),
+        rates, label_rates, rules, normalise, *noise, 1 << fixed_point_bits(n),
     )  # fmt: skip
     return Forest(splits, children, labels), float(largest)
 
@@ -162,8 +170,10 @@ def _boost(
     criterion: int,
     rates: NDArray[np.float64],
     label_rates: NDArray[np.float64],
+    rules: bool,
     normalise: bool,
     split_noise: NDArray[np.float64],
+    rule_noise: NDArray[np.float64],
     label_noise: NDArray[np.float64],
     unit: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8], float]:
@@ -201,7 +211,8 @@ def _boost(
         if depth > 0:
             grow_by_levels(
                 bins, columns, mass, depth, criterion, rates[t] / total, split_noise[t],
-                histograms, splits[t], children[t], totals, order, buffer, borders,
+                label_rates[t] / total if rules else 0.0, rule_noise[t],
+                histograms, splits[t], children[t], labels[t], totals, order, buffer, borders,
             )  # fmt: skip
         else:
             grow_best_first(
@@ -211,11 +222,12 @@ def _boost(
         for node in range(n_nodes):
             if children[t, node] > 0:
                 continue
-            margin = float(totals[node, 0] - totals[node, 1])
-            if not np.isinf(label_rates[t]):
-                margin = label_rates[t] * margin / total + label_noise[t, node]
-            plus = margin > 0.0
-            labels[t, node] = 1 if plus else -1
+            if not rules:
+                margin = float(totals[node, 0] - totals[node, 1])
+                if not np.isinf(label_rates[t]):
+                    margin = label_rates[t] * margin / total + label_noise[t, node]
+                labels[t, node] = 1 if margin > 0.0 else -1
+            plus = labels[t, node] > 0
             for k in range(borders[node, 0], borders[node, 1]):
                 correct[order[k]] += positive[order[k]] == plus
     return splits, children, labels, largest

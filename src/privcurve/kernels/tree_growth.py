@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-CRITERIA = ("gini", "entropy", "root_gini")
-_GINI, _ENTROPY = 0, 1
+CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
+_GINI, _ENTROPY, _ROOT_GINI = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
@@ -43,7 +43,9 @@ def impure_weight(positive: float, negative: float, criterion: int) -> float:
         return 4.0 * positive * negative / both
     if criterion == _ENTROPY:
         return -(positive * np.log2(positive / both) + negative * np.log2(negative / both))
-    return 2.0 * np.sqrt(positive) * np.sqrt(negative)
+    if criterion == _ROOT_GINI:
+        return 2.0 * np.sqrt(positive) * np.sqrt(negative)
+    return 2.0 * min(positive, negative)
 
 
 @njit(cache=True, nogil=True)
@@ -146,6 +148,35 @@ def _pick_least(values: NDArray[np.float64], scale: float, noise: NDArray[np.flo
 
 
 @njit(cache=True, nogil=True)
+def _pick_rule(
+    histogram: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    scale: float,
+    noise: NDArray[np.float64],
+) -> int:
+    """Pick the 1-rule of least error on the rows of a node; with noise, of least noisy error.
+
+    Rules are numbered as in :mod:`privcurve.kernels.one_rule`: 2b says + in the bin and −
+    outside, 2b + 1 the contrary; then come + and − for all rows.
+    """
+    n_bins = len(histogram) // 2
+    best = 0
+    best_score = -np.inf
+    for rule in range(2 * n_bins + 2):
+        b = rule >> 1
+        positive, negative = totals
+        if b < n_bins:
+            positive, negative = histogram[b], histogram[n_bins + b]
+        wrong = totals[0] - positive + negative
+        if rule & 1 == 1:
+            wrong = positive + totals[1] - negative
+        score = -float(wrong) if len(noise) == 0 else noise[rule] - scale * wrong
+        if score > best_score:
+            best, best_score = rule, score
+    return best
+
+
+@njit(cache=True, nogil=True)
 def _pick_gain(
     gains: NDArray[np.float64],
     children: NDArray[np.int64],
@@ -225,6 +256,7 @@ def _plant(
     """Start with a root that holds all rows."""
     children[:] = 0
     splits[:] = -1
+    borders[:] = 0
     for i in range(len(order)):
         order[i] = i
     _count_rows(bins, mass, order, histogram)
@@ -243,18 +275,23 @@ def grow_by_levels(
     criterion: int,
     scale: float,
     noise: NDArray[np.float64],
+    rule_scale: float,
+    rule_noise: NDArray[np.float64],
     histograms: NDArray[np.int64],
     splits: NDArray[np.int64],
     children: NDArray[np.int64],
+    labels: NDArray[np.int8],
     totals: NDArray[np.int64],
     order: NDArray[np.int64],
     buffer: NDArray[np.int64],
     borders: NDArray[np.int64],
 ) -> None:
-    """Grow a full tree, level by level: one private choice of a bin at each node.
+    """Grow a tree level by level: one private choice of a bin at each node.
 
-    Node i has the children 2i + 1 and 2i + 2. A node without rows gets a split too: the
-    shape of the tree is public.
+    Node i has the children 2i + 1 and 2i + 2. A node without rows gets a split too. If
+    there are draws in `rule_noise` (or `rule_scale` is infinite), the nodes of the last
+    level get a 1-rule each instead of a split: a bin and the labels of both leaves, or one
+    label for all rows.
 
     Parameters
     ----------
@@ -273,10 +310,16 @@ def grow_by_levels(
         The noise rate, in the unit of 1/mass.
     noise : ndarray of shape (2**depth − 1, n_bins)
         Added to −scale · F; of shape (2**depth − 1, 0) to pick the least F.
+    rule_scale : float
+        The noise rate of the 1-rules, in the unit of 1/mass; 0: there are none.
+    rule_noise : ndarray of shape (2**(depth − 1), 2 · n_bins + 2)
+        Added to −rule_scale · error; of shape (…, 0) to pick the least error.
     histograms : ndarray of shape (2**depth − 1, 2 · n_bins)
         Work space.
     splits, children : ndarray of shape (2**(depth + 1) − 1,)
         Output: the bin of each node (−1: leaf) and its left child (0: leaf).
+    labels : ndarray of shape (2**(depth + 1) − 1,)
+        Output: −1 or +1 for the leaves of 1-rules; the others are not changed.
     totals : ndarray of shape (2**(depth + 1) − 1, 2)
         Output: weight of the rows of each node with either label, positive first.
     order, buffer : ndarray of shape (n_rows,)
@@ -292,9 +335,21 @@ def grow_by_levels(
     )
     triple = np.empty(3, np.int64)
     for node in range(2**depth - 1):
-        _split_values(histograms[node], totals[node], criterion, values)
-        b = _pick_least(values, scale, noise[node])
         left = 2 * node + 1
+        first_of_level = 2 ** (depth - 1) - 1
+        if rule_scale > 0.0 and node >= first_of_level:
+            rule = _pick_rule(
+                histograms[node], totals[node], rule_scale, rule_noise[node - first_of_level]
+            )
+            b = rule >> 1
+            sign = 1 - 2 * (rule & 1)
+            if b == n_bins:
+                labels[node] = sign
+                continue
+            labels[left], labels[left + 1] = -sign, sign
+        else:
+            _split_values(histograms[node], totals[node], criterion, values)
+            b = _pick_least(values, scale, noise[node])
         _split_node(
             bins, columns, node, b, left, histograms[node],
             splits, children, totals, order, buffer, borders,

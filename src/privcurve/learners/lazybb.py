@@ -89,6 +89,7 @@ class LazyBBClassifier(OneRuleEnsemble):
         n_splits: int | None = None,
         criterion: str = "gini",
         split_share: float | None = None,
+        leaves: str = "labels",
         n_bins: int | Sequence[int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         classes: Sequence[Any] | None = None,
@@ -106,6 +107,7 @@ class LazyBBClassifier(OneRuleEnsemble):
         self.n_splits = n_splits
         self.criterion = criterion
         self.split_share = split_share
+        self.leaves = leaves
         self.n_bins = n_bins
         self.bounds = bounds
         self.classes = classes
@@ -137,6 +139,7 @@ class LazyBBClassifier(OneRuleEnsemble):
             n_splits=None if self.n_splits is None else int(self.n_splits),
             criterion=self.criterion,
             split_share=None if self.split_share is None else float(self.split_share),
+            leaves=self.leaves,
             epsilon=float(self.epsilon),
             delta=float(self.delta),
             calibration=self.calibration,

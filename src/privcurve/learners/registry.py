@@ -135,7 +135,8 @@ _MECHANISM = Parameter(str, choices=("auto", "permute_and_flip", "exponential"))
 _TREE = {
     "depth": Parameter(int, low=1, high=10),
     "n_splits": Parameter(int, low=1, high=255, optional=True),
-    "criterion": Parameter(str, choices=("gini", "entropy", "root_gini")),
+    "criterion": Parameter(str, choices=("gini", "entropy", "root_gini", "zero_one")),
+    "leaves": Parameter(str, choices=("labels", "rules")),
     "split_share": Parameter(float, 0, 1, open_low=True, open_high=True, optional=True),
 }
 

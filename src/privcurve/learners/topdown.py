@@ -82,6 +82,7 @@ class TopDownTreeClassifier(CodedClassifier):
         n_splits: int | None = None,
         criterion: str = "gini",
         split_share: float | None = None,
+        leaves: str = "labels",
         epsilon: float = 1.0,
         delta: float = 0.0,
         calibration: str = "certified",
@@ -95,6 +96,7 @@ class TopDownTreeClassifier(CodedClassifier):
         self.n_splits = n_splits
         self.criterion = criterion
         self.split_share = split_share
+        self.leaves = leaves
         self.epsilon = epsilon
         self.delta = delta
         self.calibration = calibration
@@ -116,6 +118,7 @@ class TopDownTreeClassifier(CodedClassifier):
             n_splits=None if self.n_splits is None else int(self.n_splits),
             criterion=self.criterion,
             split_share=None if self.split_share is None else float(self.split_share),
+            leaves=self.leaves,
             epsilon=float(self.epsilon),
             delta=float(self.delta),
             calibration=self.calibration,

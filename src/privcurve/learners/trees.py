@@ -61,6 +61,7 @@ class TreePlan:
         n_splits: int | None,
         criterion: str,
         split_share: float | None,
+        leaves: str,
         epsilon: float,
         delta: float,
         calibration: str,
@@ -82,8 +83,8 @@ class TreePlan:
         noise = calibration_trees.lazybb_trees(
             learner=learner, n=n, n_rounds=n_rounds, density=density,
             learning_rate=learning_rate, depth=depth, n_splits=splits, criterion=criterion,
-            split_share=split_share, epsilon=epsilon, delta=delta, calibration=calibration,
-            mechanism=mechanism,
+            split_share=split_share, leaves=leaves, epsilon=epsilon, delta=delta,
+            calibration=calibration, mechanism=mechanism,
         )  # fmt: skip
         return cls(
             depth if noise.by_levels else 0, splits, criterion, density, learning_rate, noise
@@ -109,13 +110,15 @@ def draw_tree_noise(plan: TreePlan, width: int, rng: np.random.Generator) -> Tre
     inner = 2**plan.depth - 1 if plan.depth else plan.n_splits
     if np.isinf(plan.noise.rates).any():
         empty = np.zeros((n_rounds, inner, 0 if plan.depth else 1))
-        return TreeNoise(empty, np.zeros((n_rounds, n_nodes)))
-    if not plan.depth:
-        splits = rng.random((n_rounds, inner, 1))
-    elif plan.noise.mechanism == EXPONENTIAL:
-        splits = rng.gumbel(size=(n_rounds, inner, width))
-    else:
-        splits = rng.standard_exponential(size=(n_rounds, inner, width))
+        return TreeNoise(empty, empty, np.zeros((n_rounds, n_nodes)))
+    choice = rng.gumbel if plan.noise.mechanism == EXPONENTIAL else rng.standard_exponential
+    rules = np.zeros((n_rounds, 0, 0))
+    if plan.noise.rules:
+        last = 2 ** (plan.depth - 1)
+        splits = choice(size=(n_rounds, inner - last, width))
+        rules = choice(size=(n_rounds, last, 2 * width + 2))
+        return TreeNoise(splits, rules, np.zeros((n_rounds, n_nodes)))
+    splits = choice(size=(n_rounds, inner, width)) if plan.depth else rng.random((n_rounds, inner, 1))
     shape = n_rounds, n_nodes
     if plan.noise.label_noise == LOGISTIC:
         labels = rng.logistic(size=shape)
@@ -123,7 +126,7 @@ def draw_tree_noise(plan: TreePlan, width: int, rng: np.random.Generator) -> Tre
         labels = rng.laplace(size=shape)
         if plan.noise.label_noise == TWO_LAPLACE:
             labels -= rng.laplace(size=shape)
-    return TreeNoise(splits, labels)
+    return TreeNoise(splits, rules, labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +264,7 @@ def fit_trees(
         plan = learner._plan(n)
         forest, largest = boost_trees(
             rows, plan.density, plan.learning_rate, plan.depth, plan.n_splits, plan.criterion,
-            plan.noise.rates, plan.noise.label_rates, plan.noise.normalise,
+            plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
             draw_tree_noise(plan, int(n_bins.sum()), rng),
         )  # fmt: skip
         if not largest <= 1 + DENSITY_TOLERANCE:

@@ -29,7 +29,6 @@ from privcurve.privacy.ledger import (
     ASSUMED_BINS,
     ASSUMED_LABELS,
     ASSUMED_N,
-    CERTIFIED,
     NOT_FLOATS,
     NOT_SELECTION,
     PUBLISHED,

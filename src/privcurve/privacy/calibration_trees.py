@@ -35,6 +35,10 @@ LAPLACE = "laplace"
 TWO_LAPLACE = "two_laplace"
 LOGISTIC = "logistic"
 
+# What the last level of splits leads to.
+LABELS = "labels"
+RULES = "rules"
+
 # Share of the budget that goes to splits when δ = 0: see benchmarks/trees.py.
 SPLIT_SHARE = 0.6
 
@@ -55,6 +59,8 @@ class TreeNoiseRates:
     label_noise : str
         What is added to rate · margin before its sign is taken: ``laplace``,
         ``two_laplace`` (a difference of two) or ``logistic``.
+    rules : bool
+        Whether the last level gets 1-rules, at `label_rates`, in place of splits and labels.
     by_levels : bool
         True (certified): one choice at each node of a level. False (published): one among
         all leaves for each split.
@@ -67,6 +73,7 @@ class TreeNoiseRates:
     label_rates: NDArray[np.float64]
     mechanism: str
     label_noise: str
+    rules: bool
     by_levels: bool
     normalise: bool
     statement: PrivacyStatement
@@ -84,6 +91,7 @@ def lazybb_trees(
     n_splits: int,
     criterion: str,
     split_share: float | None,
+    leaves: str,
     epsilon: float,
     delta: float,
     calibration: str,
@@ -141,23 +149,29 @@ def lazybb_trees(
         )
     if split_share is not None and not 0 < split_share < 1:
         raise ValueError(f"split_share = {split_share} is not in (0, 1)")
+    if leaves not in (LABELS, RULES):
+        raise ValueError(f"leaves = {leaves!r} is not one of {LABELS!r}, {RULES!r}")
     if calibration == PUBLISHED:
-        _check_published(criterion, split_share, delta, mechanism)
+        _check_published(criterion, split_share, leaves, delta, mechanism)
         zeta = np.full(n_rounds, sensitivity.lazybb_zeta(n, density))
         return _published(learner, zeta, n_splits, epsilon)
     mechanism = _resolve(mechanism, delta)
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
     spread = sensitivity.lazybb_split_range(n, 1.0, criterion) * zeta
-    return _certified(learner, zeta, spread, depth, split_share, epsilon, delta, mechanism)
+    return _certified(learner, zeta, spread, depth, split_share, leaves, epsilon, delta, mechanism)
 
 
 def _check_published(
-    criterion: str, split_share: float | None, delta: float, mechanism: str
+    criterion: str, split_share: float | None, leaves: str, delta: float, mechanism: str
 ) -> None:
     if criterion != "gini":
         raise ValueError(
             f"the published calibration of DP-TopDown is proved for criterion='gini' alone, not "
             f"{criterion!r} (thesis, Theorem 4.2.2): use calibration='certified'"
+        )
+    if leaves != LABELS:
+        raise ValueError(
+            f"leaves = {leaves!r}: the published DP-TopDown labels its leaves one by one"
         )
     if split_share is not None:
         raise ValueError(
@@ -241,75 +255,86 @@ def _certified(
     spread: NDArray[np.float64],
     depth: int,
     split_share: float | None,
+    leaves: str,
     epsilon: float,
     delta: float,
     mechanism: str,
 ) -> TreeNoiseRates:
-    pure = delta == 0
-    level, labels, accountant = _shares(len(zeta), depth, split_share, epsilon, delta)
+    rules = leaves == RULES
+    n_levels = depth - 1 if rules else depth
+    level, last, accountant = _shares(len(zeta), n_levels, split_share, epsilon, delta)
     rates = level / spread
-    label_rates = labels / sensitivity.lazybb_margins_l1(1.0) / zeta
-    label_noise = LAPLACE if pure else LOGISTIC
+    # The range of the errors' change and the L1 change of the margins are both 2ζ.
+    label_rates = last / sensitivity.lazybb_margins_l1(1.0) / zeta
+    label_noise = LAPLACE if delta == 0 else LOGISTIC
     ranged = mechanism == EXPONENTIAL
+    if rules:
+        last_kind, last_ranged = mechanism, ranged
+        last_what = "1-rules of the last level, all nodes"
+        last_source = "PRIVACY.md §b and §0, L3: errors have slopes in [0, 1]"
+    else:
+        last_kind, last_ranged = (LAPLACE, False) if delta == 0 else ("noisy_label", True)
+        last_what, last_source = "labels of all leaves", "PRIVACY.md §c (leaf labels)"
     source = "PRIVACY.md §c (level-parallel, unnormalised), §a (free refinement), §0 L2, L3"
     ledger = []
-    for t, (rate, label_rate, bound, score_range) in enumerate(
-        zip(rates.tolist(), label_rates.tolist(), zeta.tolist(), spread.tolist(), strict=True),
-        start=1,
-    ):
+    for t in range(len(zeta)):
         ledger += [
             LedgerEntry(
                 mechanism,
-                f"round {t}: splits of level {k}, all nodes",
-                rate,
-                score_range / 2,
+                f"round {t + 1}: splits of level {k + 1}, all nodes",
+                float(rates[t]),
+                float(spread[t]) / 2,
                 level,
                 level if ranged else None,
                 None,
                 source,
             )
-            for k in range(1, depth + 1)
+            for k in range(n_levels)
         ]
+        # In the unit of the rate: the sensitivity of an error is half of its range.
+        bound = float(zeta[t]) if rules else sensitivity.lazybb_margins_l1(float(zeta[t]))
         ledger.append(
             LedgerEntry(
-                LAPLACE if pure else "noisy_label",
-                f"round {t}: labels of all leaves",
-                label_rate,
-                sensitivity.lazybb_margins_l1(bound),
-                labels,
-                None if pure else labels,
+                last_kind,
+                f"round {t + 1}: {last_what}",
+                float(label_rates[t]),
+                bound,
+                last,
+                last if last_ranged else None,
                 None,
-                "PRIVACY.md §c (leaf labels)",
+                last_source,
             )
         )
     return _rates(
-        learner, rates, label_rates, mechanism, label_noise, CERTIFIED, epsilon, delta,
+        learner, rates, label_rates, mechanism, label_noise, rules, CERTIFIED, epsilon, delta,
         accountant, ledger,
     )  # fmt: skip
 
 
 def _shares(
-    n_rounds: int, depth: int, split_share: float | None, epsilon: float, delta: float
+    n_rounds: int, n_levels: int, split_share: float | None, epsilon: float, delta: float
 ) -> tuple[float, float, str]:
-    """Give ε (the range) of one level and of the labels of one round, and the accountant."""
+    """Give ε (the range) of one level and of the last step of a round, and the accountant."""
     if math.isinf(epsilon):
         return math.inf, math.inf, BASIC
     if delta == 0:
+        if n_levels == 0:
+            return math.inf, epsilon / n_rounds, BASIC
         share = SPLIT_SHARE if split_share is None else split_share
         each = epsilon / n_rounds
-        return share * each / depth, (1 - share) * each, BASIC
-    if split_share is None:
-        steps = Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds * (depth + 1))
+        return share * each / n_levels, (1 - share) * each, BASIC
+    if split_share is None or n_levels == 0:
+        steps = Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds * (n_levels + 1))
         found = calibrate((steps,), epsilon, delta)
         return found.scale, found.scale, found.accountant
     # ρ of a step is its range squared over 8.
-    level, labels = math.sqrt(split_share / depth), math.sqrt(1 - split_share)
+    level, last = math.sqrt(split_share / n_levels), math.sqrt(1 - split_share)
     costs = (
-        Cost(BOUNDED_RANGE_KIND, level, n_rounds * depth),
-        Cost(BOUNDED_RANGE_KIND, labels, n_rounds),
+        Cost(BOUNDED_RANGE_KIND, level, n_rounds * n_levels),
+        Cost(BOUNDED_RANGE_KIND, last, n_rounds),
     )
     found = calibrate(costs, epsilon, delta)
-    return found.scale * level, found.scale * labels, found.accountant
+    return found.scale * level, found.scale * last, found.accountant
 
 
 def _rates(
@@ -318,6 +343,7 @@ def _rates(
     label_rates: NDArray[np.float64],
     mechanism: str,
     label_noise: str,
+    rules: bool,
     calibration: str,
     epsilon: float,
     delta: float,
@@ -341,5 +367,5 @@ def _rates(
         )
     published = calibration == PUBLISHED
     return TreeNoiseRates(
-        rates, label_rates, mechanism, label_noise, not published, published, statement
+        rates, label_rates, mechanism, label_noise, rules, not published, published, statement
     )

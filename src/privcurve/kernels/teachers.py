@@ -1,0 +1,65 @@
+"""Teachers of private bagging: many small logistic models, and their votes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def add_votes(
+    codes: NDArray[Any],
+    signs: NDArray[np.int8],
+    order: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    bin_starts: NDArray[np.int64],
+    n_passes: int,
+    pool: NDArray[Any],
+    votes: NDArray[np.int64],
+) -> None:
+    """Train the teachers of one partition and add their votes.
+
+    A teacher is a logistic model over the one-hot coded columns, trained by passes of
+    stochastic gradient descent over its records, in the order given. It depends on its
+    own records only.
+
+    Parameters
+    ----------
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+    signs : ndarray of int8, shape (n_rows,)
+    order : ndarray of shape (n_records,)
+        The row of each record.
+    ends : ndarray of shape (n_teachers,)
+        Teacher i has the records from ``ends[i - 1]`` up to ``ends[i]``.
+    bin_starts : ndarray of shape (n_columns + 1,)
+    n_passes : int
+    pool : ndarray of unsigned integers, shape (n_queries, n_columns)
+    votes : ndarray of shape (n_queries,)
+        Changed in place: +1 for each teacher whose score is above 0, else −1.
+    """
+    n_columns = codes.shape[1]
+    weights = np.zeros(bin_starts[-1])
+    start = 0
+    for end in ends:
+        weights[:] = 0.0
+        for t in range(n_passes):
+            # A row has n_columns ones, so this is far inside the range of stability.
+            step = 2.0 / (n_columns * (1.0 + t))
+            for i in range(start, end):
+                row = codes[order[i]]
+                score = 0.0
+                for j in range(n_columns):
+                    score += weights[bin_starts[j] + row[j]]
+                sign = signs[order[i]]
+                change = step * sign / (1.0 + np.exp(sign * score))
+                for j in range(n_columns):
+                    weights[bin_starts[j] + row[j]] += change
+        start = end
+        for q in range(len(pool)):
+            score = 0.0
+            for j in range(n_columns):
+                score += weights[bin_starts[j] + pool[q, j]]
+            votes[q] += 1 if score > 0 else -1
