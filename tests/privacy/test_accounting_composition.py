@@ -37,6 +37,13 @@ def game_with_moves_on_a_grid(
     return float(values[0])
 
 
+@pytest.mark.parametrize("bounded_range", [30.0, 1e3, 1e4, 1e6])
+def test_adaptive_bound_stays_a_bound_for_huge_ranges(bounded_range: float) -> None:
+    # At ε = ε₀ − 1 the best t is ε₀ − ½, far from any grid point.
+    exact = (1 - math.exp(-0.5)) ** 2
+    assert exact <= bounded_range_delta(bounded_range, 1, bounded_range - 1) <= 1
+
+
 def test_adaptive_bound_of_one_call_is_the_exact_value() -> None:
     t = np.linspace(0, 0.5, 200_001)
     chance = (1 - np.exp(t - 0.5)) / (1 - math.exp(-0.5))
@@ -56,6 +63,13 @@ def test_adaptive_bound_is_above_strategies_and_close(
     below = game_with_moves_on_a_grid(bounded_range, n_calls, epsilon, 32)
     bound = bounded_range_delta(bounded_range, n_calls, epsilon)
     assert below <= bound <= 1.02 * below
+
+
+def test_worked_example_is_near_the_optimum() -> None:
+    # §g: η = ε₀κn/2. At η = 489.3 a strategy already exceeds δ; at 489.1 none can.
+    unit = 2 / (0.35 * 32561)
+    assert game_with_moves_on_a_grid(489.3 * unit, 39, 1.0, 64) > 1e-5
+    assert bounded_range_delta(489.1 * unit, 39, 1.0) <= 1e-5
 
 
 def test_adaptive_bound_is_above_random_strategies() -> None:
@@ -93,7 +107,7 @@ def test_adaptive_bound_at_the_ends() -> None:
 
 
 @given(st.integers(1, 6), st.floats(0.01, 3), st.floats(0, 4), st.floats(0, 0.5), st.floats(0, 0.5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 def test_adaptive_bound_is_monotone(
     n_calls: int, each: float, epsilon: float, more: float, wider: float
 ) -> None:
@@ -177,8 +191,26 @@ def test_rho_of_each_kind() -> None:
     assert Cost("laplace", 0.4).rho < Cost("pure", 0.4).rho
 
 
+@given(st.floats(0.01, 5), st.floats(0, 1), st.floats(-3, 3))
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_rho_of_laplace_holds_for_numbers_and_vectors(
+    each: float, split: float, order: float
+) -> None:
+    a = 1 + 10**order
+
+    def divergence(shift: float) -> float:
+        # α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs}, the exact moment of Laplace noise.
+        up = (a - 1) * shift + math.log(a / (2 * a - 1))
+        down = -a * shift + math.log((a - 1) / (2 * a - 1))
+        return float(np.logaddexp(up, down)) / (a - 1)
+
+    rho = Cost("laplace", each).rho
+    assert divergence(each) <= a * rho * (1 + 1e-9) + 1e-12
+    assert divergence(split * each) + divergence((1 - split) * each) <= a * rho * (1 + 1e-9) + 1e-12
+
+
 @given(st.floats(0.05, 3), st.floats(-4, 4), st.floats(-1, 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)
 def test_bounded_range_is_an_eighth(each: float, tilt: float, order: float) -> None:
     # §0, L1: a two-point loss of range ε₀ has Rényi divergence at most a·ε₀²/8.
     q = 1 / (1 + math.exp(-tilt))

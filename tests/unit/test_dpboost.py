@@ -73,7 +73,7 @@ def test_part_gain_of_nothing():
     assert part_gain(3.0, 2.0, 1.0) == 3.0
 
 
-@pytest.mark.parametrize("splits", ["threshold", "bin"])
+@pytest.mark.parametrize("splits", ["threshold", "equality"])
 def test_without_noise_one_tree_is_a_regression_tree(splits):
     X, y, n_bins = problem()
     model = DPBoostClassifier(
@@ -81,7 +81,7 @@ def test_without_noise_one_tree_is_a_regression_tree(splits):
         epsilon=np.inf, n_bins=n_bins,
     ).fit(X, y)  # fmt: skip
     columns = X
-    if splits == "bin":
+    if splits == "equality":
         columns = np.hstack([np.eye(b)[X[:, j]] for j, b in enumerate(n_bins)])
     tree = DecisionTreeRegressor(max_depth=2, random_state=0).fit(columns, y)
     assert model.decision_function(X) == pytest.approx(tree.predict(columns))

@@ -17,7 +17,7 @@ from privcurve.audit.pairs import Pair, Records, Target
 from privcurve.audit.search import Found, search_exact, search_sampled
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.registry import entry, estimator_class
-from privcurve.privacy.ledger import REPLACE_ONE
+from privcurve.privacy.ledger import REPLACE_ONE, PrivacyStatement
 
 EXACT = "exact"
 SAMPLED = "sampled"
@@ -193,12 +193,13 @@ def _search(c: Configuration, target: Target, seed: int, comparisons: int) -> Fo
 
 
 def _row(c: Configuration, found: Found) -> dict[str, Any]:
+    said = statement(c, found.pair.left)
     setting = {key: value for key, value in c.setting.items() if key != "mechanism"}
     return {
         "learner": c.learner,
         "calibration": c.calibration,
-        "mechanism": _mechanism(c, found.pair.left),
-        "neighbours": REPLACE_ONE,
+        "mechanism": ", ".join(dict.fromkeys(call.mechanism for call in said.ledger)),
+        "neighbours": said.neighbours,
         "setting": json.dumps(setting, sort_keys=True),
         "method": c.method,
         "dataset": found.pair.dataset,
@@ -215,12 +216,25 @@ def _row(c: Configuration, found: Found) -> dict[str, Any]:
     }
 
 
-def _mechanism(c: Configuration, side: Records) -> str:
-    """Give the mechanisms of a fitted learner's own ledger."""
+def statement(c: Configuration, side: Records) -> PrivacyStatement:
+    """Give what the learner says of itself after a fit.
+
+    Raises
+    ------
+    ValueError
+        If that is not the claim that is audited.
+    """
     learner = c.estimator(side.n_bins)
-    rng = np.random.default_rng(0)
+    rng = generator(c.name, 0)
     fitted = learner.fit_many(side.codes, side.signs, [{}], [rng], side.counts)[0]
-    return ", ".join(dict.fromkeys(call.mechanism for call in fitted.privacy_.ledger))
+    said: PrivacyStatement = fitted.privacy_
+    if (said.epsilon, said.delta, said.neighbours) != (c.epsilon, c.delta, REPLACE_ONE):
+        raise ValueError(
+            f"{c.name}: the learner claims ε = {said.epsilon:g}, δ = {said.delta:g} for "
+            f"{said.neighbours} neighbours; the audit tries ε = {c.epsilon:g}, "
+            f"δ = {c.delta:g} on {REPLACE_ONE} ones"
+        )
+    return said
 
 
 def verdict(found: Found) -> str:
@@ -228,6 +242,14 @@ def verdict(found: Found) -> str:
     if found.violated:
         return VIOLATED
     return STANDS if found.epsilon > 0 else FOUND_NOTHING
+
+
+def missing(learner: str) -> str:
+    """Give the message for a learner that is not audited."""
+    return (
+        f"the learner {learner!r} has no audit configuration: add one to CONFIGURATIONS in "
+        "src/privcurve/audit/configurations.py"
+    )
 
 
 def check_configurations(
@@ -252,10 +274,7 @@ def check_configurations(
         if not entry(name).private:
             continue
         if not audited.get(name):
-            problems.append(
-                f"the learner {name!r} has no audit configuration: add one to CONFIGURATIONS in "
-                "src/privcurve/audit/configurations.py"
-            )
+            problems.append(missing(name))
             continue
         covered = {c.calibration for c in audited[name]}
         problems += [

@@ -14,8 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.audit.configuration import Configuration, n_comparisons
-from privcurve.audit.pairs import Pair, Records, Target, all_neighbours, flipped_balance, flipped_constant
+from privcurve.audit.configuration import Configuration, MakePairs, n_comparisons
+from privcurve.audit.pairs import (
+    Pair,
+    Records,
+    Target,
+    all_neighbours,
+    flipped_balance,
+    flipped_constant,
+)
 from privcurve.audit.pairs import with_canary as put_canary
 from privcurve.audit.scores import rare_canary_pair, sample_canary_scores
 from privcurve.audit.transcripts import (
@@ -25,10 +32,11 @@ from privcurve.audit.transcripts import (
     torn_canary,
 )
 from privcurve.learners.one_rule import OneRuleEnsemble
-from privcurve.learners.registry import CERTIFIED, PUBLISHED, entry
+from privcurve.learners.registry import CERTIFIED, PUBLISHED
 from privcurve.privacy.calibration import EXPONENTIAL, PERMUTE_AND_FLIP
 
 BOTH = (PUBLISHED, CERTIFIED)
+DELTAS = (1e-5, 1e-2)
 TINY_TRAININGS = 200_000
 
 # Records of the target that a slow learner is trained on.
@@ -122,6 +130,15 @@ def _one_rule() -> Iterator[Configuration]:
             two_columns,
             distribution=one_rule_distribution,
         )
+        for delta in DELTAS:
+            yield Configuration(
+                "one_rule",
+                calibration,
+                1.0,
+                tiny_neighbours,
+                delta=delta,
+                distribution=one_rule_distribution,
+            )
         yield from _sampled_one_rules("one_rule", calibration, {}, 10_000)
 
 
@@ -150,18 +167,19 @@ def _lazybb() -> Iterator[Configuration]:
             setting=wide,
             distribution=one_rule_distribution,
         )
-        deltas = (1e-5, 1e-2) if entry("lazybb").approximate else ()
-        for delta, setting in itertools.product(deltas, (dense, usual, steep)):
+        for delta, setting in itertools.product(DELTAS, (dense, usual, steep)):
             yield Configuration(
                 "lazybb",
                 calibration,
                 1.0,
                 tiny_neighbours,
                 delta=delta,
-                setting={**setting, "mechanism": EXPONENTIAL},
+                setting=setting,
                 distribution=one_rule_distribution,
             )
         yield from _sampled_one_rules("lazybb", calibration, dense, 4_000)
+        trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 2, "density": 0.5}
+        yield _scored("lazybb", calibration, trees, 20_000)
 
 
 def _sampled_one_rules(
@@ -188,26 +206,43 @@ def _sampled_one_rules(
     )
 
 
+def _scored(
+    learner: str,
+    calibration: str,
+    setting: Mapping[str, Any],
+    n_trainings: int,
+    pairs: MakePairs = eight_constant,
+) -> Configuration:
+    """Audit any learner by its score of the canary, at ε = 1."""
+    return Configuration(
+        learner,
+        calibration,
+        1.0,
+        pairs,
+        setting=setting,
+        sample=sample_canary_scores,
+        n_trainings=n_trainings,
+    )
+
+
 def _dp_logistic_regression() -> Iterator[Configuration]:
     for calibration in BOTH:
-        yield Configuration(
-            "dp_logistic_regression",
-            calibration,
-            1.0,
-            eight_constant,
-            setting={"C": 0.01},
-            sample=sample_canary_scores,
-            n_trainings=2_000,
-        )
-        yield Configuration(
-            "dp_logistic_regression",
-            calibration,
-            1.0,
-            rare_in_part,
-            setting={"C": 0.1},
-            sample=sample_canary_scores,
-            n_trainings=500,
-        )
+        yield _scored("dp_logistic_regression", calibration, {"C": 0.01}, 2_000)
+        yield _scored("dp_logistic_regression", calibration, {"C": 0.1}, 500, rare_in_part)
+
+
+def _topdown() -> Iterator[Configuration]:
+    for calibration in BOTH:
+        yield _scored("topdown", calibration, {"depth": 1}, 20_000)
+        yield _scored("topdown", calibration, {"depth": 2}, 2_000, rare_in_part)
+
+
+def _dpboost() -> Iterator[Configuration]:
+    one = {"n_trees": 1, "trees_per_ensemble": 1, "max_depth": 1, "learning_rate": 0.5}
+    some = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
+    for calibration in BOTH:
+        yield _scored("dpboost", calibration, one, 10_000)
+        yield _scored("dpboost", calibration, some, 2_000, rare_in_part)
 
 
 def _all(*parts: Iterable[Configuration]) -> dict[str, tuple[Configuration, ...]]:
@@ -219,7 +254,7 @@ def _all(*parts: Iterable[Configuration]) -> dict[str, tuple[Configuration, ...]
 
 
 CONFIGURATIONS: Mapping[str, tuple[Configuration, ...]] = _all(
-    _one_rule(), _lazybb(), _dp_logistic_regression()
+    _one_rule(), _lazybb(), _topdown(), _dpboost(), _dp_logistic_regression()
 )
 
 # Sampled pairs of a whole run: a verdict's error is shared out over them.

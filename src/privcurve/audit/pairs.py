@@ -97,8 +97,9 @@ def records(
 ) -> Records:
     """Make records from lists or arrays; each row stands for one unless `counts` says else."""
     bins = np.asarray(n_bins, dtype=np.int64)
-    dtype = np.uint8 if bins.max() <= 256 else np.uint16
-    table = np.ascontiguousarray(codes, dtype=dtype)
+    table: NDArray[np.unsignedinteger[Any]] = np.ascontiguousarray(
+        codes, dtype=np.uint8 if bins.max() <= 256 else np.uint16
+    )
     labels = np.asarray(signs, dtype=np.int8)
     of_rows = np.ones(len(labels)) if counts is None else np.asarray(counts)
     return Records(table, labels, bins, of_rows.astype(np.int64))

@@ -86,7 +86,8 @@ def search_exact(
     worst: tuple[float, Pair, int] | None = None
     largest_delta = 0.0
     n_pairs = 0
-    for n_pairs, pair in enumerate(pairs, start=1):
+    for pair in pairs:
+        n_pairs += 1
         p, q = of(pair.left), of(pair.right)
         found = exact_epsilon(p, q, delta)
         largest_delta = max(largest_delta, exact_delta(p, q, epsilon))
@@ -237,9 +238,7 @@ def _tails(left: NDArray[Any], right: NDArray[Any]) -> Iterator[_Candidates]:
     thresholds = values[ranks]
     for sign, relation in ((1.0, "≤"), (-1.0, "≥")):
         cuts = np.sort(sign * thresholds)
-        hits = [
-            np.searchsorted(np.sort(sign * side), cuts, side="right") for side in (left, right)
-        ]
+        hits = [np.searchsorted(np.sort(sign * side), cuts, side="right") for side in (left, right)]
 
         def event_of(
             i: int,

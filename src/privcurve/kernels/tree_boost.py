@@ -14,7 +14,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.kernels.projection import fixed_point_bits, project
-from privcurve.kernels.tree_growth import CRITERIA, grow_best_first, grow_by_levels
+from privcurve.kernels.tree_choice import CRITERIA
+from privcurve.kernels.tree_growth import grow_best_first, grow_by_levels
 
 
 class BinnedRows(NamedTuple):
@@ -42,10 +43,10 @@ class TreeNoise(NamedTuple):
     Attributes
     ----------
     splits : ndarray
-        By levels: (n_rounds, 2**depth − 1, n_bins), Gumbel (exponential mechanism) or
+        By levels: (n_rounds, 2**depth − 1, n_questions), Gumbel (exponential mechanism) or
         standard exponential (permute-and-flip). Best first: (n_rounds, n_splits, 1),
         uniform. The last axis has length 0 at ε = ∞.
-    rules : ndarray of shape (n_rounds, 2**(depth − 1), 2 · n_bins + 2)
+    rules : ndarray of shape (n_rounds, 2**(depth − 1), 2 · n_questions + 2)
         For 1-rules in place of the last level of splits; drawn like `splits`. All lengths
         but the first may be 0 where there are none.
     labels : ndarray of shape (n_rounds, n_nodes)
@@ -63,9 +64,9 @@ class Forest(NamedTuple):
     Attributes
     ----------
     splits : ndarray of int64, shape (n_rounds, n_nodes)
-        The bin that a node asks for; −1 for a leaf.
+        The question of a node, see :mod:`privcurve.kernels.tree_choice`; −1 for a leaf.
     children : ndarray of int64, shape (n_rounds, n_nodes)
-        The left child (rows outside the bin); the right one follows it. 0 for a leaf.
+        The left child (the rows that say no); the right one follows it. 0 for a leaf.
     labels : ndarray of int8, shape (n_rounds, n_nodes)
         −1 or +1 for a leaf; 0 for an internal node.
     """
@@ -113,6 +114,7 @@ def boost_trees(
     learning_rate: float,
     depth: int,
     n_splits: int,
+    thresholds: bool,
     criterion: str,
     rates: NDArray[np.float64],
     label_rates: NDArray[np.float64],
@@ -131,6 +133,8 @@ def boost_trees(
         Levels of a tree grown by levels; 0: it is grown best first.
     n_splits : int
         Internal nodes of a tree grown best first.
+    thresholds : bool
+        Whether trees grown by levels may ask for thresholds too.
     criterion : str
         One of ``gini``, ``entropy``, ``root_gini``.
     rates, label_rates : ndarray of shape (n_rounds,)
@@ -151,7 +155,7 @@ def boost_trees(
     """
     n = int(rows.counts.sum())
     splits, children, labels, largest = _boost(
-        *rows, density, learning_rate, depth, n_splits, CRITERIA.index(criterion),
+        *rows, density, learning_rate, depth, n_splits, thresholds, CRITERIA.index(criterion),
         rates, label_rates, rules, normalise, *noise, 1 << fixed_point_bits(n),
     )  # fmt: skip
     return Forest(splits, children, labels), float(largest)
@@ -167,6 +171,7 @@ def _boost(
     learning_rate: float,
     depth: int,
     n_splits: int,
+    thresholds: bool,
     criterion: int,
     rates: NDArray[np.float64],
     label_rates: NDArray[np.float64],
@@ -210,7 +215,7 @@ def _boost(
             mass[i] = weights[correct[i]] * counts[i]
         if depth > 0:
             grow_by_levels(
-                bins, columns, mass, depth, criterion, rates[t] / total, split_noise[t],
+                bins, columns, mass, depth, thresholds, criterion, rates[t] / total, split_noise[t],
                 label_rates[t] / total if rules else 0.0, rule_noise[t],
                 histograms, splits[t], children[t], labels[t], totals, order, buffer, borders,
             )  # fmt: skip
@@ -257,12 +262,16 @@ def count_tree_votes(
     ndarray of int64, shape (n_rows,)
     """
     n_rows = len(codes)
+    n_bins = len(columns)
     votes = np.zeros(n_rows, np.int64)
     for t in range(len(splits)):
         for i in range(n_rows):
             node = 0
             while children[t, node] > 0:
-                b = splits[t, node]
-                node = children[t, node] + (np.int64(codes[i, columns[b]]) == values[b])
+                question = splits[t, node]
+                b = question % n_bins
+                code = np.int64(codes[i, columns[b]])
+                yes = code == values[b] or (question >= n_bins and code < values[b])
+                node = children[t, node] + yes
             votes[i] += labels[t, node]
     return votes

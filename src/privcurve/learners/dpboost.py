@@ -62,7 +62,7 @@ class DPBoostClassifier(CodedClassifier):
         How an ensemble's records are divided: ``geometric`` (shares fall like (1 − η)^j,
         as published) or ``equal``.
     splits : str
-        ``threshold``: "the code is at most b"; ``bin``: "the code is b".
+        ``threshold``: "the code is at most b"; ``equality``: "the code is b".
     epsilon : float
         Privacy level; inf for no noise.
     delta : float

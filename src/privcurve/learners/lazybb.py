@@ -44,7 +44,7 @@ class LazyBBClassifier(OneRuleEnsemble):
     mechanism : str
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
         certified and δ = 0, else the exponential mechanism.
-    depth, n_splits, criterion, split_share
+    depth, n_splits, splits, criterion, split_share, leaves
         Shape and budget of a tree, see ``TopDownTreeClassifier``; not used by 1-rules.
     n_bins : int or sequence of int
         Codes of each column.
@@ -87,6 +87,7 @@ class LazyBBClassifier(OneRuleEnsemble):
         mechanism: str = "auto",
         depth: int = 3,
         n_splits: int | None = None,
+        splits: str = "equality",
         criterion: str = "gini",
         split_share: float | None = None,
         leaves: str = "labels",
@@ -105,6 +106,7 @@ class LazyBBClassifier(OneRuleEnsemble):
         self.mechanism = mechanism
         self.depth = depth
         self.n_splits = n_splits
+        self.splits = splits
         self.criterion = criterion
         self.split_share = split_share
         self.leaves = leaves
@@ -137,6 +139,7 @@ class LazyBBClassifier(OneRuleEnsemble):
             learning_rate=float(self.learning_rate),
             depth=int(self.depth),
             n_splits=None if self.n_splits is None else int(self.n_splits),
+            splits=self.splits,
             criterion=self.criterion,
             split_share=None if self.split_share is None else float(self.split_share),
             leaves=self.leaves,
@@ -165,7 +168,7 @@ class LazyBBClassifier(OneRuleEnsemble):
 
     def _adopt_trees(self, model: TreeModel, n: int, plan: TreePlan) -> None:
         self.model_: Any = model
-        self.n_features_used_ = len(model.used_bins)
+        self.n_features_used_ = len(model.questions)
         self.n_records_ = n
         self._fitted_statement = plan.noise.statement
 

@@ -121,8 +121,13 @@ def _boosting_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> f
 
 def _dpboost_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     n_trees = float(setting.get("n_trees", 50))
+    each = min(n_trees, float(setting.get("trees_per_ensemble", 50)))
     depth = int(setting.get("max_depth", 6))
-    return n_trees * (1e-4 * 2**depth / 8 + 2e-9 * depth * n_rows * n_columns / 10)
+    # Noise and scores of all nodes; each record's histogram once an ensemble, and its
+    # score by all earlier trees.
+    nodes = 3e-6 * 2**depth * n_columns / 14
+    records = (2e-9 * n_columns + 2e-9 * n_trees / 4) * depth * n_rows / each
+    return 5e-3 + n_trees * (nodes + records)
 
 
 def _topdown_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
@@ -131,11 +136,18 @@ def _topdown_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> fl
     return 1e-3 + 2e-9 * (1 + depth / 2) * n_rows * n_columns + 2e-5 * 2**depth
 
 
+def _dp_bagging_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    teachers, queries = setting.get("n_teachers", 300), setting.get("n_queries", 300)
+    rows_read = 10 * n_rows + float(teachers) * float(queries)
+    return 0.01 + 2e-9 * float(setting.get("n_partitions", 10)) * rows_read * n_columns
+
+
 _MECHANISM = Parameter(str, choices=("auto", "permute_and_flip", "exponential"))
 _TREE = {
     "depth": Parameter(int, low=1, high=10),
     "n_splits": Parameter(int, low=1, high=255, optional=True),
     "criterion": Parameter(str, choices=("gini", "entropy", "root_gini", "zero_one")),
+    "splits": Parameter(str, choices=("equality", "threshold")),
     "leaves": Parameter(str, choices=("labels", "rules")),
     "split_share": Parameter(float, 0, 1, open_low=True, open_high=True, optional=True),
 }
@@ -192,9 +204,25 @@ _ENTRIES = (
             "learning_rate": Parameter(float, low=0, high=1, open_low=True),
             "regularisation": Parameter(float, low=0),
             "chunks": Parameter(str, choices=("geometric", "equal")),
-            "splits": Parameter(str, choices=("threshold", "bin")),
+            "splits": Parameter(str, choices=("threshold", "equality")),
         },
         cost=_dpboost_cost,
+    ),
+    LearnerEntry(
+        name="dp_bagging",
+        path="privcurve.learners.dp_bagging:DPBaggingClassifier",
+        version=1,
+        title="DP bagging",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        parameters={
+            "n_teachers": Parameter(int, low=1),
+            "n_partitions": Parameter(int, low=1),
+            "n_queries": Parameter(int, low=1),
+            "pool": Parameter(str, choices=("domain", "holdout")),
+            "C": Parameter(float, low=0, open_low=True),
+        },
+        cost=_dp_bagging_cost,
     ),
     LearnerEntry(
         name="dp_logistic_regression",

@@ -16,7 +16,7 @@ from privcurve.privacy.ledger import PrivacyStatement
 class TopDownTreeClassifier(CodedClassifier):
     """A decision tree whose splits and labels are chosen privately.
 
-    A split asks whether a column has one code. ``certified`` trees grow by levels: every
+    ``certified`` trees grow by levels: every
     node of a level makes its own private choice, and all of them together cost no more
     than one (PRIVACY.md §c, level-parallel). ``published`` trees grow best first, one
     private choice among all leaves and questions a split.
@@ -28,13 +28,22 @@ class TopDownTreeClassifier(CodedClassifier):
     n_splits : int, optional
         Internal nodes of a published tree; by default as many as a full tree of `depth`
         has. Not for certified trees.
+    splits : str
+        ``equality``: a split asks whether a column has one code. ``threshold``: it may
+        also ask whether the code is at most one, which suits columns whose codes have an
+        order. Certified only.
     criterion : str
-        ``gini``, ``entropy`` or ``root_gini``. The last two are more sensitive to one
-        record, about (log₂ n + 1.4)/4 and √n/2 times, and get that much more noise;
-        published trees offer Gini alone.
+        ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. Against Gini, ``zero_one``
+        is half as sensitive to one record and gets half of the noise; ``entropy`` and
+        ``root_gini`` get about (log₂ n + 1.4)/4 and √n/2 times as much. Published trees
+        offer Gini alone.
     split_share : float, optional
-        Share of the budget for splits, in (0, 1); the rest is for labels. Certified only;
-        see ``calibration_trees.lazybb_trees`` for the default.
+        Share of the budget for splits, in (0, 1); the rest is for the leaves. Certified
+        only; see ``calibration_trees.lazybb_trees`` for the default.
+    leaves : str
+        ``labels``: each leaf is labelled by its noisy margin. ``rules``: each node of the
+        last level chooses a question and the labels of both answers at once, by their
+        error, which takes less noise. Certified only.
     epsilon : float
         ε of the whole fit, above 0; infinite: no noise.
     delta : float
@@ -57,7 +66,7 @@ class TopDownTreeClassifier(CodedClassifier):
     model_ : TreeModel
         The tree, readable.
     n_features_used_ : int
-        Distinct bins that the tree asks for.
+        Distinct questions of the tree.
     n_records_ : int
         Records trained on: the sum of the counts.
     privacy_ : PrivacyStatement
@@ -80,6 +89,7 @@ class TopDownTreeClassifier(CodedClassifier):
         self,
         depth: int = 3,
         n_splits: int | None = None,
+        splits: str = "equality",
         criterion: str = "gini",
         split_share: float | None = None,
         leaves: str = "labels",
@@ -94,6 +104,7 @@ class TopDownTreeClassifier(CodedClassifier):
     ) -> None:
         self.depth = depth
         self.n_splits = n_splits
+        self.splits = splits
         self.criterion = criterion
         self.split_share = split_share
         self.leaves = leaves
@@ -116,6 +127,7 @@ class TopDownTreeClassifier(CodedClassifier):
             learning_rate=1.0,
             depth=int(self.depth),
             n_splits=None if self.n_splits is None else int(self.n_splits),
+            splits=self.splits,
             criterion=self.criterion,
             split_share=None if self.split_share is None else float(self.split_share),
             leaves=self.leaves,
@@ -137,7 +149,7 @@ class TopDownTreeClassifier(CodedClassifier):
 
     def _adopt_trees(self, model: TreeModel, n: int, plan: TreePlan) -> None:
         self.model_ = model
-        self.n_features_used_ = len(model.used_bins)
+        self.n_features_used_ = len(model.questions)
         self.n_records_ = n
         self._fitted_statement = plan.noise.statement
 

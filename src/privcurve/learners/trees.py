@@ -24,6 +24,8 @@ from privcurve.privacy import calibration_trees
 from privcurve.privacy.calibration import EXPONENTIAL, PUBLISHED
 from privcurve.privacy.calibration_trees import LOGISTIC, TWO_LAPLACE, TreeNoiseRates
 
+EQUALITY = "equality"
+
 
 @dataclass(frozen=True)
 class TreePlan:
@@ -35,6 +37,8 @@ class TreePlan:
         Levels of a tree grown by levels; 0: grown best first.
     n_splits : int
         Internal nodes of a tree grown best first.
+    thresholds : bool
+        Whether splits may ask for thresholds.
     criterion : str
     density, learning_rate : float
         κ and λ.
@@ -43,6 +47,7 @@ class TreePlan:
 
     depth: int
     n_splits: int
+    thresholds: bool
     criterion: str
     density: float
     learning_rate: float
@@ -59,6 +64,7 @@ class TreePlan:
         learning_rate: float,
         depth: int,
         n_splits: int | None,
+        splits: str,
         criterion: str,
         split_share: float | None,
         leaves: str,
@@ -79,15 +85,26 @@ class TreePlan:
                 f"{learner}: n_splits = {n_splits} is for calibration='published', which grows "
                 "trees best first; certified trees grow by levels: give depth"
             )
-        splits = 2**depth - 1 if n_splits is None else n_splits
+        if splits != EQUALITY and calibration == PUBLISHED:
+            raise ValueError(
+                f"{learner}: splits = {splits!r} is for calibration='certified'; published trees "
+                "ask for one code of a column"
+            )
+        t = 2**depth - 1 if n_splits is None else n_splits
         noise = calibration_trees.lazybb_trees(
             learner=learner, n=n, n_rounds=n_rounds, density=density,
-            learning_rate=learning_rate, depth=depth, n_splits=splits, criterion=criterion,
+            learning_rate=learning_rate, depth=depth, n_splits=t, criterion=criterion,
             split_share=split_share, leaves=leaves, epsilon=epsilon, delta=delta,
             calibration=calibration, mechanism=mechanism,
         )  # fmt: skip
         return cls(
-            depth if noise.by_levels else 0, splits, criterion, density, learning_rate, noise
+            depth if noise.by_levels else 0,
+            t,
+            splits != EQUALITY,
+            criterion,
+            density,
+            learning_rate,
+            noise,
         )
 
 
@@ -111,14 +128,19 @@ def draw_tree_noise(plan: TreePlan, width: int, rng: np.random.Generator) -> Tre
     if np.isinf(plan.noise.rates).any():
         empty = np.zeros((n_rounds, inner, 0 if plan.depth else 1))
         return TreeNoise(empty, empty, np.zeros((n_rounds, n_nodes)))
+    n_questions = 2 * width if plan.thresholds else width
     choice = rng.gumbel if plan.noise.mechanism == EXPONENTIAL else rng.standard_exponential
     rules = np.zeros((n_rounds, 0, 0))
     if plan.noise.rules:
         last = 2 ** (plan.depth - 1)
-        splits = choice(size=(n_rounds, inner - last, width))
-        rules = choice(size=(n_rounds, last, 2 * width + 2))
+        splits = choice(size=(n_rounds, inner - last, n_questions))
+        rules = choice(size=(n_rounds, last, 2 * n_questions + 2))
         return TreeNoise(splits, rules, np.zeros((n_rounds, n_nodes)))
-    splits = choice(size=(n_rounds, inner, width)) if plan.depth else rng.random((n_rounds, inner, 1))
+    splits = (
+        choice(size=(n_rounds, inner, n_questions))
+        if plan.depth
+        else rng.random((n_rounds, inner, 1))
+    )
     shape = n_rounds, n_nodes
     if plan.noise.label_noise == LOGISTIC:
         labels = rng.logistic(size=shape)
@@ -160,8 +182,8 @@ class TreeModel:
         return len(self.forest.splits)
 
     @property
-    def used_bins(self) -> NDArray[np.int64]:
-        """Distinct bins that the trees ask for."""
+    def questions(self) -> NDArray[np.int64]:
+        """Distinct questions of the trees."""
         found: NDArray[np.int64] = np.unique(self.forest.splits[self.forest.splits >= 0])
         return found
 
@@ -197,17 +219,19 @@ class TreeModel:
         """
         columns, values = self.columns.tolist(), self.values.tolist()
 
-        def question(b: int) -> str:
+        def ask(question: int) -> str:
+            b = question % len(columns)
             column, code = columns[b], values[b]
             name = column_names[column] if column_names is not None else f"column {column}"
-            return f"{name} = {bin_names[column][code] if bin_names is not None else code}"
+            relation = "=" if question < len(columns) else "at most"
+            return f"{name} {relation} {bin_names[column][code] if bin_names is not None else code}"
 
         def lines(tree: int, node: int, indent: str) -> Iterator[str]:
             child = int(self.forest.children[tree, node])
             if child == 0:
                 yield f"{indent}{int(self.forest.labels[tree, node]):+d}"
                 return
-            yield f"{indent}{question(int(self.forest.splits[tree, node]))}?"
+            yield f"{indent}{ask(int(self.forest.splits[tree, node]))}?"
             for answer, to in (("yes", child + 1), ("no", child)):
                 below = list(lines(tree, to, indent + "    "))
                 if len(below) == 1:
@@ -263,7 +287,8 @@ def fit_trees(
     for learner, rng in zip(learners, rngs, strict=True):
         plan = learner._plan(n)
         forest, largest = boost_trees(
-            rows, plan.density, plan.learning_rate, plan.depth, plan.n_splits, plan.criterion,
+            rows, plan.density, plan.learning_rate,
+            plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
             draw_tree_noise(plan, int(n_bins.sum()), rng),
         )  # fmt: skip

@@ -75,7 +75,8 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
         return 0.0
     steps = _steps(n_calls)
     h = bounded_range / steps
-    grid = np.exp(h * np.arange(steps + 1))  # eᵗ at the grid's t
+    if h > 700:  # e^h overflows; 1 bounds any δ
+        return 1.0
     chance = -np.expm1(h * np.arange(steps + 1) - bounded_range) / -math.expm1(-bounded_range)
     reach = n_calls * steps
     # Point i of the array of round j is s = ε + h(i − reach_j), reach_j = (k − j)·steps: all
@@ -86,15 +87,14 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
         reach -= steps
         # Indices of the new array that can be positive: s < played · ε₀.
         alive = math.ceil((played * bounded_range - epsilon) / h) + reach
-        values = _round(values, steps, grid, chance, bounded_range, min(2 * reach + 1, alive))
+        values = _round(values, steps, chance, bounded_range, min(2 * reach + 1, alive))
         values = np.concatenate([values, np.zeros(2 * reach + 1 - values.size)])
-    return min(1.0, float(values[0]) * (1.0 + _ROUNDING * n_calls))
+    return min(1.0, max(0.0, float(values[0])) * (1.0 + _ROUNDING * n_calls))
 
 
 def _round(
     before: NDArray[np.float64],
     steps: int,
-    grid: NDArray[np.float64],
     chance: NDArray[np.float64],
     bounded_range: float,
     size: int,
@@ -110,7 +110,7 @@ def _round(
         np.multiply(before[start + steps : start + steps + size], 1.0 - chance[j], out=high)
         np.add(low, high, out=low)
         np.maximum(after, low, out=after)
-    _between_grid_points(before, after, steps, math.log(grid[1]), bounded_range)
+    _between_grid_points(before, after, steps, bounded_range)
     return after
 
 
@@ -118,7 +118,6 @@ def _between_grid_points(
     before: NDArray[np.float64],
     after: NDArray[np.float64],
     steps: int,
-    h: float,
     bounded_range: float,
 ) -> None:
     """Raise `after` to the suprema over t strictly between grid points j and j + 1.
@@ -126,14 +125,15 @@ def _between_grid_points(
     There s − t lies in piece l = i + steps − j − 1 of W, and s − t + ε₀ in piece l + steps.
     On piece l, which starts at u_l, W(u) = intercept + slope · u/u_l.
     """
+    h = bounded_range / steps
     shrink = math.exp(-bounded_range)
     slope = np.diff(before) / math.expm1(h)
     intercept = before[:-1] - slope
     falling = slope[steps:] * shrink - slope[:-steps]  # A e^{−(j+1)h}, up to a factor
-    rising = (intercept[:-steps] - intercept[steps:]) * shrink  # B, up to the same factor
+    rising = intercept[:-steps] - intercept[steps:]  # B e^{ε₀}, up to the same factor
     pieces = np.flatnonzero((falling > 0) & (rising > 0))
     # The maximum is at eᵗ = √(A/B); that is inside (jh, (j + 1)h) for at most two j's.
-    ratio = np.log(falling[pieces] / rising[pieces]) / h
+    ratio = (np.log(falling[pieces] / rising[pieces]) + bounded_range) / h
     lower = np.floor(ratio).astype(np.int64)
     for j in (lower, lower + 1):
         point = pieces + j + 1 - steps

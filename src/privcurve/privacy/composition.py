@@ -57,8 +57,8 @@ class Cost:
     kind : str
         ``pure``, ``bounded_range``, ``laplace``, ``gaussian`` or ``zcdp``.
     amount : float
-        ε (pure, Laplace), length of the range (bounded range), sensitivity/σ
-        (Gaussian), √(2ρ) (zCDP). All grow in proportion to the noise rate.
+        ε (pure; Laplace, of a number or a vector), length of the range (bounded range),
+        sensitivity/σ (Gaussian), √(2ρ) (zCDP). All grow in proportion to the noise rate.
     count : int
     """
 
@@ -84,7 +84,8 @@ class Cost:
         if self.kind == BOUNDED_RANGE_KIND:
             return self.amount**2 / 8.0
         if self.kind == LAPLACE_KIND:
-            # Tight for Laplace (§g, cited). Written so that small ε keeps its digits.
+            # Tight for one number (§g, cited); right for vectors too, as a Rényi divergence
+            # is convex in the shift, so that one long shift is worst. See docs/privacy.md.
             return self.amount + math.expm1(-self.amount)
         return self.amount**2 / 2.0
 
@@ -162,7 +163,8 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 def pld_delta(costs: Costs, epsilon: float) -> float:
     """Give δ(ε) of Laplace and Gaussian calls by dp-accounting: an independent accountant.
 
-    Its grid is a fixed part of the smallest amount, so that δ is smooth in a common scale.
+    Each Laplace call must release one number: for vectors its worst case is not proved.
+    The grid is a fixed part of the smallest amount, so that δ is smooth in a common scale.
     """
     from dp_accounting.pld import privacy_loss_distribution as pld
 

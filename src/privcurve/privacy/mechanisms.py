@@ -211,9 +211,9 @@ class LaplaceMechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What one call guarantees (ρ = ε²/2, right for vectors too; §g)."""
+        """What one call guarantees (ρ = ε + e^{−ε} − 1: §g, cited; docs/privacy.md)."""
         epsilon = self.sensitivity / self.scale
-        return Guarantee(epsilon, None, epsilon**2 / 2)
+        return Guarantee(epsilon, None, epsilon + math.expm1(-epsilon))
 
     @classmethod
     def for_epsilon(cls, epsilon: float, sensitivity: float) -> Self:

@@ -1,0 +1,200 @@
+"""Private bagging: teachers on the parts of several partitions answer a student."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+from privcurve.kernels.teachers import add_votes
+from privcurve.learners.base import Codes, RandomState, is_private
+from privcurve.learners.encoding import one_hot
+from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
+from privcurve.learners.registry import CERTIFIED
+from privcurve.privacy.calibration_bagging import (
+    DOMAIN,
+    HOLDOUT,
+    LAPLACE,
+    BaggingNoise,
+    bagging,
+)
+from privcurve.privacy.ledger import PrivacyStatement
+
+# A teacher of fewer records knows nothing: small data get fewer teachers. Their number is
+# public, as the number of records is.
+FEWEST_RECORDS = 10
+
+# Passes of a teacher over its records: more change its votes little.
+N_PASSES = 10
+
+
+class DPBaggingClassifier(LogOddsClassifier):
+    """A student of teachers that vote with noise (Jordon, Yoon and van der Schaar 2019).
+
+    The records are divided at random into ``n_teachers`` parts, ``n_partitions`` times;
+    each part trains a teacher, a logistic model. A pool of ``n_queries`` rows is put to
+    all teachers, and the noisy majority of their votes is the answer. A logistic
+    regression of the answers on the pool is the model: it sees no record.
+
+    A record is in one part of each partition, so it holds one vote of ``n_teachers``,
+    however many partitions there are. The accounting uses that and nothing of the data;
+    the paper's moments accountants, whose ε depends on the votes, are not offered (see
+    docs/competitors.md).
+
+    At ε = ∞ answers are exact, and partitions and pool come from a fixed seed, so that
+    there is no randomness left.
+
+    Parameters
+    ----------
+    n_teachers : int
+        Parts of a partition (the paper's n); fewer if a part would have less than ten
+        records.
+    n_partitions : int
+        k.
+    n_queries : int
+        Rows that the teachers are asked about.
+    pool : str
+        Where these rows come from. ``domain``: each code of each column alike, drawn from
+        what is public. ``holdout``: records that train no teacher; **their columns are
+        not protected**, only their labels are, and the statement says so. It takes at
+        most half of the records.
+    C : float
+        Inverse strength of the student's L2 penalty.
+    epsilon : float
+        Privacy level; inf for no noise.
+    delta : float
+        0: Laplace noise on the votes. Above 0: randomised answers, whose costs add up
+        more slowly.
+    calibration : str
+        ``certified``.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_bins.sum(),)
+        Of the student, for the one-hot coded columns.
+    intercept_ : float
+    n_features_used_ : int
+        Number of coefficients that are not zero.
+    n_records_ : int
+        Records trained on: the sum of the counts.
+    """
+
+    _learner = "dp_bagging"
+
+    def __init__(
+        self,
+        n_teachers: int = 300,
+        n_partitions: int = 10,
+        n_queries: int = 300,
+        pool: str = DOMAIN,
+        C: float = 1.0,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        calibration: str = CERTIFIED,
+        n_bins: int | Sequence[int] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_teachers = n_teachers
+        self.n_partitions = n_partitions
+        self.n_queries = n_queries
+        self.pool = pool
+        self.C = C
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.n_bins = n_bins
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> None:
+        if not is_private(self.epsilon):
+            rng = np.random.default_rng(0)
+        records = np.repeat(np.arange(len(signs)), counts)
+        n_queries = int(self.n_queries)
+        if self.pool == HOLDOUT:
+            n_queries = max(1, min(n_queries, len(records) // 2))
+        noise = bagging(
+            n_queries=n_queries,
+            pool=self.pool,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+        )
+        if self.pool == HOLDOUT:
+            records = rng.permutation(records)
+            records, asked = records[n_queries:], records[:n_queries]
+            pool = codes[asked]
+        else:
+            pool = rng.integers(self.n_bins_, size=(n_queries, codes.shape[1]))
+            pool = pool.astype(codes.dtype)
+        margins = self._margins(codes, signs, records, pool, rng)
+        self._train_student(pool, _answer(margins, noise, rng))
+        self.n_records_ = int(counts.sum())
+        self._fitted_statement = noise.statement
+
+    def _margins(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        records: NDArray[np.int64],
+        pool: Codes,
+        rng: np.random.Generator,
+    ) -> NDArray[np.float64]:
+        """Give, for each row of the pool, votes for + less votes for −, divided by k."""
+        n_partitions = int(self.n_partitions)
+        n_teachers = max(1, min(int(self.n_teachers), len(records) // FEWEST_RECORDS))
+        starts = np.concatenate([[0], np.cumsum(self.n_bins_)]).astype(np.int64)
+        share = np.arange(1, n_teachers + 1) / n_teachers
+        ends = np.rint(len(records) * share).astype(np.int64)
+        votes = np.zeros(len(pool), dtype=np.int64)
+        for _ in range(n_partitions):
+            order = rng.permutation(records)
+            add_votes(codes, signs, order, ends, starts, N_PASSES, pool, votes)
+        return votes / n_partitions
+
+    def _train_student(self, pool: Codes, answers: NDArray[np.int8]) -> None:
+        label = only_label(answers)
+        if label is not None:
+            self.coef_ = np.zeros(int(self.n_bins_.sum()))
+            self.intercept_ = CERTAIN * label
+        else:
+            student = LogisticRegression(C=self.C, solver="newton-cholesky")
+            with threadpool_limits(1):
+                student.fit(one_hot(pool, self.n_bins_), answers)
+            self.coef_ = student.coef_[0]
+            self.intercept_ = float(student.intercept_[0])
+        self.n_features_used_ = int(np.count_nonzero(self.coef_))
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
+
+    def _statement(self) -> PrivacyStatement:
+        return self._fitted_statement
+
+
+def _answer(
+    margins: NDArray[np.float64], noise: BaggingNoise, rng: np.random.Generator
+) -> NDArray[np.int8]:
+    """Give the noisy majority of the votes on each row."""
+    if np.isinf(noise.rate):
+        positive = margins > 0
+    elif noise.mechanism == LAPLACE:
+        positive = margins + rng.laplace(scale=1 / noise.rate, size=margins.shape) > 0
+    else:
+        positive = rng.random(margins.shape) < expit(noise.rate * margins)
+    return np.where(positive, 1, -1).astype(np.int8)

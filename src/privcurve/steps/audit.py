@@ -1,0 +1,43 @@
+"""Audit one learner: search for a larger ε than it claims."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from privcurve.steps import _common
+
+
+def main() -> None:
+    """Read the command line, audit, and write the rows."""
+    parser = argparse.ArgumentParser(prog="python -m privcurve.steps.audit", description=__doc__)
+    parser.add_argument("--learner", required=True, help="its name in the registry")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the coded dataset")
+    parser.add_argument("--seed", type=int, required=True, help="base seed")
+    parser.add_argument("--output", type=Path, required=True, help="CSV file to write")
+    arguments = parser.parse_args()
+
+    from privcurve import datasets
+    from privcurve.audit import configuration, configurations
+    from privcurve.audit.pairs import Target, records
+    from privcurve.files import replace_file
+
+    if arguments.learner not in configurations.CONFIGURATIONS:
+        raise SystemExit(f"error: {configuration.missing(arguments.learner)}")
+    dataset = datasets.read(arguments.data)
+    target = Target(dataset.name, records(dataset.X, dataset.y, dataset.domain.n_bins))
+    frame = configuration.run(
+        configurations.CONFIGURATIONS[arguments.learner],
+        target,
+        arguments.seed,
+        configurations.COMPARISONS,
+    )
+    # Twelve digits: the last bits of an exponential differ between machines.
+    replace_file(
+        arguments.output, lambda path: frame.to_csv(path, index=False, float_format="%.12g")
+    )
+    print(frame["verdict"].value_counts().to_string())
+
+
+if __name__ == "__main__":
+    _common.run(main)

@@ -1,0 +1,72 @@
+"""The audit's figure: every claim is drawn, violations are ringed."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from privcurve.figures import audit
+
+TITLES = {"one_rule": "1-rule", "broken": "Broken"}
+
+
+def frame():
+    rows = [
+        ("one_rule", "certified", "exact", 0.1, 0.09, "stands"),
+        ("one_rule", "published", "exact", 1.0, 0.5, "stands"),
+        ("one_rule", "certified", "sampled", 1.0, 0.8, "stands"),
+        ("one_rule", "certified", "sampled", 1.0, -0.2, "found nothing"),
+        ("broken", "published", "sampled", 1.0, 3.0, "violated"),
+        ("broken", "certified", "exact", 1.0, math.inf, "violated"),
+    ]
+    return pd.DataFrame(rows, columns=list(audit.COLUMNS))
+
+
+def points(figure, marker):
+    panel = figure.axes[0]
+    return [
+        line
+        for line in panel.get_lines()
+        if len(line.get_xdata()) == 1 and line.get_marker() == marker
+    ]
+
+
+def rings(figure):
+    return [p for p in points(figure, "o") if p.get_markerfacecolor() == "none"]
+
+
+def test_every_claim_is_drawn_and_violations_are_ringed():
+    figure = audit.audit(frame(), TITLES)
+    assert len(points(figure, "o")) == 3 + 2
+    assert len(points(figure, "^")) == 2
+    assert len(points(figure, "v")) == 1
+    ringed = [float(p.get_ydata()[0]) for p in rings(figure)]
+    low, high = figure.axes[0].get_ylim()
+    assert ringed == [3.0, high]  # the infinite one at the top
+    assert float(points(figure, "v")[0].get_ydata()[0]) == low
+    assert figure.axes[0].get_xscale() == figure.axes[0].get_yscale() == "log"
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {"violated", "found nothing", "1-rule", "Broken"} <= set(texts)
+
+
+def test_published_is_hollow_and_no_ring_without_a_violation():
+    figure = audit.audit(frame().iloc[:3], TITLES)
+    assert not rings(figure)
+    assert [p.get_markerfacecolor() for p in points(figure, "o")].count("white") == 1
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "violated" not in texts
+
+
+def test_diagonal():
+    figure = audit.audit(frame(), TITLES)
+    (line,) = [p for p in figure.axes[0].get_lines() if len(p.get_xdata()) == 2]
+    assert list(line.get_xdata()) == list(line.get_ydata())
+
+
+def test_messages():
+    with pytest.raises(ValueError, match="no column 'verdict'"):
+        audit.audit(frame().drop(columns="verdict"), TITLES)
+    with pytest.raises(ValueError, match=r"no title for the learners \['broken'\]"):
+        audit.audit(frame(), {"one_rule": "1-rule"})
+    with pytest.raises(ValueError, match="nothing to draw"):
+        audit.audit(frame().iloc[:0], TITLES)

@@ -1,0 +1,86 @@
+# The audit: does any learner leak more than it claims? One job a private learner.
+import privcurve.audit
+
+# The dataset that canaries are put into: the first one of the first study that is built.
+AUDITED_DATASET = STUDIES[config["studies"][0]].datasets[0]
+AUDITED_LEARNERS = [
+    name for name, learner in registry.LEARNERS.items() if learner.private
+]
+AUDIT_OUTPUTS = [
+    *expand("results/tables/audit.{ending}", ending=["csv", "md", "tex"]),
+    *expand("results/figures/audit.{ending}", ending=["pdf", "png", "csv"]),
+]
+
+
+def audit_digest(wildcards):
+    """Give a digest of the auditor and of what it audits: their change is a reason to rerun."""
+    folder = Path(privcurve.audit.__file__).parent
+    sources = [path.read_bytes() for path in sorted(folder.glob("*.py"))]
+    version = registry.entry(wildcards.learner).version
+    return f"{version} {hashlib.sha256(b''.join(sources)).hexdigest()}"
+
+
+rule audit:
+    input:
+        f"results/data/{AUDITED_DATASET}/encoded.npz",
+    output:
+        "results/audit/{learner}.csv",
+    log:
+        "logs/audit/{learner}.log",
+    benchmark:
+        "benchmarks/audit/{learner}.tsv"
+    wildcard_constraints:
+        learner="|".join(AUDITED_LEARNERS),
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        folder=subpath(input[0], parent=True),
+        seed=config["seed"],
+        digest=audit_digest,
+    message:
+        "Audit {wildcards.learner}"
+    shell:
+        "python -m privcurve.steps.audit --learner {wildcards.learner} --data {params.folder} "
+        "--seed {params.seed} --output {output} > {log} 2>&1"
+
+
+rule audit_tables:
+    input:
+        expand("results/audit/{learner}.csv", learner=AUDITED_LEARNERS),
+    output:
+        "results/tables/audit.csv",
+        report(
+            "results/tables/audit.md",
+            caption="../report/audit.rst",
+            category="audit",
+            labels={"table": "audit"},
+        ),
+        "results/tables/audit.tex",
+        "results/figures/audit.pdf",
+        report(
+            "results/figures/audit.png",
+            caption="../report/audit.rst",
+            category="audit",
+            labels={"figure": "audit"},
+        ),
+        "results/figures/audit.csv",
+    log:
+        "logs/audit_tables.log",
+    benchmark:
+        "benchmarks/audit_tables.tsv"
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        table=subpath(output[0], strip_suffix=".csv"),
+        figure=subpath(output[3], strip_suffix=".pdf"),
+    message:
+        "Put the audits of all learners together"
+    shell:
+        "python -m privcurve.steps.audit_tables --audits {input} --table {params.table} "
+        "--figure {params.figure} > {log} 2>&1"
