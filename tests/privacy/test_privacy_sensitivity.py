@@ -201,6 +201,38 @@ def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small(
     assert mu[0] / (density * n) == pytest.approx(ours)
 
 
+@pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
+def test_weighted_split_range_holds(criterion: str, alpha: float) -> None:
+    # Unnormalised weights in units of κn; records are (leaf under candidate 1, 2, label).
+    n, density, learning_rate, t = 4, 0.5, 0.5, 3
+    rng = np.random.default_rng(19)
+
+    def score(weights: np.ndarray, leaves: np.ndarray, labels: np.ndarray) -> float:
+        total = 0.0
+        for leaf in (0, 1):
+            mass = [weights[(leaves == leaf) & (labels == y)].sum() for y in (0, 1)]
+            if sum(mass) > 0:
+                total += sum(mass) * s.impurity(mass[1] / sum(mass), criterion, alpha)
+        return total / (density * n)
+
+    pairs = list(neighbouring_weights(n, density, learning_rate, t - 1))
+    bound = s.lazybb_split_range(
+        n, s.lazybb_zeta_rounds(n, density, learning_rate, t)[-1], criterion, alpha
+    )
+    for _ in range(1000):
+        mu, other = pairs[rng.integers(len(pairs))]
+        before = rng.integers(2, size=(n, 3))
+        after = np.vstack([rng.integers(2, size=(1, 3)), before[1:]])
+        change = [
+            score(other, after[:, h], after[:, 2]) - score(mu, before[:, h], before[:, 2])
+            for h in (0, 1)
+        ]
+        assert abs(change[0] - change[1]) <= bound * (1 + 1e-9)
+    # Uniform weights attain 2F₁(n)/n (enumerated above); the bound is 2F₁(n + 1)/n.
+    uniform = s.lazybb_split_range(n, 1 / n, criterion, alpha)
+    assert uniform == pytest.approx(2 * s.split_sensitivity(n + 1, criterion, alpha) / n)
+
+
 def test_zeta_without_overflow_in_late_rounds() -> None:
     zeta = s.lazybb_zeta_rounds(1000, 0.3, 1.0, 5000)
     assert np.all(np.isfinite(zeta))

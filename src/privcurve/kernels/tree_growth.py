@@ -60,7 +60,7 @@ def _part_rows(
     b = question % n_bins
     column = columns[b]
     # A yes is a bin from `low` to b; for a plain question that is b alone.
-    low = b if question == b else np.searchsorted(columns, column)
+    low = b if question == b else int(np.searchsorted(columns, column))
     n_left = 0
     n_right = 0
     for k in range(start, stop):
@@ -219,7 +219,7 @@ def grow_by_levels(
     n_questions = len(columns) * (2 if thresholds else 1)
     values = np.empty(n_questions)
     answers = np.empty(2 * n_questions, np.int64)
-    first_column = np.searchsorted(columns, 1)
+    first_column = int(np.searchsorted(columns, 1))
     _plant(
         bins, mass, first_column, n_bins, histograms[0], children, splits, totals, order, borders
     )
@@ -287,18 +287,18 @@ def grow_best_first(
         As for :func:`grow_by_levels`, of length 2 · n_splits + 1.
     """
     n_bins = len(columns)
-    first_column = np.searchsorted(columns, 1)
+    first_column = int(np.searchsorted(columns, 1))
     _plant(
         bins, mass, first_column, n_bins, histograms[0], children, splits, totals, order, borders
     )
     triple = np.empty(3, np.int64)
     fresh = np.zeros(1, np.int64)
     for k in range(n_splits):
-        for node in fresh:
-            split_values(histograms[node], totals[node], criterion, gains[node])
-            whole = impure_weight(float(totals[node, 0]), float(totals[node, 1]), criterion)
+        for leaf in fresh:
+            split_values(histograms[leaf], totals[leaf], criterion, gains[leaf])
+            whole = impure_weight(float(totals[leaf, 0]), float(totals[leaf, 1]), criterion)
             for b in range(n_bins):
-                gains[node, b] = whole - gains[node, b]
+                gains[leaf, b] = whole - gains[leaf, b]
         left = 2 * k + 1
         node, question = pick_gain(gains, children, left, scale, noise[k])
         _split_node(

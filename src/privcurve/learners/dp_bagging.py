@@ -140,8 +140,8 @@ class DPBaggingClassifier(LogOddsClassifier):
             records, asked = records[n_queries:], records[:n_queries]
             pool = codes[asked]
         else:
-            pool = rng.integers(self.n_bins_, size=(n_queries, codes.shape[1]))
-            pool = pool.astype(codes.dtype)
+            drawn = rng.integers(self.n_bins_, size=(n_queries, codes.shape[1]))
+            pool = drawn.astype(codes.dtype)
         margins = self._margins(codes, signs, records, pool, rng)
         self._train_student(pool, _answer(margins, noise, rng))
         self.n_records_ = int(counts.sum())

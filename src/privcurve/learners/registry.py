@@ -126,7 +126,7 @@ def _dpboost_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> fl
     # Noise and scores of all nodes; each record's histogram once an ensemble, and its
     # score by all earlier trees.
     nodes = 3e-6 * 2**depth * n_columns / 14
-    records = (2e-9 * n_columns + 2e-9 * n_trees / 4) * depth * n_rows / each
+    records = (2e-9 * n_columns + 4e-9 * n_trees / 4) * depth * n_rows / each
     return 5e-3 + n_trees * (nodes + records)
 
 

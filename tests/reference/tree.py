@@ -1,0 +1,157 @@
+"""DP-TopDown and its boosting in plain NumPy, straight from the papers.
+
+Thesis, Algorithms 2 and 3; PRIVACY.md §a and §c. Weights are floats, nothing is shared
+with the package: no histograms, no distinct rows, no fixed point. Every function takes
+the noise as numbers, so that the package's trees can be compared on equal noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def weights_of(margins, density, learning_rate):
+    """min(1, c·κe^{−λσ}) with the smallest c ≥ 1 that gives a sum of κn, by bisection."""
+    start = density * np.exp(-learning_rate * margins)
+    required = density * len(margins)
+    if np.minimum(1, start).sum() >= required * (1 - 1e-13):
+        return np.minimum(1, start)
+    low, high = 1.0, 1 / start.min()
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (
+            (low, middle) if np.minimum(1, middle * start).sum() > required else (middle, high)
+        )
+    return np.minimum(1, high * start)
+
+
+def impurity(a, b, criterion):
+    """F = w·G(q)."""
+    w = a + b
+    if a == 0 or b == 0:
+        return 0.0
+    q = a / w
+    return (
+        w
+        * {
+            "gini": 4 * q * (1 - q),
+            "entropy": -q * np.log2(q) - (1 - q) * np.log2(1 - q),
+            "root_gini": 2 * np.sqrt(q * (1 - q)),
+            "zero_one": 2 * min(q, 1 - q),
+        }[criterion]
+    )
+
+
+def questions_of(X, n_bins, thresholds):
+    """One column a question: whether each row says yes."""
+    pairs = [(j, v) for j, size in enumerate(n_bins) for v in range(size)]
+    found = [X[:, j] == v for j, v in pairs]
+    if thresholds:
+        found += [X[:, j] <= v for j, v in pairs]
+    return np.column_stack(found)
+
+
+def node_impurity(y, w, rows, criterion):
+    return impurity(w[rows & (y > 0)].sum(), w[rows & (y < 0)].sum(), criterion)
+
+
+def split_values(yes, y, w, rows, criterion):
+    return np.array(
+        [
+            node_impurity(y, w, rows & answer, criterion)
+            + node_impurity(y, w, rows & ~answer, criterion)
+            for answer in yes.T
+        ]
+    )
+
+
+def grow_by_levels(yes, y, w, depth, criterion, rate, noise, rules, label_rate, rule_noise, labels):
+    """Votes of all rows. Nodes are numbered 2i + 1 (no), 2i + 2 (yes)."""
+    votes = np.zeros(len(y), dtype=int)
+    members = {0: np.ones(len(y), dtype=bool)}
+    splits = {}
+    last = 2 ** (depth - 1) - 1
+    for node in range(2**depth - 1):
+        rows = members[node]
+        if rules and node >= last:
+            answers = [*yes.T, np.ones(len(y), dtype=bool)]
+            best, best_score = None, -np.inf
+            for number, answer in enumerate(answers):
+                for negated in (0, 1):
+                    said = np.where(answer, 1, -1) * (1 - 2 * negated)
+                    error = w[rows & (said != y)].sum()
+                    score = rule_noise[node - last][2 * number + negated] - label_rate * error
+                    if score > best_score:
+                        best, best_score = (number, negated, said), score
+            number, negated, said = best
+            if number < yes.shape[1]:
+                splits[node] = number
+            votes[rows] = said[rows]
+            continue
+        scores = noise[node] - rate * split_values(yes, y, w, rows, criterion)
+        splits[node] = int(np.argmax(scores))
+        answer = yes[:, splits[node]]
+        members[2 * node + 1], members[2 * node + 2] = rows & ~answer, rows & answer
+    if not rules:
+        for node in range(2**depth - 1, 2 ** (depth + 1) - 1):
+            rows = members[node]
+            votes[rows] = 1 if label_rate * (w * y)[rows].sum() + labels[node] > 0 else -1
+    return splits, votes
+
+
+def grow_best_first(yes, y, w, n_splits, criterion, rate, chances, label_rate, labels):
+    """Votes of all rows. The k-th split makes the nodes 2k + 1 (no) and 2k + 2 (yes)."""
+    members = {0: np.ones(len(y), dtype=bool)}
+    splits = {}
+    for k, chance in enumerate(chances):
+        leaves = sorted(node for node in members if node not in splits)
+        gains = np.concatenate(
+            [
+                node_impurity(y, w, members[leaf], criterion)
+                - split_values(yes, y, w, members[leaf], criterion)
+                for leaf in leaves
+            ]
+        )
+        p = np.exp(rate * (gains - gains.max()))
+        place = int(np.searchsorted(np.cumsum(p / p.sum()), chance, side="right"))
+        leaf, question = leaves[place // yes.shape[1]], place % yes.shape[1]
+        splits[leaf] = question
+        answer = yes[:, question]
+        members[2 * k + 1] = members[leaf] & ~answer
+        members[2 * k + 2] = members[leaf] & answer
+    votes = np.zeros(len(y), dtype=int)
+    for leaf, rows in members.items():
+        if leaf not in splits:
+            votes[rows] = 1 if label_rate * (w * y)[rows].sum() + labels[leaf] > 0 else -1
+    return splits, votes
+
+
+def boost(
+    X, y, n_bins, density, learning_rate, depth, n_splits, thresholds, criterion,
+    rates, label_rates, rules, normalise, noise,
+):  # fmt: skip
+    """Splits of each round, and the sum of the votes of each row.
+
+    `noise` has the fields splits, rules and labels of the package's TreeNoise.
+    """
+    yes = questions_of(X, n_bins, thresholds)
+    margins = np.zeros(len(y))
+    total_votes = np.zeros(len(y), dtype=int)
+    found = []
+    for t in range(len(rates)):
+        w = weights_of(margins, density, learning_rate)
+        w = w / (w.sum() if normalise else density * len(y))
+        if depth:
+            splits, votes = grow_by_levels(
+                yes, y, w, depth, criterion, rates[t], noise.splits[t],
+                rules, label_rates[t], noise.rules[t], noise.labels[t],
+            )  # fmt: skip
+        else:
+            splits, votes = grow_best_first(
+                yes, y, w, n_splits, criterion, rates[t], noise.splits[t, :, 0],
+                label_rates[t], noise.labels[t],
+            )  # fmt: skip
+        found.append(splits)
+        margins += y * votes
+        total_votes += votes
+    return found, total_votes

@@ -1,0 +1,129 @@
+import math
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from privcurve.kernels.teachers import add_votes
+from privcurve.learners.dp_bagging import DPBaggingClassifier
+from privcurve.learners.encoding import one_hot
+from privcurve.privacy.calibration_bagging import bagging
+
+
+def problem(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    n_bins = np.array([4, 2, 6])
+    X = rng.integers(0, n_bins, size=(n, 3)).astype(np.uint8)
+    truth = X[:, 0] + (X[:, 2] > 2) >= 3
+    y = np.where(truth ^ (rng.random(n) < 0.05), 1, -1)
+    return X, y, n_bins
+
+
+def plain_votes(X, y, order, ends, n_bins, n_passes, pool):
+    """Teachers in plain Python."""
+    votes = np.zeros(len(pool), dtype=int)
+    rows, asked = one_hot(X, n_bins).toarray(), one_hot(pool, n_bins).toarray()
+    for start, end in zip([0, *ends], ends, strict=False):
+        weights = np.zeros(n_bins.sum())
+        for t in range(n_passes):
+            for i in order[start:end]:
+                slope = y[i] / (1 + math.exp(y[i] * rows[i] @ weights))
+                weights += 2 / (X.shape[1] * (1 + t)) * slope * rows[i]
+        votes += np.where(asked @ weights > 0, 1, -1)
+    return votes
+
+
+def test_teachers_are_those_of_plain_python():
+    X, y, n_bins = problem(90)
+    pool = problem(25, seed=1)[0]
+    order = np.random.default_rng(0).permutation(90)
+    # The third teacher has no records: it votes against.
+    ends = np.array([30, 50, 50, 90])
+    votes = np.zeros(25, dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(n_bins)])
+    add_votes(X, y.astype(np.int8), order, ends, starts, 3, pool, votes)
+    assert votes.tolist() == plain_votes(X, y, order, ends, n_bins, 3, pool).tolist()
+
+
+def test_a_large_teacher_agrees_with_logistic_regression():
+    X, y, n_bins = problem()
+    votes = np.zeros(len(X), dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(n_bins)])
+    order = np.random.default_rng(0).permutation(len(X))
+    add_votes(X, y.astype(np.int8), order, np.array([len(X)]), starts, 10, X, votes)
+    rows = one_hot(X, n_bins)
+    other = LogisticRegression().fit(rows, y).predict(rows)
+    assert (votes == other).mean() > 0.97
+
+
+@pytest.mark.parametrize("pool", ["domain", "holdout"])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_the_student_learns(pool, delta):
+    X, y, n_bins = problem(3000)
+    model = DPBaggingClassifier(
+        n_teachers=60,
+        n_queries=200,
+        pool=pool,
+        epsilon=20.0,
+        delta=delta,
+        n_bins=n_bins,
+        random_state=0,
+    ).fit(X, y)
+    fresh, truth, _ = problem(2000, seed=5)
+    assert (model.predict(fresh) == truth).mean() > 0.85
+    assert model.n_records_ == 3000
+
+
+def test_the_model_is_the_student_alone():
+    X, y, n_bins = problem()
+    model = DPBaggingClassifier(n_bins=n_bins, epsilon=np.inf).fit(X, y)
+    expected = one_hot(X, n_bins) @ model.coef_ + model.intercept_
+    assert model.decision_function(X) == pytest.approx(expected)
+    assert model.predict_proba(X)[:, 1] == pytest.approx(1 / (1 + np.exp(-expected)))
+
+
+def test_few_records_make_few_teachers():
+    X, y, n_bins = problem(35)
+    model = DPBaggingClassifier(n_bins=n_bins, n_teachers=300, n_partitions=1).fit(X, y)
+    pool = problem(50, seed=1)[0]
+    signs = y.astype(np.int8)
+    margins = model._margins(X, signs, np.arange(35), pool, np.random.default_rng(0))
+    assert np.abs(margins).max() <= 3
+
+
+def test_holdout_takes_at_most_half():
+    X, y, n_bins = problem(40)
+    model = DPBaggingClassifier(n_bins=n_bins, pool="holdout", n_queries=300, random_state=0)
+    assert len(model.fit(X, y).privacy_.ledger) == 20
+    assert model.privacy_.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+
+
+def test_only_the_holdout_assumes_that_columns_are_public():
+    X, y, n_bins = problem(100)
+    model = DPBaggingClassifier(n_bins=n_bins, n_queries=30)
+    assert "does not protect" not in str(model.fit(X, y).privacy_)
+    model.set_params(pool="holdout")
+    assert (
+        "all columns but the label of the 30 records, drawn at random, that the teachers are "
+        "asked about (pool='holdout' does not protect them)"
+    ) in model.fit(X, y).privacy_.assumptions
+
+
+def test_calibration():
+    pure = bagging(n_queries=100, pool="domain", epsilon=2.0, delta=0.0)
+    assert pure.mechanism == "laplace"
+    assert pure.rate == 0.02 / 2
+    approximate = bagging(n_queries=100, pool="domain", epsilon=2.0, delta=1e-5)
+    assert approximate.mechanism == "noisy_label"
+    assert approximate.rate > 3 * pure.rate
+    assert approximate.statement.composition == "bounded range, optimal adaptive"
+    many = bagging(n_queries=2000, pool="domain", epsilon=2.0, delta=1e-5).statement
+    assert many.composition == "zCDP, CKS conversion"
+    for statement in (pure.statement, approximate.statement, many):
+        assert statement.epsilon_spent == pytest.approx(2.0, rel=1e-9)
+
+
+def test_published_is_not_offered():
+    X, y, n_bins = problem(40)
+    with pytest.raises(ValueError, match="published"):
+        DPBaggingClassifier(n_bins=n_bins, calibration="published").fit(X, y)

@@ -1,0 +1,174 @@
+"""Trees of the kernel against the plain reference, on equal noise."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+import tree as reference
+
+from privcurve.kernels.tree_boost import bin_rows, boost_trees, count_tree_votes
+from privcurve.kernels.tree_choice import CRITERIA, impure_weight
+from privcurve.kernels.tree_scores import says_yes, score_node, weigh
+from privcurve.learners.trees import TreeModel, TreePlan, draw_tree_noise
+
+N_BINS = np.array([2, 3, 1, 4])
+
+
+def problem(seed, n=60, n_bins=N_BINS):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, n_bins, size=(n, len(n_bins))).astype(np.uint8)
+    y = np.where((X[:, 0] == 1) ^ (X[:, -1] > 1) ^ (rng.random(n) < 0.2), 1, -1).astype(np.int8)
+    return X, y
+
+
+def plan(n, **changes):
+    options = {
+        "learner": "lazybb", "n": n, "n_rounds": 4, "density": 0.4, "learning_rate": 0.5,
+        "depth": 3, "n_splits": None, "splits": "equality", "criterion": "gini",
+        "split_share": None, "leaves": "labels", "epsilon": 20.0, "delta": 0.0,
+        "calibration": "certified", "mechanism": "auto",
+    }  # fmt: skip
+    return TreePlan.make(**{**options, **changes})
+
+
+def grow(made, X, y, noise, counts=None, n_bins=N_BINS):
+    counts = np.ones(len(y), dtype=np.int64) if counts is None else counts
+    forest, largest = boost_trees(
+        bin_rows(X, n_bins, y, counts), made.density, made.learning_rate, made.depth,
+        made.n_splits, made.thresholds, made.criterion, made.noise.rates,
+        made.noise.label_rates, made.noise.rules, made.noise.normalise, noise,
+    )  # fmt: skip
+    assert largest <= 1 + 1e-9
+    return TreeModel(forest, n_bins)
+
+
+CASES = [
+    {},
+    {"criterion": "entropy"},
+    {"criterion": "root_gini"},
+    {"criterion": "zero_one", "depth": 4},
+    {"splits": "threshold", "mechanism": "exponential"},
+    {"leaves": "rules"},
+    {"leaves": "rules", "depth": 1, "splits": "threshold"},
+    {"leaves": "rules", "criterion": "zero_one", "delta": 1e-5},
+    {"delta": 1e-5, "split_share": 0.6},
+    {"calibration": "published"},
+    {"calibration": "published", "n_splits": 4, "epsilon": 200.0},
+    {"depth": 1, "n_rounds": 9, "learning_rate": 1.0, "density": 0.2},
+]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("changes", CASES, ids=str)
+def test_trees_of_the_reference(changes, seed):
+    X, y = problem(seed)
+    made = plan(len(y), **changes)
+    noise = draw_tree_noise(made, int(N_BINS.sum()), np.random.default_rng([7, seed]))
+    model = grow(made, X, y, noise)
+    splits, votes = reference.boost(
+        X, y, N_BINS, made.density, made.learning_rate, made.depth, made.n_splits,
+        made.thresholds, made.criterion, made.noise.rates, made.noise.label_rates,
+        made.noise.rules, made.noise.normalise, noise,
+    )  # fmt: skip
+    for found, expected in zip(model.forest.splits, splits, strict=True):
+        assert {int(node): int(found[node]) for node in np.flatnonzero(found >= 0)} == expected
+    assert np.array_equal(model.votes(X), votes)
+
+
+@pytest.mark.parametrize("changes", CASES, ids=str)
+def test_counts_and_the_order_of_rows_change_nothing(changes):
+    X, y = problem(1)
+    made = plan(len(y), **changes)
+    noise = draw_tree_noise(made, int(N_BINS.sum()), np.random.default_rng(3))
+    model = grow(made, X, y, noise)
+    table, counts = np.unique(np.c_[X, y > 0], axis=0, return_counts=True)
+    assert len(table) < len(y)
+    labels = np.where(table[:, -1] > 0, 1, -1).astype(np.int8)
+    again = grow(made, table[:, :-1].astype(np.uint8), labels, noise, counts)
+    for one, other in zip(model.forest, again.forest, strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("leaves", ["labels", "rules"])
+def test_without_noise_the_best_choices_are_made(leaves):
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.uint8)
+    y = np.array([-1, -1, -1, 1], dtype=np.int8)
+    bins = np.array([2, 2])
+    made = plan(4, n_rounds=1, density=1.0, epsilon=np.inf, depth=2, leaves=leaves)
+    noise = draw_tree_noise(made, 4, np.random.default_rng(0))
+    model = grow(made, X, y, noise, n_bins=bins)
+    assert np.array_equal(np.sign(model.votes(X)), y)
+    made = plan(4, n_rounds=1, density=1.0, epsilon=np.inf, depth=2, calibration="published")
+    noise = draw_tree_noise(made, 4, np.random.default_rng(0))
+    assert np.array_equal(np.sign(grow(made, X, y, noise, n_bins=bins).votes(X)), y)
+
+
+def test_a_weak_rate_gives_chance_and_a_strong_rate_the_best_tree():
+    X, y = problem(0, n=400)
+    strong = plan(400, epsilon=1e9)
+    best = plan(400, epsilon=np.inf)
+    rng = np.random.default_rng(0)
+    width = int(N_BINS.sum())
+    found = grow(strong, X, y, draw_tree_noise(strong, width, rng)).votes(X)
+    expected = grow(best, X, y, draw_tree_noise(best, width, rng)).votes(X)
+    # A bin of a column of two is the other's negation: ties may be broken either way.
+    assert (np.sign(found) == np.sign(expected)).mean() > 0.97
+    weak = plan(400, epsilon=1e-9, n_rounds=1)
+    chosen = [
+        grow(weak, X, y, draw_tree_noise(weak, width, rng)).forest.splits[0, 0] for _ in range(200)
+    ]
+    assert len(set(chosen)) == width
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_criterion_is_concave_and_increasing(criterion):
+    place = CRITERIA.index(criterion)
+    rng = np.random.default_rng(2)
+    for a, b, c, d in rng.integers(0, 50, size=(200, 4)).astype(float):
+        merged = impure_weight(a + c, b + d, place)
+        assert merged >= impure_weight(a, b, place) + impure_weight(c, d, place) - 1e-9
+        assert merged == pytest.approx(impure_weight(b + d, a + c, place))
+        assert merged == pytest.approx(reference.impurity(a + c, b + d, criterion))
+
+
+def test_scores_of_a_node_are_those_of_the_reference():
+    X, y = problem(4)
+    rows = bin_rows(X, N_BINS, y, np.ones(len(y), dtype=np.int64))
+    votes = np.where(X[:, 1] == 0, 2, -2)
+    mass, total = weigh(rows, votes, 2, 0.4, 0.5, normalise=True)
+    w = reference.weights_of(y * votes, 0.4, 0.5)
+    w /= w.sum()
+    assert mass / total == pytest.approx(w)
+    members = X[:, 3] != 0
+    yes = reference.questions_of(X, N_BINS, thresholds=True)
+    scores = score_node(rows, mass, total, members, True, "gini")
+    assert scores.values == pytest.approx(reference.split_values(yes, y, w, members, "gini"))
+    whole = reference.node_impurity(y, w, members, "gini")
+    assert scores.gains == pytest.approx(whole - scores.values)
+    assert scores.margin == pytest.approx((w * y)[members].sum())
+    for question in range(yes.shape[1]):
+        assert np.array_equal(says_yes(rows, question), yes[:, question])
+        said = np.where(yes[:, question], 1, -1)
+        assert scores.errors[2 * question] == pytest.approx(w[members & (said != y)].sum())
+        assert scores.errors[2 * question + 1] == pytest.approx(w[members & (said == y)].sum())
+    assert scores.errors[-2:] == pytest.approx(
+        [w[members & (y < 0)].sum(), w[members & (y > 0)].sum()]
+    )
+
+
+def test_many_bins_need_wide_numbers():
+    n_bins = np.array([40_000, 3])
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 40_000, 50), rng.integers(0, 3, 50)]).astype(np.uint16)
+    y = np.where(X[:, 1] == 2, 1, -1).astype(np.int8)
+    rows = bin_rows(X, n_bins, y, np.ones(50, dtype=np.int64))
+    assert rows.bins.dtype == np.uint32
+    made = plan(50, n_rounds=1, depth=1, epsilon=np.inf)
+    noise = draw_tree_noise(made, int(n_bins.sum()), rng)
+    model = grow(made, X, y, noise, n_bins=n_bins)
+    assert np.array_equal(model.votes(X), y)
+    votes = count_tree_votes(X.astype(np.int64), model.columns, model.values, *model.forest)
+    assert np.array_equal(votes, y)
