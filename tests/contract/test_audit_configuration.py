@@ -20,7 +20,7 @@ def test_every_private_learner_and_calibration_is_audited():
 
 def test_a_private_learner_without_configuration_is_named(monkeypatch):
     new = dataclasses.replace(registry.entry("one_rule"), name="new")
-    monkeypatch.setattr(registry, "LEARNERS", {**registry.LEARNERS, "new": new})
+    monkeypatch.setattr(registry, "LEARNERS", {"new": new})
     (problem,) = check_configurations(CONFIGURATIONS, registry.LEARNERS)
     assert "'new' has no audit configuration" in problem
     assert check_configurations({**CONFIGURATIONS, "new": ()}, registry.LEARNERS) == [problem]

@@ -27,19 +27,28 @@ def pairs(configuration, target):
     return [flipped_constant(6), flipped_constant(3)]
 
 
-exact = functools.partial(
-    Configuration, "one_rule", "certified", 1.0, pairs, distribution=one_rule_distribution
-)
-sampled = functools.partial(
-    Configuration,
-    "one_rule",
-    "published",
-    1.0,
-    pairs,
-    sample=sample_transcripts,
-    n_trainings=2000,
-    n_pairs=2,
-)
+def exact(calibration="certified", delta=0.0, setting=None):
+    return Configuration(
+        "one_rule",
+        calibration,
+        1.0,
+        pairs,
+        delta=delta,
+        setting=setting or {},
+        distribution=one_rule_distribution,
+    )
+
+
+def sampled(n_trainings=2000, of=pairs):
+    return Configuration(
+        "one_rule",
+        "published",
+        1.0,
+        of,
+        sample=sample_transcripts,
+        n_trainings=n_trainings,
+        n_pairs=2,
+    )
 
 
 def test_a_row_a_configuration_the_same_in_any_company():
@@ -62,7 +71,7 @@ def test_names_tell_configurations_apart():
         exact(setting={"mechanism": "exponential"}),
         sampled(),
         sampled(n_trainings=10),
-        sampled(pairs=functools.partial(pairs)),
+        sampled(of=functools.partial(pairs)),
     ]
     assert len({c.name for c in different}) == len(different)
     assert n_comparisons(different) == 6

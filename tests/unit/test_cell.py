@@ -64,8 +64,8 @@ def test_shards_partition_the_points(n_shards):
 
 def test_a_grown_grid_changes_only_the_digests_of_touched_shards():
     grown = dataclasses.replace(ARM, settings=(*ARM.settings, {"n_rounds": 99, "density": 1}))
-    touched = {cell.shard_of(p, 8) for p in grown.points} - set()
-    new = {cell.shard_of(p, 8) for p in grown.points if p.setting["n_rounds"] == 99}
+    touched = {cell.shard_of(grown, p, 8) for p in grown.points}
+    new = {cell.shard_of(grown, p, 8) for p in grown.points if p.setting["n_rounds"] == 99}
     changed = {
         s
         for s in range(8)
@@ -73,6 +73,17 @@ def test_a_grown_grid_changes_only_the_digests_of_touched_shards():
     }
     assert changed == new
     assert changed < touched
+
+
+def test_points_that_share_a_calibration_are_trained_by_one_job():
+    for n_rounds in (5, 9, 15):
+        for epsilon in ARM.epsilons:
+            shards = {
+                cell.shard_of(ARM, p, 64)
+                for p in ARM.points
+                if p.epsilon == epsilon and p.setting["n_rounds"] == n_rounds
+            }
+            assert len(shards) == 1
 
 
 def test_a_reordered_grid_changes_no_digest():

@@ -73,6 +73,11 @@ def eight_constant(c: Configuration, target: Target) -> list[Pair]:
     return [flipped_constant(8)]
 
 
+def nine_balanced(c: Configuration, target: Target) -> list[Pair]:
+    """Give nine equal records whose majority is up to the one that is flipped."""
+    return [flipped_balance(9, 0)]
+
+
 def large_balance(c: Configuration, target: Target) -> list[Pair]:
     """Give as many records as the target has, equal but for labels that about balance.
 
@@ -245,6 +250,13 @@ def _dpboost() -> Iterator[Configuration]:
         yield _scored("dpboost", calibration, some, 2_000, rare_in_part)
 
 
+def _dp_bagging() -> Iterator[Configuration]:
+    few = {"n_teachers": 1, "n_partitions": 1, "n_queries": 1}
+    some = {"n_teachers": 20, "n_partitions": 2, "n_queries": 5}
+    yield _scored("dp_bagging", CERTIFIED, few, 10_000, nine_balanced)
+    yield _scored("dp_bagging", CERTIFIED, some, 500, rare_in_part)
+
+
 def _all(*parts: Iterable[Configuration]) -> dict[str, tuple[Configuration, ...]]:
     found: dict[str, tuple[Configuration, ...]] = {}
     for part in parts:
@@ -254,7 +266,7 @@ def _all(*parts: Iterable[Configuration]) -> dict[str, tuple[Configuration, ...]
 
 
 CONFIGURATIONS: Mapping[str, tuple[Configuration, ...]] = _all(
-    _one_rule(), _lazybb(), _topdown(), _dpboost(), _dp_logistic_regression()
+    _one_rule(), _lazybb(), _topdown(), _dpboost(), _dp_bagging(), _dp_logistic_regression()
 )
 
 # Sampled pairs of a whole run: a verdict's error is shared out over them.

@@ -31,7 +31,7 @@ from privcurve.privacy.mechanisms import LaplaceMechanism, exponential_probabili
 from privcurve.privacy.sensitivity import histogram_l1
 
 EPSILON = 1.0
-N_TRAININGS = 20_000
+N_TRAININGS = 30_000
 N_FITS = 100  # of a learner whose single fit takes milliseconds
 
 

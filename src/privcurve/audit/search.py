@@ -96,7 +96,12 @@ def search_exact(
             worst = found, pair, len(p)
     if worst is None:
         raise ValueError("there are no pairs to search")
-    violated = worst[0] > epsilon * (1 + TOLERANCE) + TOLERANCE
+    # With δ > 0 the δ is compared: ε(δ) jumps where an event's chance equals δ.
+    violated = (
+        largest_delta > delta * (1 + TOLERANCE)
+        if delta > 0
+        else worst[0] > epsilon * (1 + TOLERANCE)
+    )
     event = f"the worst of all sets of {worst[2]} transcripts"
     return Found(worst[1], worst[0], largest_delta, violated, event, n_pairs)
 
@@ -179,7 +184,8 @@ def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event
     """Choose the event that promises the largest ε, from trainings kept for this alone.
 
     Outcomes (integers) are ordered by their estimated ratio, scores by their value; sets
-    from either end are compared by the bound that these trainings would give.
+    from either end are compared by the bound that these trainings would give at the error
+    of a verdict, so that luck with a rare outcome counts little.
 
     Parameters
     ----------
@@ -196,7 +202,7 @@ def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event
     best: tuple[float, Event] | None = None
     for event_of, hits_left, hits_right in candidates(left, right):
         for forward, hits in ((True, (hits_left, hits_right)), (False, (hits_right, hits_left))):
-            bounds = epsilon_from_counts(*hits, n, delta, REPORTED_ERROR)
+            bounds = epsilon_from_counts(*hits, n, delta, VERDICT_ERROR)
             i = int(np.argmax(bounds))
             if best is None or bounds[i] > best[0]:
                 holds, text = event_of(i)

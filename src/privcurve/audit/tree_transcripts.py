@@ -20,8 +20,16 @@ class _Planned(Protocol):
     def _plan(self, n: int) -> TreePlan: ...
 
 
-class _Outcomes(NamedTuple):
-    """Everything that can happen below a node: probability, and votes of all rows."""
+class Outcomes(NamedTuple):
+    """Everything that can happen, in an order that does not depend on the records.
+
+    Attributes
+    ----------
+    chances : ndarray of shape (n_outcomes,)
+        Probabilities.
+    votes : ndarray of shape (n_outcomes, n_rows)
+        Sum of the votes of the trees for each row.
+    """
 
     chances: NDArray[np.float64]
     votes: NDArray[np.int64]
@@ -30,7 +38,22 @@ class _Outcomes(NamedTuple):
 def tree_distribution(learner: _Planned, side: Records) -> NDArray[np.float64]:
     """Give the probability of every sequence of trees that a learner could grow.
 
-    The scores come from the learner's own kernel, shape, rates and mechanism from its own
+    Parameters
+    ----------
+    learner, side
+        As for :func:`tree_outcomes`.
+
+    Returns
+    -------
+    ndarray of shape (n_trees ** n_rounds,)
+    """
+    return tree_outcomes(learner, side).chances
+
+
+def tree_outcomes(learner: _Planned, side: Records) -> Outcomes:
+    """Give every sequence of trees that a learner could grow.
+
+    The scores come from the learner's own kernel; shape, rates and mechanism from its own
     plan; only the choices are made exact. For tiny domains and trees: with q questions a
     tree of depth 2 has 16·q³ outcomes.
 
@@ -42,23 +65,21 @@ def tree_distribution(learner: _Planned, side: Records) -> NDArray[np.float64]:
 
     Returns
     -------
-    ndarray of shape (n_trees ** n_rounds,)
-        In an order that does not depend on the records.
+    Outcomes
     """
     plan = learner._plan(side.n)
     rows = bin_rows(side.codes, side.n_bins, side.signs, side.counts)
-    known: dict[bytes, _Outcomes] = {}
-    found = _Outcomes(np.ones(1), np.zeros((1, len(side.signs)), dtype=np.int64))
+    known: dict[bytes, Outcomes] = {}
+    found = Outcomes(np.ones(1), np.zeros((1, len(side.signs)), dtype=np.int64))
     for t in range(len(plan.noise.rates)):
-        chances, votes = [], []
+        parts = []
         for chance, so_far in zip(*found, strict=True):
             key = bytes([t]) + so_far.tobytes()
             if key not in known:
                 known[key] = _Round(plan, rows, t, so_far).outcomes()
-            chances.append(chance * known[key].chances)
-            votes.append(so_far + known[key].votes)
-        found = _Outcomes(np.concatenate(chances), np.concatenate(votes))
-    return found.chances
+            parts.append(Outcomes(chance * known[key].chances, so_far + known[key].votes))
+        found = _either(parts)
+    return found
 
 
 class _Round:
@@ -74,7 +95,7 @@ class _Round:
         exponential = plan.noise.mechanism == EXPONENTIAL
         self.choose = exponential_probabilities if exponential else permute_and_flip_probabilities
 
-    def outcomes(self) -> _Outcomes:
+    def outcomes(self) -> Outcomes:
         everything = np.ones(len(self.rows.counts), dtype=np.bool_)
         if self.plan.depth:
             return self._by_levels(everything, self.plan.depth)
@@ -85,7 +106,7 @@ class _Round:
             self.rows, self.mass, self.total, members, self.plan.thresholds, self.plan.criterion
         )
 
-    def _by_levels(self, members: NDArray[np.bool_], levels: int) -> _Outcomes:
+    def _by_levels(self, members: NDArray[np.bool_], levels: int) -> Outcomes:
         if levels == 0:
             return self._labels(members)
         scores = self._score(members)
@@ -98,10 +119,10 @@ class _Round:
                 self._by_levels(members & ~yes, levels - 1),
                 self._by_levels(members & yes, levels - 1),
             )
-            parts.append(_Outcomes(chance * both.chances, both.votes))
+            parts.append(Outcomes(chance * both.chances, both.votes))
         return _either(parts)
 
-    def _best_first(self, leaves: tuple[NDArray[np.bool_], ...], n_splits: int) -> _Outcomes:
+    def _best_first(self, leaves: tuple[NDArray[np.bool_], ...], n_splits: int) -> Outcomes:
         if n_splits == 0:
             both = self._labels(leaves[0])
             for leaf in leaves[1:]:
@@ -115,19 +136,19 @@ class _Round:
                 yes = says_yes(self.rows, question)
                 grown = (*leaves[:k], *leaves[k + 1 :], leaf & ~yes, leaf & yes)
                 below = self._best_first(grown, n_splits - 1)
-                parts.append(_Outcomes(chances[k, question] * below.chances, below.votes))
+                parts.append(Outcomes(chances[k, question] * below.chances, below.votes))
         return _either(parts)
 
-    def _rules(self, members: NDArray[np.bool_], errors: NDArray[np.float64]) -> _Outcomes:
+    def _rules(self, members: NDArray[np.bool_], errors: NDArray[np.float64]) -> Outcomes:
         chances = self.choose(-errors, self.label_rate)
         votes = []
         for rule in range(len(errors)):
             question, sign = rule >> 1, 1 - 2 * (rule & 1)
             yes = members if 2 * question + 2 == len(errors) else says_yes(self.rows, question)
             votes.append(np.where(members, np.where(yes, sign, -sign), 0))
-        return _Outcomes(chances, np.stack(votes))
+        return Outcomes(chances, np.stack(votes))
 
-    def _labels(self, members: NDArray[np.bool_]) -> _Outcomes:
+    def _labels(self, members: NDArray[np.bool_]) -> Outcomes:
         x = self.label_rate * self._score(members).margin
         if self.plan.noise.label_noise == LOGISTIC:
             wrong = 1 / (1 + np.exp(abs(x)))
@@ -136,17 +157,17 @@ class _Round:
             wrong = np.exp(-abs(x)) * tail / 2
         chances = np.array([wrong, 1 - wrong] if x > 0 else [1 - wrong, wrong])
         inside = members.astype(np.int64)
-        return _Outcomes(chances, np.stack([-inside, inside]))
+        return Outcomes(chances, np.stack([-inside, inside]))
 
 
-def _join(one: _Outcomes, other: _Outcomes) -> _Outcomes:
+def _join(one: Outcomes, other: Outcomes) -> Outcomes:
     """Independent outcomes on two sets of rows, both together."""
     chances = np.multiply.outer(one.chances, other.chances).ravel()
     votes = one.votes[:, None, :] + other.votes[None, :, :]
-    return _Outcomes(chances, votes.reshape(len(chances), -1))
+    return Outcomes(chances, votes.reshape(len(chances), -1))
 
 
-def _either(parts: list[_Outcomes]) -> _Outcomes:
-    return _Outcomes(
+def _either(parts: list[Outcomes]) -> Outcomes:
+    return Outcomes(
         np.concatenate([p.chances for p in parts]), np.concatenate([p.votes for p in parts])
     )

@@ -127,15 +127,20 @@ def partition_generator(
     return np.random.default_rng(np.random.SeedSequence(int(canonical.digest(key), 16)))
 
 
-def shard_of(point: Point, n_shards: int) -> int:
-    """Give the shard of a point: by hash, so that a grown grid moves no point."""
-    key = canonical.digest([point.epsilon, point.text])
+def shard_of(arm: Arm, point: Point, n_shards: int) -> int:
+    """Give the shard of a point: by hash, so that a grown grid moves no point.
+
+    Points that share costly work (see ``LearnerEntry.shared``) go to the same shard.
+    """
+    shared = registry.entry(arm.learner).shared
+    setting = {name: point.setting.get(name) for name in shared} if shared else point.text
+    key = canonical.digest([point.epsilon, setting])
     return int(key[:16], 16) % n_shards
 
 
 def shard_points(arm: Arm, shard: int, n_shards: int) -> list[Point]:
     """Give the points of an arm that one shard trains."""
-    return [point for point in arm.points if shard_of(point, n_shards) == shard]
+    return [point for point in arm.points if shard_of(arm, point, n_shards) == shard]
 
 
 def shard_digest(study: Study, arm: Arm, shard: int, n_shards: int, seed: int) -> str:

@@ -152,7 +152,17 @@ def boost_trees(
     forest : Forest
     largest : float
         κn times the largest normalised weight of all rounds; see ``project``.
+
+    Raises
+    ------
+    ValueError
+        If rates are finite and there is no noise.
     """
+    # The kernel takes an empty axis for "no noise": never by mistake.
+    private = np.isfinite(rates).any() or np.isfinite(label_rates).any()
+    drawn = noise.splits.shape[-1] > 0 and (not rules or noise.rules.shape[-1] > 0)
+    if private and not drawn:
+        raise ValueError("the noise rates are finite, but not all of the noise is there")
     n = int(rows.counts.sum())
     splits, children, labels, largest = _boost(
         *rows, density, learning_rate, depth, n_splits, thresholds, CRITERIA.index(criterion),

@@ -65,7 +65,7 @@ def _part_rows(
     n_right = 0
     for k in range(start, stop):
         i = order[k]
-        place = np.int64(bins[i, column])
+        place = int(bins[i, column])
         if place >= n_bins:
             place -= n_bins
         yes = low <= place and place <= b

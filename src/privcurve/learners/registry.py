@@ -96,6 +96,9 @@ class LearnerEntry:
         Its hyperparameters: what a grid may hold.
     cost : callable
         ``cost(setting, n_rows, n_columns)``: about how many seconds one fit takes.
+    shared : tuple of str
+        Parameters whose equal values (and ε) share costly work, such as a calibration:
+        their cells are trained by the same job. Empty: no cells share any.
     """
 
     name: str
@@ -106,6 +109,7 @@ class LearnerEntry:
     approximate: bool
     parameters: Mapping[str, Parameter]
     cost: Callable[[Mapping[str, Any], int, int], float]
+    shared: tuple[str, ...] = ()
 
     @property
     def private(self) -> bool:
@@ -169,6 +173,7 @@ _ENTRIES = (
             **_TREE,
         },
         cost=_boosting_cost,
+        shared=("n_rounds",),
     ),
     LearnerEntry(
         name="one_rule",

@@ -125,7 +125,7 @@ def draw_tree_noise(plan: TreePlan, width: int, rng: np.random.Generator) -> Tre
     n_rounds = len(plan.noise.rates)
     n_nodes = node_count(plan.depth, plan.n_splits)
     inner = 2**plan.depth - 1 if plan.depth else plan.n_splits
-    if np.isinf(plan.noise.rates).any():
+    if np.isinf(plan.noise.label_rates).any():
         empty = np.zeros((n_rounds, inner, 0 if plan.depth else 1))
         return TreeNoise(empty, empty, np.zeros((n_rounds, n_nodes)))
     n_questions = 2 * width if plan.thresholds else width

@@ -332,14 +332,17 @@ def _shares(
     epsilon: float,
     delta: float,
 ) -> tuple[float, float, str]:
-    """Give ε (the range) of one level and of the last step of a round, and the accountant."""
+    """Give ε (the range) of one level and of the last step of a round, and the accountant.
+
+    With no level the first is not used.
+    """
     if math.isinf(epsilon):
         return math.inf, math.inf, BASIC
     if delta == 0:
-        if n_levels == 0:
-            return math.inf, epsilon / n_rounds, BASIC
-        share = default_share if split_share is None else split_share
         each = epsilon / n_rounds
+        if n_levels == 0:
+            return each, each, BASIC
+        share = default_share if split_share is None else split_share
         return share * each / n_levels, (1 - share) * each, BASIC
     if split_share is None or n_levels == 0:
         steps = Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds * (n_levels + 1))

@@ -1,0 +1,220 @@
+"""The audit of 1-rules: it samples what `fit` does, enumerates it exactly, finds the worst case."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privcurve.audit.configuration import Configuration
+from privcurve.audit.configurations import constant_columns, large_balance, torn
+from privcurve.audit.controls import boosted_labels, capped_weights
+from privcurve.audit.pairs import Target, all_neighbours, flipped_constant, records
+from privcurve.audit.search import search_exact, search_sampled
+from privcurve.audit.transcripts import (
+    literal_votes,
+    one_rule_distribution,
+    one_rule_picks,
+    sample_canary_votes,
+    sample_transcripts,
+)
+from privcurve.kernels.one_rule import count_votes, vote_table
+from privcurve.learners.lazybb import LazyBBClassifier
+from privcurve.learners.one_rule import OneRuleClassifier
+from privcurve.privacy.sensitivity import lazybb_zeta, one_rule_exact_epsilon
+
+CLASSES = {"classes": (-1, 1)}
+RNG = np.random.default_rng(11)
+SIDE = records(RNG.integers(0, 2, (7, 2)), RNG.choice([-1, 1], 7), [2, 2], [1, 2, 1, 1, 3, 1, 1])
+TARGET = Target("drawn", records(RNG.integers(0, 3, (90, 4)), RNG.choice([-1, 1], 90), [3] * 4))
+
+LEARNERS = [
+    OneRuleClassifier(n_bins=2, epsilon=2.0, **CLASSES),
+    OneRuleClassifier(n_bins=2, calibration="published", **CLASSES),
+    LazyBBClassifier(n_bins=2, n_rounds=3, epsilon=4.0, **CLASSES),
+    LazyBBClassifier(n_bins=2, n_rounds=3, calibration="published", epsilon=4.0, **CLASSES),
+    LazyBBClassifier(n_bins=2, n_rounds=2, mechanism="exponential", density=0.2, **CLASSES),
+    LazyBBClassifier(n_bins=2, n_rounds=2, delta=0.01, learning_rate=1.0, **CLASSES),
+]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_picks_are_those_of_fit_bit_for_bit(learner):
+    rng = np.random.default_rng(3)
+    fitted = learner.fit_many(SIDE.codes, SIDE.signs, [{}] * 40, [rng] * 40, SIDE.counts)
+    picks = one_rule_picks(learner, SIDE, 40, np.random.default_rng(3))
+    assert np.array_equal(picks, [model.chosen_ for model in fitted])
+
+
+def test_batches_of_noise_do_not_show(monkeypatch):
+    whole = one_rule_picks(LEARNERS[2], SIDE, 50, np.random.default_rng(3))
+    monkeypatch.setattr("privcurve.audit.transcripts.NOISE_BATCH", 100)
+    parts = one_rule_picks(LEARNERS[2], SIDE, 50, np.random.default_rng(3))
+    assert np.array_equal(whole, parts)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_enumeration_is_what_sampling_gives(learner):
+    """χ² of 40,000 trainings against exact probabilities; false alarm 1e-4 each."""
+    exact = one_rule_distribution(learner, SIDE)
+    n_literals = 2 * 4 + 2
+    assert exact.sum() == pytest.approx(1, rel=1e-12)
+    assert len(exact) == n_literals ** getattr(learner, "n_rounds", 1)
+    rng = np.random.default_rng(4)
+    sampled = sample_transcripts(learner, None, SIDE, 40_000, rng)
+    counts = np.bincount(sampled, minlength=len(exact))
+    expected = 40_000 * exact
+    rare = expected < 10
+    observed = np.append(counts[~rare], counts[rare].sum())
+    wanted = np.append(expected[~rare], expected[rare].sum())
+    assert stats.chisquare(observed[wanted > 0], wanted[wanted > 0]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("density", "learning_rate"), [(1.0, 0.5), (0.4, 0.5), (0.2, 1.0)])
+def test_enumeration_is_that_of_a_plain_reference(density, learning_rate):
+    """On equal records a 1-rule is one of the two labels: four literals, two of each."""
+    learner = LazyBBClassifier(
+        n_rounds=4,
+        density=density,
+        learning_rate=learning_rate,
+        calibration="published",
+        epsilon=3.0,
+        n_bins=[1],
+        **CLASSES,
+    )
+    side = flipped_constant(5).right
+    ours = one_rule_distribution(learner, side).reshape([4] * 4)
+    # Literals: in the bin (+), not in it (−), always +, always −.
+    labels = np.array([1, 0, 1, 0])
+    merged = np.zeros([2] * 4)
+    for picks in itertools.product(range(4), repeat=4):
+        merged[tuple(labels[list(picks)])] += ours[picks]
+    rates = [3.0 * density * 5 / (4 * 4)] * 4
+    weigh = functools.partial(capped_weights, density=density, learning_rate=learning_rate)
+    assert merged.ravel() == pytest.approx(boosted_labels(side, rates, weigh), rel=1e-9)
+
+
+def test_votes_of_literals_are_those_of_the_kernel():
+    n_bins = np.array([3, 2])
+    row = np.array([[1, 0]], dtype=np.uint8)
+    starts = np.array([0, 3, 5])
+    for literal, vote in enumerate(literal_votes(row[0], n_bins)):
+        table, offset = vote_table(np.array([literal]), 5)
+        assert count_votes(row, starts, table, offset)[0] == vote
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("calibration", ["published", "certified"])
+def test_exact_bound_of_one_rule_is_the_formula(calibration, epsilon):
+    """PRIVACY.md §b, for the exponential mechanism on constant columns."""
+    learner = OneRuleClassifier(
+        epsilon=epsilon, calibration=calibration, mechanism="exponential", n_bins=[1], **CLASSES
+    )
+    for n in (2, 5, 12):
+        found = search_exact(
+            [flipped_constant(n)], functools.partial(one_rule_distribution, learner), epsilon, 0.0
+        )
+        rate = epsilon * n / (4 if calibration == "published" else 2)
+        expected = one_rule_exact_epsilon(rate, lazybb_zeta(n, 1.0))
+        assert found.epsilon == pytest.approx(expected, rel=1e-9)
+        assert not found.violated
+
+
+BOOSTED = functools.partial(LazyBBClassifier, n_rounds=3, density=1.0)
+
+
+@pytest.mark.parametrize("make", [OneRuleClassifier, BOOSTED])
+def test_certified_bound_is_nearly_used_up(make):
+    """Exact and sampled: at least 0.45 ε on the best pair, at ε = 1, and never more than ε."""
+    learner = make(epsilon=1.0, n_bins=[1], **CLASSES)
+    distribution = functools.partial(one_rule_distribution, learner)
+    found = search_exact(constant_columns(None, TARGET), distribution, 1.0, 0.0)
+    assert 0.9 < found.epsilon <= 1
+    sampled = search_sampled(
+        [flipped_constant(n) for n in (4, 6)],
+        functools.partial(sample_transcripts, learner),
+        60_000,
+        1.0,
+        0.0,
+        np.random.default_rng(1),
+        2,
+    )
+    assert 0.45 < sampled.epsilon <= 1
+    assert not sampled.violated
+
+
+@pytest.mark.parametrize("calibration", ["published", "certified"])
+@pytest.mark.parametrize("delta", [1e-5, 1e-2, 0.2])
+def test_approximate_claims_hold_exactly(calibration, delta):
+    setting = {"n_rounds": 3, "density": 0.5, "learning_rate": 1.0}
+    learner = LazyBBClassifier(
+        epsilon=0.5, delta=delta, calibration=calibration, n_bins=[2], **setting, **CLASSES
+    )
+    pairs = itertools.chain(all_neighbours(3, (2,)), map(_two_bins, constant_columns(None, TARGET)))
+    found = search_exact(pairs, functools.partial(one_rule_distribution, learner), 0.5, delta)
+    assert not found.violated
+    assert found.delta <= delta
+    assert found.epsilon <= 0.5
+
+
+def _two_bins(pair):
+    sides = [records(s.codes, s.signs, [2], s.counts) for s in (pair.left, pair.right)]
+    return type(pair)(pair.dataset, pair.name, *sides)
+
+
+class TooLoud(OneRuleClassifier):
+    """A 1-rule with 2.5 times the noise rate that its claim allows."""
+
+    def _calibrate(self, n):
+        true = super()._calibrate(n)
+        return type(true)(2.5 * true.rates, true.mechanism, true.normalise, true.statement)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_too_little_noise_is_flagged(delta):
+    learner = TooLoud(epsilon=1.0, delta=delta, n_bins=[1], **CLASSES)
+    pairs = [flipped_constant(4)]
+    exact = search_exact(pairs, functools.partial(one_rule_distribution, learner), 1.0, delta)
+    assert exact.violated
+    assert exact.epsilon > 1
+    assert exact.delta > delta
+    sample = functools.partial(sample_transcripts, learner)
+    rng = np.random.default_rng(2)
+    assert search_sampled(pairs, sample, 100_000, 1.0, delta, rng, 1).violated
+
+
+@pytest.mark.parametrize("n", [90, 32561])
+def test_as_many_records_as_a_real_dataset(n):
+    """Labels that about balance leave the choice open: most of ε shows at any size."""
+    target = Target("large", records([[0], [0]], [1, -1], [1], [1, n - 1]))
+    configuration = Configuration(
+        "one_rule",
+        "certified",
+        1.0,
+        large_balance,
+        sample=sample_transcripts,
+        n_trainings=40_000,
+    )
+    (pair,) = configuration.pairs(configuration, target)
+    assert pair.left.n == n
+    learner = configuration.estimator(np.array([1]))
+    distribution = functools.partial(one_rule_distribution, learner)
+    assert 0.9 < search_exact([pair], distribution, 1.0, 0.0).epsilon <= 1
+    sample = functools.partial(sample_transcripts, learner)
+    found = search_sampled([pair], sample, 40_000, 1.0, 0.0, np.random.default_rng(5), 1)
+    assert 0.6 < found.epsilon <= 1
+
+
+def test_canary_votes_count_for_the_left_label():
+    configuration = Configuration(
+        "one_rule", "certified", 1.0, torn, sample=sample_canary_votes, n_trainings=2
+    )
+    (pair,) = configuration.pairs(configuration, TARGET)
+    learner = configuration.estimator(TARGET.records.n_bins)
+    votes = sample_canary_votes(learner, pair, pair.left, 200, np.random.default_rng(6))
+    assert set(votes.tolist()) == {-2, 2}
+    rng = np.random.default_rng(6)
+    models = learner.fit_many(pair.left.codes, pair.left.signs, [{}] * 200, [rng] * 200)
+    scores = [model.decision_function(pair.canaries[:1])[0] for model in models]
+    assert votes.tolist() == [2 * score for score in scores]
