@@ -194,7 +194,8 @@ def dpboost(
         found = calibrate((levels, leaves), epsilon, delta, (BASIC, ZCDP_CKS))
         scale, accountant = found.scale, found.accountant
     level_epsilon, leaf_epsilon = scale * levels.amount, scale * leaves.amount
-    mechanism = EXPONENTIAL if published or delta > 0 else PERMUTE_AND_FLIP
+    # Permute-and-flip is not bounded-range: only for sums of pure ε.
+    mechanism = EXPONENTIAL if published or accountant != BASIC else PERMUTE_AND_FLIP
     gain_range = GAIN_RANGE_PUBLISHED if published else GAIN_RANGE_CERTIFIED
     rate = level_epsilon / (gain_range * GRADIENT_BOUND**2)
     sensitivities = leaf_l1(n_trees, learning_rate, regularisation, calibration)

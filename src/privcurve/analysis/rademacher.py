@@ -1,0 +1,234 @@
+"""Rademacher complexity of 1-rules, and the margin bound on the accuracy of a vote of them.
+
+Formulas and their sources: docs/thesis.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from privcurve.analysis.margins import ramp_loss
+
+CONFIDENCE = 0.95
+
+# The thresholds θ, fixed before any data are seen: the bound pays for their number.
+THRESHOLDS = tuple(k / 100 for k in range(1, 101))
+
+CAPTION = "Margin bound of boosted 1-rules from their Rademacher complexity"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A Monte-Carlo estimate of the empirical Rademacher complexity of 1-rules.
+
+    Attributes
+    ----------
+    value, standard_error : float
+    n_draws : int
+        Sign vectors drawn.
+    n : int
+        Records.
+    """
+
+    value: float
+    standard_error: float
+    n_draws: int
+    n: int
+
+    def upper(self, failure: float) -> float:
+        """Give an upper confidence limit that fails with at most this probability.
+
+        By McDiarmid's inequality: each of the n · n_draws signs moves the mean of the draws
+        by at most 2/(n · n_draws).
+        """
+        return self.value + math.sqrt(2 * math.log(1 / failure) / (self.n * self.n_draws))
+
+
+def supremum(
+    codes: NDArray[np.unsignedinteger[Any]], n_bins: Sequence[int], sums: NDArray[np.int64]
+) -> int:
+    """Give the largest correlation of a 1-rule with some signs.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows, n_columns)
+    n_bins : sequence of int
+        Bins of each column.
+    sums : ndarray of shape (n_rows,)
+        The signs of the records that a row stands for, added up.
+
+    Returns
+    -------
+    int
+        max |Σ σ h(x)| over the literals h (+1 in a bin, −1 outside it) and the constant: a
+        class that holds each rule's negation has the largest correlation in absolute value.
+    """
+    total = int(sums.sum())
+    largest = abs(total)
+    for j, n in enumerate(n_bins):
+        of_bin = np.bincount(codes[:, j], weights=sums, minlength=n)
+        largest = max(largest, int(np.abs(2 * of_bin - total).max()))
+    return largest
+
+
+def estimate(
+    codes: NDArray[np.unsignedinteger[Any]],
+    n_bins: Sequence[int],
+    counts: NDArray[np.int64],
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Estimate:
+    """Estimate E_σ sup_h (1/n) Σ σ_i h(x_i) over 1-rules, from drawn sign vectors.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows, n_columns)
+    n_bins : sequence of int
+    counts : ndarray of shape (n_rows,)
+        Records that a row stands for.
+    n_draws : int
+        At least 2.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Estimate
+    """
+    if n_draws < 2:
+        raise ValueError(f"n_draws = {n_draws}, but a standard error needs at least 2")
+    n = int(counts.sum())
+    draws = np.empty(n_draws)
+    for k in range(n_draws):
+        # The sum of `counts` independent signs.
+        sums = 2 * rng.binomial(counts, 0.5) - counts
+        draws[k] = supremum(codes, n_bins, sums) / n
+    return Estimate(
+        float(draws.mean()), float(draws.std(ddof=1) / math.sqrt(n_draws)), n_draws, n
+    )
+
+
+def bound(
+    margins: NDArray[np.float64], counts: NDArray[np.int64], complexity: Estimate
+) -> tuple[float, float]:
+    """Give the best lower bound on a vote's accuracy, and the threshold that attains it.
+
+    With probability `CONFIDENCE` over the records, for all votes and all thresholds θ,
+    error ≤ ramp loss at θ + (2/θ)·R + 3·sqrt(ln(2K/δ)/(2n)), K the number of thresholds (a
+    union bound) and R an upper confidence limit of the complexity. Half of the probability
+    of failure goes to R.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n_rows,)
+        Normalised, on the records that it was trained on.
+    counts : ndarray of shape (n_rows,)
+    complexity : Estimate
+        On the same records.
+
+    Returns
+    -------
+    accuracy : float
+        Below 0 where the bound says nothing.
+    threshold : float
+    """
+    failure = (1 - CONFIDENCE) / 2
+    rest = 3 * math.sqrt(math.log(2 * len(THRESHOLDS) / failure) / (2 * complexity.n))
+    upper = complexity.upper(failure)
+    errors = [ramp_loss(margins, counts, theta) + 2 * upper / theta for theta in THRESHOLDS]
+    best = int(np.argmin(errors))
+    return 1 - errors[best] - rest, THRESHOLDS[best]
+
+
+def table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Put the bounds beside the accuracy of fresh trainings.
+
+    Parameters
+    ----------
+    bounds : DataFrame
+        One row a model: dataset, calibration, arm, epsilon, repeat, bound, threshold, and the
+        complexity's n, n_draws, complexity, standard_error.
+    accuracy : DataFrame
+        A study's table of accuracy.
+
+    Returns
+    -------
+    DataFrame
+        One row for each dataset and calibration, in the order of `bounds`: mean and standard
+        deviation of the bound over models, and the accuracy.
+    """
+    rows = []
+    for key, group in bounds.groupby(["dataset", "arm", "epsilon"], sort=False):
+        dataset, arm, epsilon = key
+        fresh = accuracy[
+            (accuracy["dataset"] == dataset)
+            & (accuracy["arm"] == arm)
+            & np.isclose(accuracy["epsilon"], epsilon)
+        ]
+        if len(fresh) != 1:
+            raise ValueError(f"no accuracy of {arm} on {dataset} at ε = {epsilon:g}")
+        first, found = group.iloc[0], fresh.iloc[0]
+        rows.append(
+            {
+                "dataset": dataset,
+                "calibration": first["calibration"],
+                "epsilon": epsilon,
+                "n": first["n"],
+                "n_draws": first["n_draws"],
+                "complexity": first["complexity"],
+                "standard_error": first["standard_error"],
+                "threshold": group["threshold"].median(),
+                "bound": group["bound"].mean(),
+                "bound_std": group["bound"].std(ddof=1),
+                "n_models": len(group),
+                "scored_on": found["scored_on"],
+                "accuracy": found["accuracy"],
+                "accuracy_std": found["accuracy_std"],
+                "n_repeats": found["n_repeats"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give the table as a reader wants it."""
+    return pd.DataFrame(
+        {
+            "dataset": frame["dataset"],
+            "calibration": frame["calibration"],
+            "records": frame["n"].astype(str),
+            "Rademacher complexity": [
+                f"{value:.5f} ± {error:.5f}"
+                for value, error in zip(frame["complexity"], frame["standard_error"], strict=True)
+            ],
+            "θ": [f"{value:.2f}" for value in frame["threshold"]],
+            "bound on accuracy": [
+                f"{mean:.3f} ± {std:.3f}"
+                for mean, std in zip(frame["bound"], frame["bound_std"], strict=True)
+            ],
+            "accuracy": [
+                f"{mean:.3f} ({where})"
+                for mean, where in zip(frame["accuracy"], frame["scored_on"], strict=True)
+            ],
+        }
+    )
+
+
+def notes(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Give the notes below the table."""
+    first = frame.iloc[0]
+    return (
+        f"Complexity: mean of {int(first['n_draws'])} drawn sign vectors ± its standard error, of "
+        "all signed literals and constants on the records that the models are trained on.",
+        f"Bound: holds with probability {CONFIDENCE:g}; the best of {len(THRESHOLDS)} thresholds, "
+        f"by a union bound; mean ± standard deviation over {int(first['n_models'])} models, each "
+        "trained on the whole training part with the setting selected at this ε; θ is their median.",
+        "Accuracy: fresh trainings with the same setting, on the test set or on fresh folds.",
+        "The bound is computed from the records themselves: it is not private.",
+    )

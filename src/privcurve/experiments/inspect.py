@@ -1,0 +1,151 @@
+"""Train models to look into: votes, margins and the advantage of each round.
+
+Models are trained on all of a dataset's training part. Where the dataset has a test part they
+are, bit for bit, those of the fresh trainings of a study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from privcurve.datasets import Dataset, distinct
+from privcurve.experiments import canonical, metrics
+from privcurve.experiments.cell import TEST, CellIds, Split, generator
+from privcurve.experiments.results import IncompleteError
+from privcurve.experiments.study import Arm, Point, StudyError
+from privcurve.experiments.train import Part
+from privcurve.learners import registry
+from privcurve.learners.rounds import round_advantages
+
+# Stands for the fold of a model that is trained on a dataset without a test part.
+WHOLE = "whole"
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A fitted model with the records that it was trained on and those that are unseen.
+
+    Attributes
+    ----------
+    repeat : int
+        From 1.
+    learner : fitted learner
+    train : Part
+    unseen : Part or None
+        The dataset's test part, where it has one.
+    """
+
+    repeat: int
+    learner: Any
+    train: Part
+    unseen: Part | None
+
+    def margins(self, part: Part) -> NDArray[np.float64]:
+        """Give the normalised margin y·Σh/τ of each row of a part, in [−1, 1]."""
+        return self.learner.decision_function(part.X) * part.y / len(self.learner.chosen_)
+
+    def advantages(self) -> NDArray[np.float64]:
+        """Give the advantage of each round on the records it was trained on."""
+        return round_advantages(self.learner, self.train.X, self.train.y, self.train.counts)
+
+    def accuracy(self) -> float:
+        """Give the accuracy on the unseen records; NaN if there are none."""
+        if self.unseen is None:
+            return float("nan")
+        scores = self.learner.decision_function(self.unseen.X)
+        return metrics.accuracy(scores, self.unseen.y, self.unseen.counts)
+
+    def votes(self, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
+        """Give net votes and the condition they depend on, the heaviest first."""
+        model = self.learner.model_
+        found = [(vote.votes, bin_names[vote.column][vote.code]) for vote in model.votes]
+        return found + ([(model.constant, "always")] if model.constant else [])
+
+
+def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
+    """Give the point of an arm that cross-validation selected on a dataset at one ε.
+
+    Parameters
+    ----------
+    arm : Arm
+    selected : DataFrame
+        Rows of ``selected.csv``: dataset, arm, epsilon, setting.
+    dataset : str
+    epsilon : float
+
+    Returns
+    -------
+    Point
+
+    Raises
+    ------
+    IncompleteError
+        If nothing was selected there, or the arm no longer has that setting.
+    """
+    wanted = canonical.number(epsilon)
+    mine = selected[(selected["dataset"] == dataset) & (selected["arm"] == arm.name)]
+    texts = {canonical.number(float(f"{row.epsilon:.12g}")): row.setting for row in mine.itertuples()}
+    for point in arm.points:
+        if canonical.number(point.epsilon) == wanted and point.text == texts.get(wanted):
+            return point
+    raise IncompleteError(
+        f"{dataset}, {arm.name}: no setting of the study is selected at ε = {wanted}; give the "
+        "study this ε, or look for failed cells in its table of selected settings"
+    )
+
+
+def free_point(epsilon: float, setting: dict[str, Any]) -> Point:
+    """Give a point that need not be in any study's grid."""
+    return Point(epsilon, setting, canonical.text(setting))
+
+
+def inspect(
+    dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: int
+) -> Iterator[Inspection]:
+    """Train a point of an arm of LazyBB some times, each time with its own noise.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    arm : Arm
+    point : Point
+    repeats : int
+    seed : int
+        Base seed.
+
+    Yields
+    ------
+    Inspection
+        One a repeat, in order.
+
+    Raises
+    ------
+    StudyError
+        If the arm's learner is not LazyBB with 1-rules.
+    """
+    if arm.learner != "lazybb" or point.setting.get("weak_learner", "one_rule") != "one_rule":
+        raise StudyError(f"{arm.name}: only LazyBB with 1-rules can be looked into")
+    train = Part(*distinct(dataset.X, dataset.y))
+    unseen = None
+    if dataset.X_test is not None and dataset.y_test is not None:
+        unseen = Part(*distinct(dataset.X_test, dataset.y_test))
+    ids = CellIds(dataset.name, dataset.checksum, arm, seed)
+    template = registry.estimator_class(arm.learner)(
+        n_bins=dataset.domain.n_bins, classes=(-1, 1), **arm.estimator_parameters(point)
+    )
+    for repeat in range(1, repeats + 1):
+        cell = ids.cell(point, Split(WHOLE if unseen is None else TEST, repeat))
+        (learner,) = template.fit_many(train.X, train.y, [{}], [generator(cell)], train.counts)
+        yield Inspection(repeat, learner, train, unseen)
+
+
+def stream(name: str, dataset: Dataset, seed: int) -> np.random.Generator:
+    """Give the random stream of a named computation on a dataset."""
+    key = {"name": name, "dataset": dataset.name, "checksum": dataset.checksum, "seed": seed}
+    return np.random.default_rng(np.random.SeedSequence(int(canonical.digest(key), 16)))
