@@ -147,7 +147,7 @@ class DPBoostClassifier(CodedClassifier):
         rng: np.random.Generator,
     ) -> None:
         """Grow all trees, each on its chunk of an ensemble's random order of the records."""
-        per_ensemble = int(self.trees_per_ensemble)
+        per_ensemble = self._per_ensemble()
         records = np.repeat(np.arange(len(signs)), counts)
         ends = chunk_ends(len(records), per_ensemble, self.learning_rate, self.chunks)
         bounds = leaf_bounds(int(self.n_trees), self.learning_rate)
@@ -176,6 +176,10 @@ class DPBoostClassifier(CodedClassifier):
             values = np.clip(values, -bounds[t], bounds[t])
             values += noise.leaf_scales[t] * rng.laplace(size=values.shape)
             self.leaf_values_[t] = self.learning_rate * values
+
+    def _per_ensemble(self) -> int:
+        """An ensemble holds no more trees than there are, so that no chunk stays unused."""
+        return min(int(self.trees_per_ensemble), int(self.n_trees))
 
     def _boost(self, codes: Codes, signs: NDArray[np.int8], counts: NDArray[np.int64]) -> None:
         """Grow all trees on all records, without noise."""
@@ -246,7 +250,7 @@ class DPBoostClassifier(CodedClassifier):
     def _noise(self) -> BoostNoise:
         return dpboost(
             n_trees=int(self.n_trees),
-            trees_per_ensemble=int(self.trees_per_ensemble),
+            trees_per_ensemble=self._per_ensemble(),
             max_depth=int(self.max_depth),
             learning_rate=float(self.learning_rate),
             regularisation=float(self.regularisation),
