@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -57,10 +58,37 @@ def test_published_is_hollow_and_no_ring_without_a_violation():
     assert "violated" not in texts
 
 
-def test_diagonal():
-    figure = audit.audit(frame(), TITLES)
-    (line,) = [p for p in figure.axes[0].get_lines() if len(p.get_xdata()) == 2]
-    assert list(line.get_xdata()) == list(line.get_ydata())
+def test_a_point_is_above_the_diagonal_only_if_more_was_found_than_claimed():
+    table = frame()
+    figure = audit.audit(table, TITLES)
+    panel = figure.axes[0]
+    (line,) = [p for p in panel.get_lines() if len(p.get_xdata()) > 2]
+    x, y = np.log(line.get_xdata()), np.log(line.get_ydata())
+    assert (np.diff(x) > 0).all()
+    marks = [p for m in "o^v" for p in points(figure, m)]
+    above = 0
+    for mark in marks:
+        level = np.interp(np.log(mark.get_xdata()[0]), x, y)
+        assert np.exp(level) == pytest.approx(0.1) or np.exp(level) == pytest.approx(1)
+        above += np.log(mark.get_ydata()[0]) > level
+    assert above == 2 * len(rings(figure))  # the mark and its ring
+
+
+def test_near_claims_keep_apart():
+    table = pd.concat([frame(), frame().assign(epsilon=1.1)])
+    panel = audit.audit(table, TITLES).axes[0]
+    (line,) = [p for p in panel.get_lines() if len(p.get_xdata()) > 2]
+    assert (np.diff(line.get_xdata()) > 0).all()
+
+
+def test_more_learners_than_colours_differ_in_shape():
+    names = [f"learner {i}" for i in range(8)]
+    table = pd.concat([frame().iloc[:1].assign(learner=name) for name in names])
+    figure = audit.audit(table, dict(zip(names, names, strict=True)))
+    assert len(points(figure, "o")) == 6
+    assert len(points(figure, "s")) == 2
+    looks = {(h.get_marker(), h.get_color()) for h in figure.legends[0].legend_handles[:8]}
+    assert len(looks) == 8
 
 
 def test_messages():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 # rounds, from one round on, is below γ.
 WINDOW = 20
 
-MARGIN_BINS = 80
+MARGIN_BINS = 100
 
 ADVANTAGE, MARGIN = "advantage", "margin"
 
@@ -57,7 +57,9 @@ def histogram(
     ndarray of shape (n_bins,)
         Sums to 1.
     """
-    found, _ = np.histogram(margins, bins=n_bins, range=(-1, 1), weights=counts)
+    # Margins lie on a lattice that may meet the edges: rounding must not scatter them.
+    places = np.floor((margins + 1) * n_bins / 2 + 1e-9).astype(np.int64)
+    found = np.bincount(np.clip(places, 0, n_bins - 1), weights=counts, minlength=n_bins)
     return found / counts.sum()
 
 
@@ -92,11 +94,31 @@ def failing_round(
     int or None
         From 1; None if it never fails.
     """
+    below = np.flatnonzero(window_means(advantages, window) < required)
+    return int(below[0]) + 1 if len(below) else None
+
+
+def failing_rounds(frame: pd.DataFrame, required: float) -> dict[str, int | None]:
+    """Give the failing round of each calibration of a frame of :func:`advantage_frame`."""
+    advantages = frame[frame["quantity"] == ADVANTAGE]
+    return {
+        str(name): failing_round(rows["value"].to_numpy(dtype=float), required)
+        for name, rows in advantages.groupby("calibration", sort=False)
+    }
+
+
+def window_means(advantages: NDArray[np.float64], window: int = WINDOW) -> NDArray[np.float64]:
+    """Give the mean of `window` rounds from each round on; NaN where fewer are left.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer rounds than that at all.
+    """
     if len(advantages) < window:
         raise ValueError(f"{len(advantages)} rounds are fewer than the window of {window}")
     means = np.convolve(advantages, np.full(window, 1 / window), mode="valid")
-    below = np.flatnonzero(means < required)
-    return int(below[0]) + 1 if len(below) else None
+    return np.concatenate([means, np.full(window - 1, math.nan)])
 
 
 def advantage_frame(calibration: str, runs: Sequence[NDArray[np.float64]]) -> pd.DataFrame:
@@ -111,12 +133,13 @@ def advantage_frame(calibration: str, runs: Sequence[NDArray[np.float64]]) -> pd
     -------
     DataFrame
         quantity, calibration, part, round, margin (missing), value, std (over runs; missing
-        for one run) and n_runs.
+        for one run), n_runs and window_mean, see :func:`window_means`.
     """
     values = np.array(runs)
-    return _tidy(
+    frame = _tidy(
         ADVANTAGE, calibration, "train", {"round": np.arange(1, values.shape[1] + 1)}, values
     )
+    return frame.assign(window_mean=window_means(values.mean(axis=0)))
 
 
 def margin_frame(
@@ -135,11 +158,11 @@ def margin_frame(
     -------
     DataFrame
         As of :func:`advantage_frame`; `margin` is the lower edge of a bin of width
-        2/`MARGIN_BINS`.
+        2/`MARGIN_BINS`, `round` and `window_mean` are missing.
     """
     values = np.array([histogram(margins, counts) for margins, counts in runs])
     edges = -1 + 2 * np.arange(MARGIN_BINS) / MARGIN_BINS
-    return _tidy(MARGIN, calibration, part, {"margin": edges}, values)
+    return _tidy(MARGIN, calibration, part, {"margin": edges}, values).assign(window_mean=math.nan)
 
 
 def _tidy(

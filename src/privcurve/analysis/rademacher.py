@@ -109,9 +109,7 @@ def estimate(
         # The sum of `counts` independent signs.
         sums = 2 * rng.binomial(counts, 0.5) - counts
         draws[k] = supremum(codes, n_bins, sums) / n
-    return Estimate(
-        float(draws.mean()), float(draws.std(ddof=1) / math.sqrt(n_draws)), n_draws, n
-    )
+    return Estimate(float(draws.mean()), float(draws.std(ddof=1) / math.sqrt(n_draws)), n_draws, n)
 
 
 def bound(
@@ -146,14 +144,36 @@ def bound(
     return 1 - errors[best] - rest, THRESHOLDS[best]
 
 
+def row(
+    dataset: str,
+    arm: str,
+    calibration: str | None,
+    epsilon: float,
+    complexity: Estimate,
+    found: tuple[float, float],
+) -> dict[str, Any]:
+    """Give the row of one model for :func:`table`; `found` is what :func:`bound` gave."""
+    return {
+        "dataset": dataset,
+        "arm": arm,
+        "calibration": calibration,
+        "epsilon": epsilon,
+        "n": complexity.n,
+        "n_draws": complexity.n_draws,
+        "complexity": complexity.value,
+        "standard_error": complexity.standard_error,
+        "bound": found[0],
+        "threshold": found[1],
+    }
+
+
 def table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     """Put the bounds beside the accuracy of fresh trainings.
 
     Parameters
     ----------
     bounds : DataFrame
-        One row a model: dataset, calibration, arm, epsilon, repeat, bound, threshold, and the
-        complexity's n, n_draws, complexity, standard_error.
+        One row a model, as of :func:`row`.
     accuracy : DataFrame
         A study's table of accuracy.
 
@@ -166,13 +186,11 @@ def table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for key, group in bounds.groupby(["dataset", "arm", "epsilon"], sort=False):
         dataset, arm, epsilon = key
-        fresh = accuracy[
-            (accuracy["dataset"] == dataset)
-            & (accuracy["arm"] == arm)
-            & np.isclose(accuracy["epsilon"], epsilon)
-        ]
+        # Within rounding: a file may have moved the last bit of ε.
+        same = (accuracy["epsilon"] - group["epsilon"].iloc[0]).abs() < 1e-12
+        fresh = accuracy[(accuracy["dataset"] == dataset) & (accuracy["arm"] == arm) & same]
         if len(fresh) != 1:
-            raise ValueError(f"no accuracy of {arm} on {dataset} at ε = {epsilon:g}")
+            raise ValueError(f"no accuracy of {arm} on {dataset} at ε = {epsilon}")
         first, found = group.iloc[0], fresh.iloc[0]
         rows.append(
             {
@@ -228,7 +246,7 @@ def notes(frame: pd.DataFrame) -> tuple[str, ...]:
         "all signed literals and constants on the records that the models are trained on.",
         f"Bound: holds with probability {CONFIDENCE:g}; the best of {len(THRESHOLDS)} thresholds, "
         f"by a union bound; mean ± standard deviation over {int(first['n_models'])} models, each "
-        "trained on the whole training part with the setting selected at this ε; θ is their median.",
+        "trained on the whole training part with the setting selected at this ε; θ: median.",
         "Accuracy: fresh trainings with the same setting, on the test set or on fresh folds.",
         "The bound is computed from the records themselves: it is not private.",
     )

@@ -261,7 +261,8 @@ def check_configurations(
     ----------
     audited : mapping of str to sequence of Configuration
     learners : iterable of str
-        Names in the registry; those without privacy need no configuration.
+        Names in the registry. Those without privacy need no configuration, and peers
+        (other people's programs, whose claims are for neighbours of their own) neither.
 
     Returns
     -------
@@ -271,7 +272,7 @@ def check_configurations(
     """
     problems = []
     for name in learners:
-        if not entry(name).private:
+        if not entry(name).private or entry(name).peer:
             continue
         if not audited.get(name):
             problems.append(missing(name))

@@ -31,6 +31,7 @@ from privcurve.audit.transcripts import (
     sample_transcripts,
     torn_canary,
 )
+from privcurve.audit.tree_transcripts import tree_distribution
 from privcurve.learners.one_rule import OneRuleEnsemble
 from privcurve.learners.registry import CERTIFIED, PUBLISHED
 from privcurve.privacy.calibration import EXPONENTIAL, PERMUTE_AND_FLIP
@@ -113,6 +114,22 @@ def rare_in_part(c: Configuration, target: Target) -> list[Pair]:
     return [rare_canary_pair(Target(f"{target.name}, {part.n} records", part))]
 
 
+def torn_columns(c: Configuration, target: Target) -> list[Pair]:
+    """Give the tight pair of a tree's split (PRIVACY.md §c).
+
+    A flipped label makes a child of the first column pure and a pure child of the others
+    impure; the others are copies, so that their questions are as good as certain.
+    """
+    codes = np.zeros((3, 31), dtype=np.uint8)
+    codes[0], codes[1, 0], codes[2, 1:] = 1, 1, 1
+    counts = np.array([1, 1000, 1000])
+    sides = [
+        Records(codes, np.array([label, 1, -1], dtype=np.int8), np.full(31, 2), counts)
+        for label in (-1, 1)
+    ]
+    return [Pair("tiny", "a flipped label that purifies a child", sides[0], sides[1])]
+
+
 # Learners ----------------------------------------------------------------------------
 
 
@@ -184,6 +201,7 @@ def _lazybb() -> Iterator[Configuration]:
             )
         yield from _sampled_one_rules("lazybb", calibration, dense, 4_000)
         trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 2, "density": 0.5}
+        yield _exact_trees("lazybb", calibration, trees, tiny_neighbours)
         yield _scored("lazybb", calibration, trees, 20_000)
 
 
@@ -236,7 +254,26 @@ def _dp_logistic_regression() -> Iterator[Configuration]:
         yield _scored("dp_logistic_regression", calibration, {"C": 0.1}, 500, rare_in_part)
 
 
+def _exact_trees(
+    learner: str, calibration: str, setting: Mapping[str, Any], pairs: MakePairs, delta: float = 0.0
+) -> Configuration:
+    return Configuration(
+        learner, calibration, 1.0, pairs, delta, setting, distribution=tree_distribution
+    )
+
+
 def _topdown() -> Iterator[Configuration]:
+    for n_splits, pairs in ((1, torn_columns), (1, two_columns), (2, tiny_neighbours)):
+        yield _exact_trees("topdown", PUBLISHED, {"n_splits": n_splits}, pairs)
+    for leaves in ("labels", "rules"):
+        for mechanism in (EXPONENTIAL, PERMUTE_AND_FLIP):
+            deep = {"depth": 2, "leaves": leaves, "mechanism": mechanism}
+            yield _exact_trees("topdown", CERTIFIED, deep, two_columns)
+        yield _exact_trees("topdown", CERTIFIED, {"depth": 1, "leaves": leaves}, tiny_neighbours)
+        for delta in DELTAS:
+            deep = {"depth": 2, "leaves": leaves}
+            yield _exact_trees("topdown", CERTIFIED, deep, tiny_neighbours, delta)
+    yield _exact_trees("topdown", CERTIFIED, {"depth": 1, "split_share": 0.99}, torn_columns)
     for calibration in BOTH:
         yield _scored("topdown", calibration, {"depth": 1}, 20_000)
         yield _scored("topdown", calibration, {"depth": 2}, 2_000, rare_in_part)

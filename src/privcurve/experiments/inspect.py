@@ -90,7 +90,9 @@ def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: floa
     """
     wanted = canonical.number(epsilon)
     mine = selected[(selected["dataset"] == dataset) & (selected["arm"] == arm.name)]
-    texts = {canonical.number(float(f"{row.epsilon:.12g}")): row.setting for row in mine.itertuples()}
+    texts = {
+        canonical.number(float(f"{row.epsilon:.12g}")): row.setting for row in mine.itertuples()
+    }
     for point in arm.points:
         if canonical.number(point.epsilon) == wanted and point.text == texts.get(wanted):
             return point
@@ -100,9 +102,44 @@ def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: floa
     )
 
 
-def free_point(epsilon: float, setting: dict[str, Any]) -> Point:
-    """Give a point that need not be in any study's grid."""
-    return Point(epsilon, setting, canonical.text(setting))
+def round_by_round(
+    dataset: Dataset,
+    arm: Arm,
+    epsilon: float,
+    setting: dict[str, Any],
+    repeats: int,
+    seed: int,
+) -> tuple[list[NDArray[np.float64]], dict[str, list[tuple[NDArray[np.float64], Any]]]]:
+    """Train a setting, which need not be in any grid, and look at its rounds and margins.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    arm : Arm
+        Gives learner, calibration and δ.
+    epsilon : float
+        Without noise (ε = ∞) all runs are the same: one is made.
+    setting : dict
+    repeats : int
+        Runs.
+    seed : int
+
+    Returns
+    -------
+    advantages : list of ndarray of shape (n_rounds,)
+        Of each run.
+    margins : dict
+        "train" and, where there is a test part, "test": margins and counts of each run.
+    """
+    point = Point(epsilon, setting, canonical.text(setting))
+    advantages = []
+    margins: dict[str, list[tuple[NDArray[np.float64], Any]]] = {}
+    for model in inspect(dataset, arm, point, repeats if np.isfinite(epsilon) else 1, seed):
+        advantages.append(model.advantages())
+        for name, part in (("train", model.train), ("test", model.unseen)):
+            if part is not None:
+                margins.setdefault(name, []).append((model.margins(part), part.counts))
+    return advantages, margins
 
 
 def inspect(

@@ -93,6 +93,9 @@ class Study:
     figure : str
         File name of its figure, without ending.
     arms : dict of str to Arm
+    skipped : tuple of str
+        For each entry whose learner needs a package that is not installed: which it is,
+        and how to get it.
     """
 
     name: str
@@ -102,6 +105,7 @@ class Study:
     repeats: int
     figure: str
     arms: Mapping[str, Arm]
+    skipped: tuple[str, ...] = ()
 
     def arm(self, name: str) -> Arm:
         """Give an arm by name."""
@@ -123,7 +127,8 @@ def load(path: Path) -> Study:
     Raises
     ------
     StudyError
-        If a learner, parameter, ε, δ or calibration is not allowed, or a grid is empty.
+        If a learner, parameter, ε, δ or calibration is not allowed, a grid is empty, or
+        every learner needs a package that is not installed.
     """
     return from_mapping(yaml.safe_load(path.read_text()), path.stem, str(path))
 
@@ -148,12 +153,20 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         As for :func:`load`.
     """
     arms: dict[str, Arm] = {}
+    skipped: list[str] = []
     try:
         for label, spec in raw["learners"].items():
-            for arm in _arms(label, spec, raw.get("epsilons")):
-                arms[arm.name] = arm
+            # Checked in any case: a file is right or wrong whatever is installed.
+            checked = {arm.name: arm for arm in _arms(label, spec, raw.get("epsilons"))}
+            missing = registry.missing_package(spec["learner"])
+            if missing:
+                skipped.append(f"{where}: {label} is left out: {missing}")
+            else:
+                arms |= checked
     except ValueError as error:
         raise StudyError(f"{where}: learners: {label}: {error}") from None
+    if skipped and not arms:
+        raise StudyError(f"{where}: no learner is left. " + ". ".join(skipped))
     return Study(
         name=name,
         title=raw["title"],
@@ -162,6 +175,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         repeats=raw["repeats"],
         figure=raw.get("figure", name),
         arms=arms,
+        skipped=tuple(skipped),
     )
 
 
@@ -196,6 +210,8 @@ def _arms(label: str, spec: Mapping[str, Any], epsilons: list[Any] | None) -> It
             raise ValueError(f"delta = {delta:g} is not in [0, 1)")
         if delta > 0 and not entry.approximate:
             raise ValueError(f"{entry.name} offers delta = 0 only")
+        if delta == 0 and not entry.pure:
+            raise ValueError(f"{entry.name} needs a delta above 0, for example deltas: [1.0e-5]")
         name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
         yield Arm(name, entry.name, title, calibration, delta, own, settings)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -15,15 +17,21 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from privcurve.figures import style
 
 COLUMNS = ("learner", "calibration", "method", "epsilon", "found_epsilon", "verdict")
-HEIGHT = 3.1
+HEIGHT = 3.9
 
-# Methods by shape, calibrations by filling (as in the learning curves).
-EXACT, SAMPLED = "o", "^"
+# Methods by shape, calibrations by filling (as in the learning curves). Learners beyond the
+# number of colours have the second shapes.
+EXACT, SAMPLED = ("o", "s"), ("^", "D")
 NOTHING = "v"
 VIOLATION = "#000000"
 
-# Points of one claim are set side by side: so far apart, in powers of ten.
+# Points of one claim are set side by side: so far apart, in powers of ten, and together no
+# wider than this share of the way to the next claim.
 STEP = 0.042
+BAND = 0.8
+
+# Room on both sides of the claims, a factor.
+MARGIN = 1.5
 
 # Where points go that show nothing: this far below the smallest claim.
 DEPTH = 50.0
@@ -32,8 +40,9 @@ DEPTH = 50.0
 def audit(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Draw what was found against what is claimed, log-log, with the diagonal.
 
-    Points below the diagonal are claims that stand. Those above it are marked with a ring
-    when they are violations; a sampled search that found nothing is drawn on the floor.
+    The points of one claim are set side by side, and the diagonal is level across them:
+    what is below it stands. Violations have a ring; a sampled search that found nothing is
+    drawn on the floor.
 
     Parameters
     ----------
@@ -61,16 +70,13 @@ def audit(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     claims = sorted(set(frame["epsilon"]))
     floor = claims[0] / DEPTH
     ceiling = 4 * max([*claims, *frame.loc[frame["found_epsilon"] < math.inf, "found_epsilon"]])
+    parts = [frame[frame["epsilon"] == claim] for claim in claims]
+    limits = _Limits(_step(claims, parts), floor, ceiling)
     with style.paper():
         figure = style.new_figure(style.COLUMN_WIDTH, HEIGHT)
         panel = figure.add_subplot()
-        groups = [(name, c) for name in titles for c in ("published", "certified")]
-        for i, (learner, calibration) in enumerate(groups):
-            rows = frame[(frame["learner"] == learner) & (frame["calibration"] == calibration)]
-            shift = 10 ** (STEP * (i - (len(groups) - 1) / 2))
-            colour = style.COLOURS[i // 2 % len(style.COLOURS)]
-            _draw(panel, rows, shift, colour, calibration == "certified", floor, ceiling)
-        _finish(panel, claims, floor, ceiling)
+        bands = [_draw_claim(panel, rows, list(titles), limits) for rows in parts]
+        _finish(panel, claims, bands, floor, ceiling)
         figure.legend(
             handles=_handles(frame, titles),
             loc="outside lower center",
@@ -82,24 +88,42 @@ def audit(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     return figure
 
 
-def _draw(
-    panel: Axes,
-    rows: pd.DataFrame,
-    shift: float,
-    colour: str,
-    filled: bool,
-    floor: float,
-    ceiling: float,
-) -> None:
-    for row in rows.to_dict("records"):
-        shape = EXACT if row["method"] == "exact" else SAMPLED
-        if row["verdict"] == "found nothing":
-            shape = NOTHING
-        x = row["epsilon"] * shift
-        y = min(max(row["found_epsilon"], floor), ceiling)
-        panel.plot(x, y, **_mark(shape, colour, filled), zorder=3, clip_on=False)
-        if row["verdict"] == "violated":
-            panel.plot(x, y, **_ring(), zorder=4, clip_on=False)
+@dataclass(frozen=True)
+class _Limits:
+    """Between which heights points are drawn, and how far apart (in powers of ten)."""
+
+    step: float
+    floor: float
+    ceiling: float
+
+
+def _groups(rows: pd.DataFrame) -> list[tuple[Any, Any]]:
+    return list(rows[["learner", "calibration"]].drop_duplicates().itertuples(index=False))
+
+
+def _step(claims: Sequence[float], parts: Sequence[pd.DataFrame]) -> float:
+    most = max(len(_groups(rows)) for rows in parts)
+    gaps = [math.log10(high / low) for low, high in itertools.pairwise(claims)]
+    return min([STEP, *(BAND * gap / most for gap in gaps)])
+
+
+def _draw_claim(panel: Axes, rows: pd.DataFrame, learners: Sequence[str], limits: _Limits) -> float:
+    """Draw the points of one claim side by side; give half the width, as a factor."""
+    groups = sorted(_groups(rows), key=lambda g: (learners.index(g[0]), g[1] != "published"))
+    for i, (learner, calibration) in enumerate(groups):
+        shift = 10 ** (limits.step * (i - (len(groups) - 1) / 2))
+        cycle, colour = divmod(learners.index(learner), len(style.COLOURS))
+        of_group = (rows["learner"] == learner) & (rows["calibration"] == calibration)
+        for row in rows[of_group].to_dict("records"):
+            shapes = EXACT if row["method"] == "exact" else SAMPLED
+            shape = NOTHING if row["verdict"] == "found nothing" else shapes[cycle % len(shapes)]
+            mark = _mark(shape, style.COLOURS[colour], calibration == "certified")
+            x = row["epsilon"] * shift
+            y = min(max(row["found_epsilon"], limits.floor), limits.ceiling)
+            panel.plot(x, y, **mark, zorder=3, clip_on=False)
+            if row["verdict"] == "violated":
+                panel.plot(x, y, **_ring(), zorder=4, clip_on=False)
+    return float(10 ** (limits.step * len(groups) / 2))
 
 
 def _mark(shape: str, colour: str, filled: bool) -> dict[str, Any]:
@@ -124,24 +148,26 @@ def _ring() -> dict[str, Any]:
     }
 
 
-def _finish(panel: Axes, claims: Sequence[float], floor: float, ceiling: float) -> None:
+def _finish(
+    panel: Axes, claims: Sequence[float], bands: Sequence[float], floor: float, ceiling: float
+) -> None:
     panel.set_xscale("log")
     panel.set_yscale("log")
-    panel.set_xlim(claims[0] / 2.5, claims[-1] * 2.5)
+    # The diagonal, level where the points of a claim are.
+    x = [claims[0] / bands[0] / MARGIN]
+    y = [claims[0] / MARGIN]
+    for claim, band in zip(claims, bands, strict=True):
+        x += [claim / band, claim * band]
+        y += [claim, claim]
+    x.append(x[-1] * MARGIN)
+    y.append(y[-1] * MARGIN)
+    panel.set_xlim(x[0], x[-1])
     panel.set_ylim(floor, ceiling)
-    panel.plot([floor, ceiling], [floor, ceiling], color="0.35", linewidth=0.9, zorder=2)
-    panel.fill_between(
-        [claims[0] / 2.5, claims[-1] * 2.5],
-        [claims[0] / 2.5, claims[-1] * 2.5],
-        ceiling,
-        color="0.5",
-        alpha=0.12,
-        linewidth=0,
-        zorder=1,
-    )
+    panel.plot(x, y, color="0.35", linewidth=0.9, zorder=2)
+    panel.fill_between(x, y, ceiling, color="0.5", alpha=0.12, linewidth=0, zorder=1)
     panel.text(0.03, 0.97, "more than claimed", transform=panel.transAxes, va="top", color="0.35")
     panel.set_xlabel("Claimed ε")
-    panel.set_ylabel("Found ε: exact, or a 95 % lower bound")
+    panel.set_ylabel("Found ε (exact, or 95 % lower bound)")
     panel.xaxis.set_major_locator(FixedLocator(list(claims)))
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     panel.xaxis.set_minor_locator(NullLocator())
@@ -149,17 +175,18 @@ def _finish(panel: Axes, claims: Sequence[float], floor: float, ceiling: float) 
 
 
 def _handles(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[Line2D]:
-    handles = [
-        Line2D([], [], label=title, **_mark("s", style.COLOURS[i % len(style.COLOURS)], True))
-        for i, title in enumerate(titles.values())
-    ]
+    handles = []
+    for i, title in enumerate(titles.values()):
+        cycle, colour = divmod(i, len(style.COLOURS))
+        shape = EXACT[cycle % len(EXACT)]
+        handles.append(Line2D([], [], label=title, **_mark(shape, style.COLOURS[colour], True)))
     grey = "0.35"
-    handles += [
-        Line2D([], [], label="certified", **_mark(EXACT, grey, True)),
-        Line2D([], [], label="published", **_mark(EXACT, grey, False)),
-        Line2D([], [], label="exact", **_mark(EXACT, grey, True)),
-        Line2D([], [], label="sampled", **_mark(SAMPLED, grey, True)),
-    ]
+    second = len(titles) > len(style.COLOURS)
+    for name, shapes in (("exact", EXACT), ("sampled", SAMPLED)):
+        for shape in shapes if second else shapes[:1]:
+            handles.append(Line2D([], [], label=name, **_mark(shape, grey, True)))
+    handles.append(Line2D([], [], label="certified", **_mark("s", grey, True)))
+    handles.append(Line2D([], [], label="published", **_mark("s", grey, False)))
     if (frame["verdict"] == "found nothing").any():
         handles.append(Line2D([], [], label="found nothing", **_mark(NOTHING, grey, True)))
     if (frame["verdict"] == "violated").any():

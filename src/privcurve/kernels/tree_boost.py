@@ -272,16 +272,24 @@ def count_tree_votes(
     ndarray of int64, shape (n_rows,)
     """
     n_rows = len(codes)
+    n_trees, n_nodes = splits.shape
     n_bins = len(columns)
     votes = np.zeros(n_rows, np.int64)
-    for t in range(len(splits)):
+    column = np.zeros(n_nodes, np.int64)
+    # A yes is a code from `low` to `high`.
+    low = np.zeros(n_nodes, np.int64)
+    high = np.zeros(n_nodes, np.int64)
+    for t in range(n_trees):
+        for node in range(n_nodes):
+            question = max(splits[t, node], 0)
+            b = question % n_bins
+            column[node] = columns[b]
+            high[node] = values[b]
+            low[node] = values[b] if question < n_bins else 0
         for i in range(n_rows):
             node = 0
             while children[t, node] > 0:
-                question = splits[t, node]
-                b = question % n_bins
-                code = np.int64(codes[i, columns[b]])
-                yes = code == values[b] or (question >= n_bins and code < values[b])
-                node = children[t, node] + yes
+                code = np.int64(codes[i, column[node]])
+                node = children[t, node] + (low[node] <= code and code <= high[node])
             votes[i] += labels[t, node]
     return votes

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 PUBLISHED = "published"
 CERTIFIED = "certified"
+
+# Optional packages, by the name they are imported under: name of the distribution.
+OPTIONAL = {"interpret": "interpret-core"}
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,14 @@ class LearnerEntry:
     shared : tuple of str
         Parameters whose equal values (and ε) share costly work, such as a calibration:
         their cells are trained by the same job. Empty: no cells share any.
+    pure : bool
+        Whether it offers δ = 0.
+    requires : str or None
+        The optional package that it needs, a key of `OPTIONAL`; it comes with the extra
+        ``privcurve[peers]``.
+    peer : bool
+        Whether it is another library's method, run as it is: its ε is that library's
+        claim, for neighbours of its own choice (docs/peers.md), and is not audited.
     """
 
     name: str
@@ -110,6 +122,9 @@ class LearnerEntry:
     parameters: Mapping[str, Parameter]
     cost: Callable[[Mapping[str, Any], int, int], float]
     shared: tuple[str, ...] = ()
+    pure: bool = True
+    requires: str | None = None
+    peer: bool = False
 
     @property
     def private(self) -> bool:
@@ -137,13 +152,28 @@ def _dpboost_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> fl
 def _topdown_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     depth = min(int(setting.get("depth", 3)), 10)
     # Each level of splits reads at most half of the rows again; noise grows with the nodes.
-    return 1e-3 + 2e-9 * (1 + depth / 2) * n_rows * n_columns + 2e-5 * 2**depth
+    return 1e-4 + 8e-10 * (1 + depth / 2) * n_rows * n_columns + 5e-6 * 2**depth
 
 
 def _dp_bagging_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     teachers, queries = setting.get("n_teachers", 300), setting.get("n_queries", 300)
     rows_read = 10 * n_rows + float(teachers) * float(queries)
     return 0.01 + 2e-9 * float(setting.get("n_partitions", 10)) * rows_read * n_columns
+
+
+def _dp_ebm_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    return 0.05 + float(setting.get("max_rounds", 300)) * n_columns * (5e-5 + 5e-9 * n_rows)
+
+
+def _dpl_tree_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    n_trees, depth = int(setting.get("n_estimators", 1)), int(setting.get("max_depth", 5))
+    # Python loops: over nodes, over each record's path, over leaves that hold records.
+    leaves = min(2.0**depth, n_rows / n_trees)
+    return (
+        0.01
+        + 1.2e-7 * n_rows * depth
+        + n_trees * (2e-5 * 2**depth + leaves * (4e-5 + 7e-10 * n_rows / n_trees))
+    )
 
 
 _MECHANISM = Parameter(str, choices=("auto", "permute_and_flip", "exponential"))
@@ -240,6 +270,52 @@ _ENTRIES = (
         cost=lambda setting, n_rows, n_columns: 1e-6 * n_rows * n_columns,
     ),
     LearnerEntry(
+        name="dp_ebm",
+        path="privcurve.learners.peer_ebm:DPExplainableBoostingClassifier",
+        version=1,
+        title="DP-EBM (interpret)",
+        calibrations=(PUBLISHED,),
+        approximate=True,
+        parameters={
+            "learning_rate": Parameter(float, low=0, open_low=True),
+            "max_rounds": Parameter(int, low=1),
+            "max_bins": Parameter(int, low=3),
+            "max_leaves": Parameter(int, low=2),
+            "composition": Parameter(str, choices=("gdp", "classic")),
+        },
+        cost=_dp_ebm_cost,
+        pure=False,
+        requires="interpret",
+        peer=True,
+    ),
+    LearnerEntry(
+        name="dpl_random_forest",
+        path="privcurve.learners.peer_diffprivlib:DiffprivlibRandomForestClassifier",
+        version=1,
+        title="Random forest (diffprivlib)",
+        calibrations=(PUBLISHED,),
+        approximate=False,
+        parameters={
+            "n_estimators": Parameter(int, low=1),
+            "max_depth": Parameter(int, low=1, high=16),
+        },
+        cost=lambda setting, n_rows, n_columns: _dpl_tree_cost(
+            {"n_estimators": 10, **setting}, n_rows, n_columns
+        ),
+        peer=True,
+    ),
+    LearnerEntry(
+        name="dpl_decision_tree",
+        path="privcurve.learners.peer_diffprivlib:DiffprivlibDecisionTreeClassifier",
+        version=1,
+        title="Decision tree (diffprivlib)",
+        calibrations=(PUBLISHED,),
+        approximate=False,
+        parameters={"max_depth": Parameter(int, low=1, high=16)},
+        cost=_dpl_tree_cost,
+        peer=True,
+    ),
+    LearnerEntry(
         name="logistic_regression",
         path="privcurve.learners.linear:LogisticRegressionClassifier",
         version=1,
@@ -314,8 +390,25 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
             raise ValueError(f"{name}: {key} = {value!r} is not {known[key]}.")
 
 
+def missing_package(name: str) -> str | None:
+    """Say what a learner needs that is not installed, and how to get it; None if nothing."""
+    requires = entry(name).requires
+    if requires is None or importlib.util.find_spec(requires) is not None:
+        return None
+    return f"{name} needs the package {OPTIONAL[requires]}: pip install 'privcurve[peers]'"
+
+
 def estimator_class(name: str) -> type[Any]:
-    """Import and give the estimator class of a learner."""
+    """Import and give the estimator class of a learner.
+
+    Raises
+    ------
+    ImportError
+        If the learner needs an optional package that is not installed.
+    """
+    missing = missing_package(name)
+    if missing:
+        raise ImportError(missing)
     module, _, attribute = entry(name).path.partition(":")
     found = getattr(importlib.import_module(module), attribute)
     assert isinstance(found, type)

@@ -54,7 +54,7 @@ def round_advantages(
         project(histogram, t, learner.density, learner.learning_rate, unit, weights)
         right = _predicts_positive(literal, starts, codes) == positive
         of_right = _histogram(n_correct[right], counts[right], t + 1)
-        # Python's integers: exact, whatever the number of records.
+        # Sums of fixed-point weights fit in 62 bits: exact.
         share = int(weights[: t + 1] @ of_right) / int(weights[: t + 1] @ histogram)
         advantages[t] = share - 0.5
         n_correct += right

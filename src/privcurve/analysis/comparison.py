@@ -1,0 +1,310 @@
+"""The numbers that the thesis prints, beside ours (Tables 5.2 to 5.4, A.1 to A.3, B.1 to B.3).
+
+Differences are ours less printed, in standard errors. What a standard error is made of:
+docs/thesis.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import stdev
+from typing import Any
+
+import pandas as pd
+
+CALIBRATIONS = ("published", "certified")
+COLUMNS = [
+    "table",
+    "dataset",
+    "epsilon",
+    "quantity",
+    "printed",
+    *(f"{c}{part}" for c in CALIBRATIONS for part in ("", "_standard_error", "_difference")),
+]
+CELL_COLUMNS = ["dataset", "calibration", "epsilon", "setting", "fold", "accuracy", "status"]
+SETTINGS = ("density", "learning_rate", "n_rounds")
+
+CAPTION = "Numbers of the thesis and ours"
+NOTES = (
+    "Difference: ours less printed, in standard errors of that difference; what these are made of, "
+    "and why numbers deviate: docs/thesis.md.",
+    "Tables B: the difference is that of the cross-validated accuracies of our setting and the "
+    "printed one, both trained by us, in its standard error over the folds; ours is the best of "
+    "all settings on these folds, so about 2 to 3 are expected where the two are equally good.",
+    "Table 5.3: votes are means over our models at that ε, of the bin that comes nearest.",
+)
+
+Ours = tuple[float, float, float]  # value, standard error of the difference, difference
+
+
+def difference(ours: float, printed: float, standard_error: float) -> float:
+    """Give ours less printed in standard errors; 0 if they are equal, NaN if one is missing."""
+    if ours == printed:
+        return 0.0
+    return (ours - printed) / standard_error if standard_error > 0 else math.nan
+
+
+def rounding(printed: str) -> float:
+    """Give the standard deviation of what a printed number lost by rounding.
+
+    Parameters
+    ----------
+    printed : str
+        As printed: its last digit tells the unit.
+
+    Returns
+    -------
+    float
+    """
+    decimals = len(printed.partition(".")[2])
+    return 10.0**-decimals / math.sqrt(12)
+
+
+def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
+    """Compare features used: mean, standard deviation and percentage.
+
+    Both sides have the same number n of trainings and divide by n in the standard deviation
+    s: the difference of means has the standard error √((s₁² + s₂²)/(n − 1)), that of
+    standard deviations √((s₁² + s₂²)/(2(n − 1))).
+
+    Parameters
+    ----------
+    printed : DataFrame of str
+        table, dataset, epsilon, features_mean, features_std, features_percent.
+    ours : DataFrame
+        As of :func:`privcurve.analysis.sparsity.table`.
+
+    Returns
+    -------
+    DataFrame
+        With the columns `COLUMNS`.
+    """
+    rows = []
+    for row in printed.to_dict("records"):
+        found = {c: _one(ours, row, calibration=c) for c in CALIBRATIONS}
+        for quantity in ("features_mean", "features_std", "features_percent"):
+            values = {}
+            for calibration, mine in found.items():
+                error = _sparsity_error(quantity, float(row["features_std"]), mine)
+                error = math.hypot(error, rounding(row[quantity]))
+                values[calibration] = _ours(mine[quantity], row[quantity], error)
+            rows.append(_row(row, quantity, float(row[quantity]), values))
+    return _frame(rows)
+
+
+def _sparsity_error(quantity: str, printed_std: float, mine: Mapping[str, Any]) -> float:
+    squares = printed_std**2 + mine["features_std"] ** 2
+    if quantity == "features_std":
+        return math.sqrt(squares / (2 * (mine["n_repeats"] - 1)))
+    scale = 100 / mine["n_features"] if quantity == "features_percent" else 1.0
+    return scale * math.sqrt(squares / (mine["n_repeats"] - 1))
+
+
+def compare_settings(
+    printed: pd.DataFrame, selected: pd.DataFrame, cells: pd.DataFrame
+) -> pd.DataFrame:
+    """Compare selected settings, and what it costs us to use the printed ones.
+
+    Parameters
+    ----------
+    printed : DataFrame of str
+        table, dataset, epsilon, density, learning_rate, n_rounds.
+    selected : DataFrame
+        dataset, calibration, epsilon, setting.
+    cells : DataFrame
+        The cross-validation: dataset, calibration, epsilon, setting, fold, accuracy, status.
+
+    Returns
+    -------
+    DataFrame
+        With the columns `COLUMNS`, a row a hyperparameter. The difference is the same for all
+        hyperparameters of a setting: that of the cross-validated accuracies of our setting and
+        the printed one, both trained by us, paired by fold.
+    """
+    folds = _fold_accuracies(cells)
+    rows = []
+    for row in printed.to_dict("records"):
+        wanted = {name: float(row[name]) for name in SETTINGS}
+        settings: dict[str, dict[str, Any]] = {}
+        losses: dict[str, tuple[float, float]] = {}
+        for calibration in CALIBRATIONS:
+            mine = _one(selected, row, calibration=calibration)
+            key = (row["dataset"], calibration, _epsilon(mine["epsilon"]))
+            settings[calibration] = json.loads(mine["setting"])
+            losses[calibration] = _loss(
+                folds[(*key, _setting_key(settings[calibration]))],
+                folds.get((*key, _setting_key(wanted))),
+            )
+        for name in SETTINGS:
+            values = {c: (float(settings[c][name]), *losses[c]) for c in CALIBRATIONS}
+            rows.append(_row(row, name, wanted[name], values))
+    return _frame(rows)
+
+
+def _fold_accuracies(cells: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
+    """Give the accuracy of each fold by dataset, calibration, ε and setting."""
+    keys = {text: _setting_key(json.loads(text)) for text in cells["setting"].unique()}
+    found: dict[tuple[str, ...], dict[str, float]] = {}
+    good = cells[cells["status"] == "ok"]
+    names = ["dataset", "calibration", "epsilon", "setting", "fold", "accuracy"]
+    for dataset, calibration, epsilon, setting, fold, accuracy in zip(
+        *(good[name] for name in names), strict=True
+    ):
+        key = (dataset, calibration, _epsilon(epsilon), keys[setting])
+        found.setdefault(key, {})[fold] = accuracy
+    return found
+
+
+def _loss(mine: Mapping[str, float], theirs: Mapping[str, float] | None) -> tuple[float, float]:
+    """Give the standard error of the gap in accuracy, paired by fold, and the gap in its unit."""
+    if theirs is None or set(theirs) != set(mine):
+        return math.nan, math.nan
+    gaps = [mine[fold] - theirs[fold] for fold in mine]
+    error = stdev(gaps) / math.sqrt(len(gaps))
+    return error, difference(math.fsum(gaps) / len(gaps), 0.0, error)
+
+
+def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
+    """Compare the margin bound and the accuracy beside it.
+
+    The thesis does not say over how many trainings: a printed number counts as one.
+
+    Parameters
+    ----------
+    printed : DataFrame of str
+        table, dataset, epsilon, bound, accuracy.
+    ours : DataFrame
+        As of :func:`privcurve.analysis.rademacher.table`.
+
+    Returns
+    -------
+    DataFrame
+        With the columns `COLUMNS`.
+    """
+    rows = []
+    for row in printed.to_dict("records"):
+        found = {c: _one(ours, row, calibration=c) for c in CALIBRATIONS}
+        for quantity, n in (("bound", "n_models"), ("accuracy", "n_repeats")):
+            values = {
+                c: _against_one(mine[quantity], mine[f"{quantity}_std"], mine[n], row[quantity])
+                for c, mine in found.items()
+            }
+            rows.append(_row(row, quantity, float(row[quantity]), values))
+    return _frame(rows)
+
+
+def compare_card(
+    printed: pd.DataFrame, printed_accuracy: pd.DataFrame, ours: pd.DataFrame
+) -> pd.DataFrame:
+    """Compare a printed model with ours: votes of each of its conditions, and accuracy.
+
+    Parameters
+    ----------
+    printed : DataFrame of str
+        table, dataset, epsilon, votes, condition, nearest_bin (our name of its condition).
+    printed_accuracy : DataFrame of str
+        table, dataset, epsilon, accuracy.
+    ours : DataFrame
+        As of :func:`privcurve.analysis.model_card.votes_frame`.
+
+    Returns
+    -------
+    DataFrame
+        With the columns `COLUMNS`.
+    """
+    rows = []
+    for row in printed.to_dict("records"):
+        values = {}
+        for calibration, models in _models(ours, row):
+            of_bin = models[models["condition"] == row["nearest_bin"]]
+            votes = of_bin.groupby("repeat")["votes"].sum()
+            votes = votes.reindex(models["repeat"].unique(), fill_value=0)
+            values[calibration] = _against_one(
+                votes.mean(), votes.std(ddof=1), len(votes), row["votes"]
+            )
+        rows.append(_row(row, f"votes: {row['condition']}", float(row["votes"]), values))
+    for row in printed_accuracy.to_dict("records"):
+        values = {}
+        for calibration, models in _models(ours, row):
+            accuracy = models.drop_duplicates("repeat")["accuracy"]
+            values[calibration] = _against_one(
+                accuracy.mean(), accuracy.std(ddof=1), len(accuracy), row["accuracy"]
+            )
+        rows.append(_row(row, "accuracy", float(row["accuracy"]), values))
+    return _frame(rows)
+
+
+def in_order(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Put comparisons together, in the order of the thesis' tables."""
+    whole = pd.concat(frames, ignore_index=True)
+    return whole.sort_values("table", kind="stable", ignore_index=True)
+
+
+def shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give the table as a reader wants it."""
+    columns: dict[str, Sequence[str]] = {
+        "table": list(frame["table"]),
+        "dataset": list(frame["dataset"]),
+        "ε": [f"{value:g}" for value in frame["epsilon"]],
+        "quantity": [text.replace("_", " ") for text in frame["quantity"]],
+        "printed": [f"{value:g}" for value in frame["printed"]],
+    }
+    for c in CALIBRATIONS:
+        columns[c] = ["–" if pd.isna(value) else f"{value:.4g}" for value in frame[c]]
+        columns[f"{c}: difference"] = [
+            "–" if pd.isna(value) else f"{value:+.1f}" for value in frame[f"{c}_difference"]
+        ]
+    return pd.DataFrame(columns)
+
+
+def _against_one(mean: float, std: float, n: int, printed: str) -> Ours:
+    """Compare a mean of n trainings with a printed number that is of one training."""
+    error = math.hypot(std * math.sqrt(1 + 1 / n), rounding(printed))
+    return _ours(mean, printed, error)
+
+
+def _ours(value: float, printed: str, error: float) -> Ours:
+    return value, error, difference(value, float(printed), error)
+
+
+def _models(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
+    for calibration in CALIBRATIONS:
+        same = ours["epsilon"].map(_epsilon) == _epsilon(row["epsilon"])
+        yield calibration, ours[(ours["calibration"] == calibration) & same]
+
+
+def _one(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[Any, Any]:
+    """Give our one row for a printed one."""
+    found = frame[
+        (frame["dataset"] == row["dataset"])
+        & (frame["calibration"] == calibration)
+        & (frame["epsilon"].map(_epsilon) == _epsilon(row["epsilon"]))
+    ]
+    if len(found) != 1:
+        raise ValueError(
+            f"Table {row['table']}: {len(found)} of our rows for {row['dataset']}, {calibration}, "
+            f"ε = {row['epsilon']}; there must be one"
+        )
+    return found.iloc[0].to_dict()
+
+
+def _epsilon(value: Any) -> str:
+    # A file may have moved the last bit of ε.
+    return f"{float(value):.12g}"
+
+
+def _setting_key(setting: Mapping[str, Any]) -> str:
+    return " ".join(f"{float(setting[name]):.12g}" for name in SETTINGS)
+
+
+def _row(
+    row: Mapping[Any, Any], quantity: str, printed: float, values: Mapping[str, Ours]
+) -> list[Any]:
+    start = [row["table"], row["dataset"], float(row["epsilon"]), quantity, printed]
+    return start + [part for c in CALIBRATIONS for part in values[c]]
+
+
+def _frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=COLUMNS)

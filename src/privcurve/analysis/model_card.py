@@ -1,0 +1,92 @@
+"""A model as a card: its votes, its accuracy and what it guarantees (thesis, Table 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+CARD_COLUMNS = ["votes", "condition"]
+NO_VOTES: list[tuple[int, str | None]] = [(0, None)]
+VOTES_COLUMNS = ["calibration", "epsilon", "repeat", "accuracy", "votes", "condition"]
+
+
+def card(votes: Sequence[tuple[int, str]]) -> pd.DataFrame:
+    """Give a model's votes as a table, the heaviest first, then votes for before votes against.
+
+    Parameters
+    ----------
+    votes : sequence of (votes, condition)
+
+    Returns
+    -------
+    DataFrame
+    """
+    ordered = sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0]))
+    return pd.DataFrame(ordered, columns=CARD_COLUMNS)
+
+
+def shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give the card with signs on the votes."""
+    signed = [f"{votes:+d}" for votes in frame["votes"]]
+    return pd.DataFrame({"votes": signed, "condition": frame["condition"]})
+
+
+def caption(dataset: str, epsilon: float, accuracy: float) -> str:
+    """Give the card's heading."""
+    return (
+        f"A model card: LazyBB with 1-rules on {dataset}, ε = {epsilon:g}, "
+        f"test accuracy {accuracy:.3f}"
+    )
+
+
+def notes(positive: str, setting: str, statement: str) -> tuple[str, ...]:
+    """Give the notes below the card: how to read it, and the privacy statement.
+
+    Parameters
+    ----------
+    positive : str
+        Name of the positive label.
+    setting : str
+        The hyperparameters.
+    statement : str
+        The model's privacy statement in words.
+
+    Returns
+    -------
+    tuple of str
+    """
+    return (
+        f"A condition that holds adds its votes, one that does not hold subtracts them; a sum "
+        f"above 0 predicts {positive}.",
+        statement,
+        f"Setting: {setting}, selected by cross-validation, which is not private.",
+        "The test accuracy is measured on records that were not used in training; the statement "
+        "does not cover them.",
+    )
+
+
+def votes_frame(
+    calibration: str,
+    epsilon: float,
+    models: Sequence[tuple[int, float, Sequence[tuple[int, str]]]],
+) -> pd.DataFrame:
+    """Give the votes of several models, tidy.
+
+    Parameters
+    ----------
+    calibration : str
+    epsilon : float
+    models : sequence of (repeat, accuracy, votes)
+
+    Returns
+    -------
+    DataFrame
+        One row a vote of a model. A model without votes has one row without condition.
+    """
+    rows = [
+        (calibration, epsilon, repeat, accuracy, *vote)
+        for repeat, accuracy, votes in models
+        for vote in (votes or NO_VOTES)
+    ]
+    return pd.DataFrame(rows, columns=VOTES_COLUMNS)

@@ -1,0 +1,92 @@
+"""How many features a model asks for (thesis, Tables 5.2 and A.1 to A.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+
+# As many as the thesis has.
+REPEATS = 5
+
+CAPTION = "Features used by LazyBB with 1-rules"
+NOTES = (
+    f"Features are distinct bins (columns after one-hot coding) that the model asks for: mean, "
+    f"standard deviation ({REPEATS} in the denominator, as in the thesis) and percentage of all, "
+    f"over the first {REPEATS} fresh trainings of the setting selected at each ε.",
+    "A value is missing (–) when one of these trainings is missing or has failed.",
+)
+
+
+def table(refits: pd.DataFrame, widths: Mapping[str, int], repeats: int = REPEATS) -> pd.DataFrame:
+    """Give the statistics of features used for each dataset, calibration and ε.
+
+    Parameters
+    ----------
+    refits : DataFrame
+        One row a fresh training: dataset, calibration, epsilon, repeat, status and
+        n_features_used.
+    widths : mapping of str to int
+        Features of each dataset; also the order of the rows.
+    repeats : int
+        Trainings 1 … `repeats` count.
+
+    Returns
+    -------
+    DataFrame
+        dataset, calibration, epsilon, features_mean, features_std (`repeats` in the
+        denominator), features_percent, n_features and n_repeats.
+
+    Raises
+    ------
+    ValueError
+        If a training appears twice or a dataset has no width.
+    """
+    unknown = sorted(set(refits["dataset"]) - set(widths))
+    if unknown:
+        raise ValueError(f"how many features has {unknown[0]!r}?")
+    rows = []
+    for dataset, width in widths.items():
+        mine = refits[(refits["dataset"] == dataset) & (refits["repeat"] <= repeats)]
+        for key, group in mine.groupby(["calibration", "epsilon"]):
+            calibration, epsilon = key
+            if group["repeat"].duplicated().any():
+                raise ValueError(f"{dataset}, {calibration}, ε = {epsilon:g}: a repeat twice")
+            used = group.loc[group["status"] == "ok", "n_features_used"].astype(float)
+            complete = len(used) == repeats
+            mean = float(used.mean()) if complete else math.nan
+            rows.append(
+                {
+                    "dataset": dataset,
+                    "calibration": calibration,
+                    "epsilon": epsilon,
+                    "features_mean": mean,
+                    "features_std": float(used.std(ddof=0)) if complete else math.nan,
+                    "features_percent": 100 * mean / width,
+                    "n_features": width,
+                    "n_repeats": repeats,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give the table as the thesis prints it."""
+    return pd.DataFrame(
+        {
+            "dataset": frame["dataset"],
+            "calibration": frame["calibration"],
+            "ε": [f"{value:.2f}" for value in frame["epsilon"]],
+            "features, mean": _decimals(frame["features_mean"], 1),
+            "std": _decimals(frame["features_std"], 3),
+            "of all": [
+                text if text == "–" else f"{text} %"
+                for text in _decimals(frame["features_percent"], 2)
+            ],
+        }
+    )
+
+
+def _decimals(values: pd.Series, digits: int) -> list[str]:
+    return ["–" if pd.isna(value) else f"{value:.{digits}f}" for value in values]

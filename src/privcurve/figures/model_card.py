@@ -1,0 +1,70 @@
+"""The votes of a model as bars (thesis, Table 5.3)."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from privcurve.figures import style
+
+HEIGHT_OF_A_BAR = 0.19
+HEIGHT_OF_THE_REST = 1.0
+
+
+def model_card(card: pd.DataFrame, title: str, positive: str) -> Figure:
+    """Draw a bar for each vote, in the order of the card.
+
+    Parameters
+    ----------
+    card : DataFrame
+        votes and condition.
+    title : str
+        Above the bars; may have several lines.
+    positive : str
+        Name of the positive label.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there are no votes.
+    """
+    if card.empty:
+        raise ValueError("a model without votes has no card to draw")
+    colours = {True: style.COLOURS[0], False: style.COLOURS[3]}
+    with style.paper():
+        height = HEIGHT_OF_THE_REST + HEIGHT_OF_A_BAR * len(card)
+        figure = style.new_figure(style.COLUMN_WIDTH, height)
+        panel = figure.add_subplot()
+        places = range(len(card))
+        panel.barh(
+            list(places),
+            card["votes"],
+            height=0.7,
+            color=[colours[bool(votes > 0)] for votes in card["votes"]],
+        )
+        panel.set_yticks(list(places), list(card["condition"]))
+        panel.invert_yaxis()
+        panel.tick_params(axis="y", length=0)
+        panel.grid(False, axis="y")
+        panel.axvline(0, color="0.2", linewidth=0.6)
+        panel.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+g}"))
+        panel.set_xlabel("Votes if the condition holds")
+        figure.suptitle(title, fontsize=7.5)
+        figure.legend(
+            handles=[
+                Patch(color=colours[True], label=f"for {positive}"),
+                Patch(color=colours[False], label=f"against {positive}"),
+            ],
+            loc="outside lower center",
+            ncols=2,
+            handlelength=1.2,
+            borderaxespad=0.2,
+        )
+    return figure

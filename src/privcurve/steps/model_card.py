@@ -1,0 +1,64 @@
+"""Train the model of a card, write the card as a table and draw it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from privcurve.steps import _common, _thesis
+
+
+def main() -> None:
+    """Read the command line, train, write and draw."""
+    parser = argparse.ArgumentParser(
+        prog="python -m privcurve.steps.model_card", description=__doc__
+    )
+    _thesis.add_study_arguments(parser)
+    _thesis.add_selected_argument(parser)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the coded dataset")
+    parser.add_argument("--epsilon", type=float, required=True)
+    parser.add_argument("--table", type=Path, required=True, help="table, without its ending")
+    parser.add_argument("--figure", type=Path, required=True, help="figure, without its ending")
+    parser.add_argument("--votes", type=Path, required=True, help="CSV: votes of all models")
+    arguments = parser.parse_args()
+
+    import pandas as pd
+
+    from privcurve import datasets
+    from privcurve.analysis import model_card, tables
+    from privcurve.datasets import describe
+    from privcurve.experiments import inspect
+    from privcurve.figures import model_card as drawing
+    from privcurve.figures import style
+    from privcurve.files import replace_text
+
+    study, arms = _thesis.arms_of(arguments)
+    selected = _thesis.read_selected(arguments.selected)
+    data = datasets.read(arguments.data)
+    names = data.domain.bin_names
+    title = describe(data.name).title.partition(":")[0]
+    frames = []
+    for arm in arms:
+        point = inspect.selected_point(arm, selected, data.name, arguments.epsilon)
+        models = list(inspect.inspect(data, arm, point, study.repeats, arguments.seed))
+        found = [(model.repeat, model.accuracy(), model.votes(names)) for model in models]
+        frames.append(model_card.votes_frame(str(arm.calibration), point.epsilon, found))
+        if arm is arms[0]:
+            _, accuracy, votes = found[0]
+            card = model_card.card(votes)
+            caption = model_card.caption(title, point.epsilon, accuracy)
+            positive = f"{data.domain.label.column} {data.domain.label.positive}"
+            tables.write_table(
+                card,
+                arguments.table,
+                caption,
+                model_card.notes(positive, point.text, str(models[0].learner.privacy_)),
+                shown=model_card.shown(card),
+            )
+            figure = drawing.model_card(card, caption.partition(": ")[2], positive)
+            style.save(figure, card, arguments.figure)
+    replace_text(arguments.votes, pd.concat(frames).to_csv(index=False))
+
+
+if __name__ == "__main__":
+    _common.run(main)

@@ -1,0 +1,182 @@
+"""Classifiers of other libraries: what they are given, what they claim, what they lack."""
+
+import importlib.util
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from privcurve.experiments import study
+from privcurve.learners import registry
+from privcurve.learners.registry import estimator_class
+from privcurve.privacy.composition import GAUSSIAN, GAUSSIAN_KIND, Cost, compose
+
+PEERS = [name for name, entry in registry.LEARNERS.items() if entry.peer]
+
+needs_interpret = pytest.mark.skipif(
+    registry.missing_package("dp_ebm") is not None, reason=str(registry.missing_package("dp_ebm"))
+)
+
+
+def installed(name):
+    missing = registry.missing_package(name)
+    if missing:
+        pytest.skip(missing)
+    return estimator_class(name)
+
+
+def problem(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    n_bins = [2, 12, 3, 1]
+    X = rng.integers(0, n_bins, size=(n, 4)).astype(np.uint8)
+    return X, np.where((X[:, 0] == 1) ^ (rng.random(n) < 0.05), 1, -1), n_bins
+
+
+@pytest.fixture
+def without_interpret(monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "interpret" else found(name)
+    )
+
+
+# A package that is absent ------------------------------------------------------------
+
+
+def test_an_absent_package_is_named_with_the_way_to_get_it(without_interpret):
+    with pytest.raises(ImportError, match=r"dp_ebm needs the package interpret-core: pip install"):
+        estimator_class("dp_ebm")
+    assert estimator_class("dpl_decision_tree")
+
+
+def content(**learners):
+    return {
+        "title": "peers",
+        "datasets": ["wdbc"],
+        "epsilons": [1],
+        "folds": 2,
+        "repeats": 1,
+        "learners": learners,
+    }
+
+
+EBM = {"learner": "dp_ebm", "deltas": [1e-5], "grid": {"learning_rate": [0.01, 0.1]}}
+
+
+def test_a_study_without_the_package_leaves_the_peer_out_and_says_so(without_interpret):
+    made = study.from_mapping(content(ebm=EBM, rule={"learner": "one_rule"}), "s", "s.yaml")
+    assert list(made.arms) == ["rule~certified"]
+    (note,) = made.skipped
+    for word in ("s.yaml", "ebm is left out", "interpret-core", "privcurve[peers]"):
+        assert word in note
+
+
+def test_an_absent_peer_is_checked_all_the_same(without_interpret):
+    wrong = {**EBM, "grid": {"learning_rat": [0.1]}}
+    with pytest.raises(study.StudyError, match="did you mean 'learning_rate'"):
+        study.from_mapping(content(ebm=wrong, rule={"learner": "one_rule"}), "s", "s.yaml")
+
+
+def test_a_study_of_nothing_but_absent_peers_is_an_error(without_interpret):
+    with pytest.raises(study.StudyError, match=r"no learner is left.*privcurve\[peers\]"):
+        study.from_mapping(content(ebm=EBM), "s", "s.yaml")
+
+
+@needs_interpret
+def test_a_study_with_the_package_has_all_arms():
+    made = study.from_mapping(content(ebm=EBM, rule={"learner": "one_rule"}), "s", "s.yaml")
+    assert list(made.arms) == ["ebm~published~delta=1e-05", "rule~certified"]
+    assert made.skipped == ()
+
+
+def test_dp_ebm_has_no_pure_arm():
+    with pytest.raises(study.StudyError, match="dp_ebm needs a delta above 0"):
+        study.from_mapping(content(ebm={"learner": "dp_ebm"}), "s", "s.yaml")
+
+
+# What the libraries are given --------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_no_library_looks_at_the_data_for_what_is_public(name):
+    X, y, n_bins = problem()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        installed(name)(n_bins=n_bins, classes=(-1, 1), random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_labels_are_learned(name):
+    X, y, n_bins = problem(2000)
+    model = installed(name)(n_bins=n_bins, epsilon=10.0, random_state=1).fit(X, y)
+    # diffprivlib's forest, given labels -1 and 1, never predicts the frequent one (0.6.6).
+    assert (model.predict(X) == y).mean() > 0.8
+
+
+@needs_interpret
+def test_ebm_bins_lie_within_the_public_bounds():
+    X, y, n_bins = problem()
+    narrow = X.copy()
+    narrow[:, 1] = 5
+    model = estimator_class("dp_ebm")(n_bins=n_bins, random_state=0).fit(narrow, y).model_
+    expected = [[-0.5, bins - 0.5] for bins in n_bins]
+    assert np.array_equal(model.feature_bounds_, expected)
+    assert model.feature_types_in_ == ["continuous"] * 4
+
+
+@needs_interpret
+def test_ebm_noise_does_not_grow_with_repeated_records():
+    X, y, n_bins = problem(100)
+    learner = estimator_class("dp_ebm")(n_bins=n_bins, max_rounds=5, random_state=0)
+    counts = np.ones(100, dtype=int)
+    alone = learner.fit(X, y, counts).model_.noise_scale_boosting_
+    counts[3] = 50
+    assert learner.fit(X, y, counts).model_.noise_scale_boosting_ == alone
+    assert learner.n_records_ == 149
+
+
+def test_trees_train_on_repeated_records():
+    X, y, n_bins = problem(100)
+    for name in ("dpl_random_forest", "dpl_decision_tree"):
+        learner = estimator_class(name)(n_bins=n_bins, epsilon=math.inf)
+        weighted = learner.fit(X, y, np.where(y > 0, 1, 60)).decision_function(X).mean()
+        assert weighted < learner.fit(X, y).decision_function(X).mean()
+
+
+# What they claim ---------------------------------------------------------------------
+
+
+@needs_interpret
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_ebm_noise_keeps_the_claim_for_one_record_more(epsilon):
+    """The Gaussian steps together cost less than ε: interpret adds up two parts of it."""
+    X, y, n_bins = problem(100)
+    learner = estimator_class("dp_ebm")(n_bins=n_bins, epsilon=epsilon, random_state=0)
+    statement = learner.fit(X, y).privacy_
+    costs = [Cost(GAUSSIAN_KIND, e.noise_rate * e.sensitivity) for e in statement.ledger]
+    together = compose(GAUSSIAN, costs, statement.delta)
+    assert 0.7 * epsilon < together <= epsilon
+    assert statement.neighbours == "add-remove"
+    assert any("replacement of a record" in text for text in statement.exclusions)
+
+
+def test_a_replaced_record_costs_a_diffprivlib_tree_twice_its_epsilon():
+    """Two equal records in one leaf: a label flips, and P(minority label) grows by exp(2ε).
+
+    300 fits each. P = exp(-2)/2 = 0.068 and 1/2; a factor of exp(1) would make it 0.184 at
+    least where it is 1/2.
+    """
+    X = np.zeros((2, 1), dtype=np.uint8)
+    shares = []
+    for y in ([1, 1], [-1, 1]):
+        learner = estimator_class("dpl_decision_tree")(
+            max_depth=1, n_bins=2, classes=(-1, 1), epsilon=1.0
+        )
+        rngs = [np.random.default_rng([7, seed]) for seed in range(300)]
+        fits = learner.fit_many(X, np.array(y), [{}] * 300, rngs)
+        shares.append(np.mean([fit.decision_function(X)[0] < 0 for fit in fits]))
+    # False alarm: below 1e-6 each (5.9 standard errors).
+    assert shares[0] == pytest.approx(math.exp(-2) / 2, abs=0.086)
+    assert shares[1] == pytest.approx(0.5, abs=0.17)
+    assert "epsilon = 2" in str(fits[0].privacy_)

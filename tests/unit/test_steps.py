@@ -1,0 +1,45 @@
+"""What the steps share: counting of failed attempts, and messages instead of tracebacks."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from privcurve.steps import _common
+
+
+def test_attempts_with_failures_are_counted_and_others_are_not(tmp_path, capsys):
+    path = tmp_path / "failures" / "arm.json"
+    good = SimpleNamespace(n_trained=3, n_reused=1, n_failed=0)
+    bad = SimpleNamespace(n_trained=2, n_reused=1, n_failed=1)
+    assert _common.failed_attempts(path) == 0
+    _common.report(good, path)
+    assert not path.exists()
+    _common.report(bad, path)
+    _common.report(bad, path)
+    assert _common.failed_attempts(path) == 2
+    # A success leaves the count: the job's parameters stay as they are, and it is done.
+    _common.report(good, path)
+    assert _common.failed_attempts(path) == 2
+    assert "trained 3 cells, reused 1, failed 0" in capsys.readouterr().out
+
+
+def test_an_expected_error_is_one_line(capsys):
+    def main():
+        raise OSError("no space left")
+
+    with pytest.raises(SystemExit) as caught:
+        _common.run(main)
+    assert caught.value.code == "error: no space left"
+
+
+@pytest.mark.parametrize("step", ["prepare", "train", "refit", "tables", "learning_curves"])
+def test_steps_explain_themselves(step):
+    done = subprocess.run(
+        [sys.executable, "-m", f"privcurve.steps.{step}", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "usage: python -m privcurve.steps." in done.stdout
