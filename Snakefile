@@ -18,6 +18,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/analysis.smk"
+include: "workflow/rules/audit.smk"
 
 
 localrules:
@@ -29,3 +30,4 @@ rule all:
     default_target: True
     input:
         [study_outputs(name) for name in config["studies"]],
+        AUDIT_OUTPUTS if config["audit"] else [],

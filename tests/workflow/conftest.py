@@ -113,7 +113,7 @@ def make(folder):
         shutil.copytree(ROOT / name, folder / name)
     (folder / "config/studies").mkdir(parents=True)
     (folder / "config/config.yaml").write_text(
-        yaml.safe_dump({"studies": ["tiny"], "seed": 1, "seconds_per_job": 30})
+        yaml.safe_dump({"studies": ["tiny"], "audit": False, "seed": 1, "seconds_per_job": 30})
     )
     made = Project(folder)
     made.write_study()

@@ -1,29 +1,8 @@
 # The audit: does any learner leak more than it claims? One job a private learner
 # of this project; peers claim what others have proved, for neighbours of their own.
-import privcurve.audit
-
-# The dataset that canaries are put into: the first one of the first study that is built.
-AUDITED_DATASET = STUDIES[config["studies"][0]].datasets[0]
-AUDITED_LEARNERS = [
-    name
-    for name, learner in registry.LEARNERS.items()
-    if learner.private and not learner.peer
-]
-AUDIT_OUTPUTS = [
-    *expand("results/tables/audit.{ending}", ending=["csv", "md", "tex"]),
-    *expand("results/figures/audit.{ending}", ending=["pdf", "png", "csv"]),
-]
 
 
-def audit_digest(wildcards):
-    """Give a digest of the auditor and of what it audits: their change is a reason to rerun."""
-    folder = Path(privcurve.audit.__file__).parent
-    sources = [path.read_bytes() for path in sorted(folder.glob("*.py"))]
-    version = registry.entry(wildcards.learner).version
-    return f"{version} {hashlib.sha256(b''.join(sources)).hexdigest()}"
-
-
-rule audit:
+rule audit_learner:
     input:
         f"results/data/{AUDITED_DATASET}/encoded.npz",
     output:
@@ -87,3 +66,8 @@ rule audit_tables:
     shell:
         "python -m privcurve.steps.audit_tables --audits {input} --table {params.table} "
         "--figure {params.figure} > {log} 2>&1"
+
+
+rule audit:
+    input:
+        AUDIT_OUTPUTS,

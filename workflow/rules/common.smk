@@ -7,8 +7,9 @@ from pathlib import Path
 
 import yaml
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
-from privcurve import datasets, schema
+from privcurve import audit, datasets, schema
 from privcurve.experiments import cell, study as studies
 from privcurve.learners import registry
 from privcurve.steps._common import failed_attempts
@@ -149,11 +150,42 @@ def local_files(wildcards):
     ]
 
 
+# The dataset that canaries are put into: the first one of the first study that is built.
+AUDITED_DATASET = STUDIES[config["studies"][0]].datasets[0]
+# Peers claim what others have proved, for neighbours of their own choice.
+AUDITED_LEARNERS = [
+    name
+    for name, entry in registry.LEARNERS.items()
+    if entry.private and not entry.peer
+]
+AUDIT_OUTPUTS = [
+    *(f"results/tables/audit.{ending}" for ending in ("csv", "md", "tex")),
+    *(f"results/figures/audit.{ending}" for ending in ("pdf", "png", "csv")),
+]
+
+
+def audit_digest(wildcards):
+    """Give a digest of the auditor and of what it audits: their change is a reason to rerun."""
+    sources = [
+        path.read_bytes() for path in sorted(Path(audit.__file__).parent.glob("*.py"))
+    ]
+    version = registry.entry(wildcards.learner).version
+    return f"{version} {hashlib.sha256(b''.join(sources)).hexdigest()}"
+
+
+@cache
+def say_once(note):
+    """Tell the user something, once a run."""
+    logger.warning(note)
+
+
 def per_arm(pattern):
     """Give an input function: the pattern for each dataset and arm of a study."""
 
     def files(wildcards):
         one = STUDIES[wildcards.study]
+        for note in one.skipped:
+            say_once(note)
         return [
             pattern.format(study=one.name, dataset=dataset, arm=arm)
             for dataset in one.datasets

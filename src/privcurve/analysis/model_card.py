@@ -32,12 +32,9 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"votes": signed, "condition": frame["condition"]})
 
 
-def caption(dataset: str, epsilon: float, accuracy: float) -> str:
-    """Give the card's heading."""
-    return (
-        f"A model card: LazyBB with 1-rules on {dataset}, ε = {epsilon:g}, "
-        f"test accuracy {accuracy:.3f}"
-    )
+def heading(dataset: str, epsilon: float, accuracy: float) -> tuple[str, str]:
+    """Give the two lines of the card's heading."""
+    return f"LazyBB with 1-rules, ε = {epsilon:g}", f"{dataset}: test accuracy {accuracy:.3f}"
 
 
 def notes(positive: str, setting: str, statement: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -140,7 +141,15 @@ def shard_of(arm: Arm, point: Point, n_shards: int) -> int:
 
 def shard_points(arm: Arm, shard: int, n_shards: int) -> list[Point]:
     """Give the points of an arm that one shard trains."""
-    return [point for point in arm.points if shard_of(arm, point, n_shards) == shard]
+    return _shards(arm, n_shards)[shard]
+
+
+@cache
+def _shards(arm: Arm, n_shards: int) -> list[list[Point]]:
+    shards: list[list[Point]] = [[] for _ in range(n_shards)]
+    for point in arm.points:
+        shards[shard_of(arm, point, n_shards)].append(point)
+    return shards
 
 
 def shard_digest(study: Study, arm: Arm, shard: int, n_shards: int, seed: int) -> str:

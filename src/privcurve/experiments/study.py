@@ -20,9 +20,12 @@ class StudyError(ValueError):
     """A study file asks for something that can't be done; the message names it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Arm:
     """One curve of a study: a learner with a calibration, a δ, and a grid.
+
+    Two arms are equal if they are the same object, so that what follows from an arm can be
+    remembered.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter
 from privcurve.figures import style
 
 COLUMNS = ("quantity", "calibration", "part", "round", "margin", "value", "window_mean")
-HEIGHT = 4.6
+HEIGHT = 4.9
 
 # The order of curves; what is not among them is drawn in grey.
 CALIBRATIONS = ("certified", "published")
@@ -101,11 +101,11 @@ def _draw_advantages(
     panel.axhline(required, color="0.2", linewidth=0.8, linestyle=(0, (1, 1.2)), zorder=2)
     panel.annotate(
         f"γ = {required:g}",
-        (0.995, required),
+        (0.015, required),
         xycoords=panel.get_yaxis_transform(),
-        xytext=(0, 2),
+        xytext=(0, -2),
         textcoords="offset points",
-        ha="right",
+        va="top",
         color="0.2",
     )
     panel.set_xscale("log")
@@ -113,7 +113,7 @@ def _draw_advantages(
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     panel.set_xlabel("Round of boosting")
     panel.set_ylabel("Advantage over guessing")
-    panel.legend(loc="upper right", handlelength=2.4)
+    panel.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, handlelength=2.4)
 
 
 def _look(calibration: str) -> dict[str, Any]:

@@ -13,6 +13,10 @@ HEIGHT_OF_A_BAR = 0.19
 HEIGHT_OF_THE_REST = 1.0
 
 
+def _signed(value: float, _: int | None = None) -> str:
+    return f"{value:+g}".replace("-", "−") if value else "0"
+
+
 def model_card(card: pd.DataFrame, title: str, positive: str) -> Figure:
     """Draw a bar for each vote, in the order of the card.
 
@@ -54,8 +58,8 @@ def model_card(card: pd.DataFrame, title: str, positive: str) -> Figure:
         panel.grid(False, axis="y")
         panel.axvline(0, color="0.2", linewidth=0.6)
         panel.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+g}"))
-        panel.set_xlabel("Votes if the condition holds")
+        panel.xaxis.set_major_formatter(FuncFormatter(_signed))
+        panel.set_xlabel("Votes where it holds")
         figure.suptitle(title, fontsize=7.5)
         figure.legend(
             handles=[

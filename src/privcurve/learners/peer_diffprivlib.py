@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ from diffprivlib.utils import PrivacyLeakWarning
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from privcurve.learners.base import Codes, CodedClassifier, RandomState, is_private
+from privcurve.learners.base import CodedClassifier, Codes, RandomState, is_private
 from privcurve.learners.registry import PUBLISHED
 from privcurve.privacy.composition import BASIC
 from privcurve.privacy.ledger import (
@@ -49,13 +48,13 @@ class _RandomTrees(CodedClassifier):
     # What the claim leaves open, beside what it does for both learners.
     _excluded: ClassVar[tuple[str, ...]] = ()
 
-    @abstractmethod
     def _model(self, **common: Any) -> Any:
         """Give diffprivlib's unfitted model."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _trees(self) -> list[DecisionTreeClassifier]:
         """Give the fitted trees."""
+        raise NotImplementedError
 
     def _fit_one(
         self,
@@ -115,7 +114,8 @@ class _RandomTrees(CodedClassifier):
             assumptions=(ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS),
             exclusions=(
                 "a proof by this project: the claim is diffprivlib's",
-                f"the replacement of a record, for which this noise gives epsilon = {2 * epsilon:g}",
+                "the replacement of a record, for which this noise gives "
+                f"epsilon = {2 * epsilon:g}",
                 *self._excluded,
                 NOT_FLOATS,
                 NOT_SELECTION,
@@ -188,7 +188,6 @@ class DiffprivlibRandomForestClassifier(_RandomTrees):
 
     def _trees(self) -> list[DecisionTreeClassifier]:
         return list(self.model_.estimators_)
-
 
 
 class DiffprivlibDecisionTreeClassifier(_RandomTrees):

@@ -46,16 +46,16 @@ def main() -> None:
         if arm is arms[0]:
             _, accuracy, votes = found[0]
             card = model_card.card(votes)
-            caption = model_card.caption(title, point.epsilon, accuracy)
+            heading = model_card.heading(title, point.epsilon, accuracy)
             positive = f"{data.domain.label.column} {data.domain.label.positive}"
             tables.write_table(
                 card,
                 arguments.table,
-                caption,
+                "A model card: " + "; ".join(heading),
                 model_card.notes(positive, point.text, str(models[0].learner.privacy_)),
                 shown=model_card.shown(card),
             )
-            figure = drawing.model_card(card, caption.partition(": ")[2], positive)
+            figure = drawing.model_card(card, "\n".join(heading), positive)
             style.save(figure, card, arguments.figure)
     replace_text(arguments.votes, pd.concat(frames).to_csv(index=False))
 

@@ -1,0 +1,152 @@
+"""Models that are looked into, and the card of one."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privcurve import datasets
+from privcurve.analysis import model_card
+from privcurve.experiments import cell, inspect, study, train
+from privcurve.experiments.results import IncompleteError
+from privcurve.figures import model_card as drawing
+
+STUDY = {
+    "title": "t",
+    "datasets": ["toy-line"],
+    "epsilons": [0.4, 2],
+    "folds": 3,
+    "repeats": 3,
+    "learners": {
+        "boost": {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}},
+        "lr": {"learner": "logistic_regression"},
+    },
+}
+BOOST = "boost~certified"
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return datasets.load("toy-line")
+
+
+@pytest.fixture(scope="module")
+def tested(whole):
+    """The same dataset, its last records as a test part."""
+    return dataclasses.replace(
+        whole, X=whole.X[:1500], y=whole.y[:1500], X_test=whole.X[1500:], y_test=whole.y[1500:]
+    )
+
+
+@pytest.fixture(scope="module")
+def arms():
+    return study.from_mapping(STUDY, "t", "t.yaml").arms
+
+
+def selected(setting, epsilon=0.4):
+    row = {"dataset": "toy-line", "arm": BOOST, "epsilon": epsilon, "setting": setting}
+    return pd.DataFrame([row])
+
+
+def test_models_are_those_of_the_fresh_trainings(tested, arms, tmp_path):
+    point = arms[BOOST].points[0]
+    models = list(inspect.inspect(tested, arms[BOOST], point, 3, 7))
+    trainer = train.Trainer(tested, arms[BOOST], 7, tmp_path)
+    rows = trainer.run([(point, split) for split in cell.fresh_splits(3, 3, True)])
+    assert [model.accuracy() for model in models] == [row["accuracy"] for row in rows]
+    used = [model.learner.n_features_used_ for model in models]
+    assert used == [row["n_features_used"] for row in rows]
+    assert len({model.accuracy() for model in models}) > 1
+
+
+def test_without_a_test_part_all_records_train_and_none_are_unseen(whole, arms):
+    (model,) = inspect.inspect(whole, arms[BOOST], arms[BOOST].points[0], 1, 7)
+    assert model.unseen is None
+    assert np.isnan(model.accuracy())
+    assert model.learner.n_records_ == len(whole.y)
+
+
+def test_other_learners_are_refused(whole, arms):
+    with pytest.raises(study.StudyError, match="only LazyBB"):
+        next(inspect.inspect(whole, arms["lr"], arms["lr"].points[0], 1, 7))
+
+
+def test_margins_and_rounds(tested, arms):
+    setting = {"n_rounds": 30, "density": 0.5, "learning_rate": 0.1, "weak_learner": "one_rule"}
+    advantages, margins = inspect.round_by_round(tested, arms[BOOST], 1.0, setting, 2, 7)
+    assert [len(run) for run in advantages] == [30, 30]
+    assert set(margins) == {"train", "test"}
+    values, counts = margins["test"][0]
+    assert counts.sum() == 500
+    assert np.abs(values).max() <= 1
+    assert np.allclose(values * 15, np.round(values * 15))
+    alone, _ = inspect.round_by_round(tested, arms[BOOST], np.inf, setting, 2, 7)
+    assert len(alone) == 1
+
+
+def test_the_selected_point_is_found_in_the_study(arms):
+    arm = arms[BOOST]
+    found = inspect.selected_point(arm, selected(arm.points[1].text), "toy-line", 0.4)
+    assert (found.epsilon, found.setting) == (0.4, {"n_rounds": 9})
+    moved = selected(arm.points[1].text, epsilon=0.40000000000000002)
+    assert inspect.selected_point(arm, moved, "toy-line", 0.4) == found
+
+
+@pytest.mark.parametrize(
+    ("setting", "epsilon", "dataset"),
+    [('{"n_rounds":7}', 0.4, "toy-line"), (None, 0.4, "toy-line"), ('{"n_rounds":5}', 0.4, "x")],
+)
+def test_nothing_selected_is_said(arms, setting, epsilon, dataset):
+    with pytest.raises(IncompleteError, match=r"no setting .* at ε = 0.4"):
+        inspect.selected_point(arms[BOOST], selected(setting, epsilon), dataset, 0.4)
+
+
+def test_the_votes_alone_give_every_score(tested, arms):
+    names = tested.domain.bin_names
+    X = tested.X_test
+    for model in inspect.inspect(tested, arms[BOOST], arms[BOOST].points[1], 3, 7):
+        scores = np.zeros(len(X))
+        for votes, condition in model.votes(names):
+            where = [
+                (j, c) for j, of in enumerate(names) for c, n in enumerate(of) if n == condition
+            ]
+            holds = np.full(len(X), condition == "always")
+            for column, code in where:
+                holds = X[:, column] == code
+            scores += np.where(holds, votes, -votes)
+        assert np.array_equal(scores, model.learner.decision_function(X))
+
+
+VOTES = [(1, "a"), (-3, "b"), (2, "c"), (-1, "d")]
+
+
+def test_the_card_is_sorted():
+    card = model_card.card(VOTES)
+    assert card["votes"].tolist() == [-3, 2, 1, -1]
+    assert card["condition"].tolist() == ["b", "c", "a", "d"]
+    assert model_card.shown(card)["votes"].tolist() == ["-3", "+2", "+1", "-1"]
+
+
+def test_the_notes_hold_the_statement(tested, arms):
+    (model,) = inspect.inspect(tested, arms[BOOST], arms[BOOST].points[0], 1, 7)
+    notes = model_card.notes("sick", "{}", str(model.learner.privacy_))
+    assert any("epsilon = 0.4" in note and "Not covered" in note for note in notes)
+    assert "sick" in notes[0]
+
+
+def test_models_without_votes_are_not_lost():
+    frame = model_card.votes_frame("certified", 0.4, [(1, 0.8, VOTES), (2, 0.7, [])])
+    assert frame.groupby("repeat").size().to_dict() == {1: 4, 2: 1}
+    assert pd.isna(frame.iloc[-1]["condition"])
+
+
+def test_the_figure_has_a_bar_for_each_vote():
+    figure = drawing.model_card(model_card.card(VOTES), "a\nb", "sick")
+    (panel,) = figure.axes
+    assert [bar.get_width() for bar in panel.patches] == [-3, 2, 1, -1]
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["b", "c", "a", "d"]
+    colours = [bar.get_facecolor() for bar in panel.patches]
+    assert colours[0] == colours[3] != colours[1]
+    with pytest.raises(ValueError, match="without votes"):
+        drawing.model_card(model_card.card([]), "a", "sick")
