@@ -5,7 +5,7 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help quickstart test lint format benchmark lock clean
+.PHONY: help quickstart test peers lint format benchmark lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,6 +28,9 @@ quickstart: $(READY)  ## set up, then a small study on data that needs no downlo
 test: $(READY)  ## set up, then the test suite
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
+peers: $(READY)  ## add the optional packages of the study `peers`
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+
 lint: $(READY)  ## ruff, mypy, snakefmt, snakemake --lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -42,6 +45,8 @@ format: $(READY)  ## rewrite the code in the project's format
 
 benchmark: $(READY)  ## speed of the kernels against scikit-learn, ratios in one run
 	$(BIN)/python benchmarks/lazybb.py
+	$(BIN)/python benchmarks/trees.py
+	$(BIN)/python benchmarks/audit.py
 
 lock: $(READY)  ## write requirements.lock from .venv
 	@{ echo "# The tested set, for Python 3.11 and later. Made by \`make lock\`; no index is named."; \

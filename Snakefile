@@ -19,6 +19,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/audit.smk"
+include: "workflow/rules/thesis.smk"
 
 
 localrules:
@@ -31,3 +32,4 @@ rule all:
     input:
         [study_outputs(name) for name in config["studies"]],
         AUDIT_OUTPUTS if config["audit"] else [],
+        THESIS_OUTPUTS if THESIS_STUDY in config["studies"] else [],

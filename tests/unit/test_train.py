@@ -90,7 +90,7 @@ def test_rows_survive_a_file_and_missing_ones_are_named(dataset, arm, tmp_path):
     frame = results.read_cells([tmp_path / "cells.parquet"])
     assert list(frame.columns) == results.SCHEMA.names
     assert frame["epsilon_spent"].to_numpy() == pytest.approx(frame["epsilon"].to_numpy())
-    with pytest.raises(results.IncompleteError, match="2 cells are missing: ε=2 .*fold 2/3"):
+    with pytest.raises(results.IncompleteError, match=r"2 cells are missing: ε=2 .*fold 2/3"):
         results.check_complete(frame, train.expected_keys(tasks(arm)), "toy-line, b")
 
 

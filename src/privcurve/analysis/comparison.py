@@ -32,7 +32,7 @@ NOTES = (
     "and why numbers deviate: docs/thesis.md.",
     "Tables B: the difference is that of the cross-validated accuracies of our setting and the "
     "printed one, both trained by us, in its standard error over the folds; ours is the best of "
-    "all settings on these folds, so about 2 to 3 are expected where the two are equally good.",
+    "all settings on these folds, so about 2 are expected where the two are equally good.",
     "Table 5.3: votes are means over our models at that ε, of the bin that comes nearest.",
 )
 

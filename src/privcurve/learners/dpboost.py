@@ -178,7 +178,7 @@ class DPBoostClassifier(CodedClassifier):
             self.leaf_values_[t] = self.learning_rate * values
 
     def _per_ensemble(self) -> int:
-        """An ensemble holds no more trees than there are, so that no chunk stays unused."""
+        """Give the trees of an ensemble: no more than there are, so that no chunk stays unused."""
         return min(int(self.trees_per_ensemble), int(self.n_trees))
 
     def _boost(self, codes: Codes, signs: NDArray[np.int8], counts: NDArray[np.int64]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from privcurve.privacy import composition as accountants
-from privcurve.privacy.sensitivity import REPLACE_ONE
+from privcurve.privacy.sensitivity import ADD_REMOVE, REPLACE_ONE
 
 PUBLISHED = "published"
 CERTIFIED = "certified"
@@ -20,6 +20,8 @@ ASSUMED_BINS = "the bins of each column"
 ASSUMED_LABELS = "the two labels"
 NOT_FLOATS = "attacks on floating-point arithmetic (the proofs are in real numbers)"
 NOT_SELECTION = "the choice of settings, unless that choice was itself private"
+
+_CHANGES = {REPLACE_ONE: "replaced by another", ADD_REMOVE: "added or left out"}
 
 _NAMES = {
     "exponential": "the exponential mechanism",
@@ -78,7 +80,8 @@ class PrivacyStatement:
     epsilon, delta : float
         The guarantee; ε is infinite for a method without privacy.
     neighbours : str
-        ``replace-one``: any one record may change, their number may not.
+        ``replace-one``: any one record may change, their number may not; or
+        ``add-remove``, the claim of other libraries.
     calibration : str or None
         ``published`` (noise as the paper prints it) or ``certified`` (as proved).
     composition : str
@@ -162,7 +165,8 @@ class PrivacyStatement:
         )
         parts = [
             f"{self.learner}: differentially private with {level}.",
-            "Protected is each single record: had any one record been replaced by another, every "
+            "Protected is each single record: had any one record been "
+            f"{_CHANGES[self.neighbours]}, every "
             f"outcome would have been about as likely, within a factor of {_factor(self.epsilon)}"
             + (f", but for a probability of {self.delta:g}." if self.delta > 0 else "."),
             f"The model is made of {made_of or 'no use of the data'}; the costs add up by "
