@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from privcurve.learners import costs
+
 PUBLISHED = "published"
 CERTIFIED = "certified"
 
@@ -132,50 +134,6 @@ class LearnerEntry:
         return bool(self.calibrations)
 
 
-def _boosting_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    if setting.get("weak_learner") == "topdown":
-        return float(setting.get("n_rounds", 39)) * _topdown_cost(setting, n_rows, n_columns)
-    return 5e-4 + 2e-10 * float(setting.get("n_rounds", 39)) * n_rows * n_columns
-
-
-def _dpboost_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    n_trees = float(setting.get("n_trees", 50))
-    each = min(n_trees, float(setting.get("trees_per_ensemble", 50)))
-    depth = int(setting.get("max_depth", 6))
-    # Noise and scores of all nodes; each record's histogram once an ensemble, and its
-    # score by all earlier trees.
-    nodes = 3e-6 * 2**depth * n_columns / 14
-    records = (2e-9 * n_columns + 4e-9 * n_trees / 4) * depth * n_rows / each
-    return 5e-3 + n_trees * (nodes + records)
-
-
-def _topdown_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    depth = min(int(setting.get("depth", 3)), 10)
-    # Each level of splits reads at most half of the rows again; noise grows with the nodes.
-    return 1e-4 + 8e-10 * (1 + depth / 2) * n_rows * n_columns + 5e-6 * 2**depth
-
-
-def _dp_bagging_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    teachers, queries = setting.get("n_teachers", 300), setting.get("n_queries", 300)
-    rows_read = 10 * n_rows + float(teachers) * float(queries)
-    return 0.01 + 2e-9 * float(setting.get("n_partitions", 10)) * rows_read * n_columns
-
-
-def _dp_ebm_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    return 0.05 + float(setting.get("max_rounds", 300)) * n_columns * (5e-5 + 5e-9 * n_rows)
-
-
-def _dpl_tree_cost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    n_trees, depth = int(setting.get("n_estimators", 1)), int(setting.get("max_depth", 5))
-    # Python loops: over nodes, over each record's path, over leaves that hold records.
-    leaves = min(2.0**depth, n_rows / n_trees)
-    return (
-        0.01
-        + 1.2e-7 * n_rows * depth
-        + n_trees * (2e-5 * 2**depth + leaves * (4e-5 + 7e-10 * n_rows / n_trees))
-    )
-
-
 _MECHANISM = Parameter(str, choices=("auto", "permute_and_flip", "exponential"))
 _TREE = {
     "depth": Parameter(int, low=1, high=10),
@@ -202,7 +160,7 @@ _ENTRIES = (
             "mechanism": _MECHANISM,
             **_TREE,
         },
-        cost=_boosting_cost,
+        cost=costs.boosting,
         shared=("n_rounds",),
     ),
     LearnerEntry(
@@ -213,7 +171,7 @@ _ENTRIES = (
         calibrations=(PUBLISHED, CERTIFIED),
         approximate=True,
         parameters={"mechanism": _MECHANISM},
-        cost=lambda setting, n_rows, n_columns: _boosting_cost({"n_rounds": 1}, n_rows, n_columns),
+        cost=lambda setting, n_rows, n_columns: costs.boosting({"n_rounds": 1}, n_rows, n_columns),
     ),
     LearnerEntry(
         name="topdown",
@@ -223,7 +181,7 @@ _ENTRIES = (
         calibrations=(PUBLISHED, CERTIFIED),
         approximate=True,
         parameters={**_TREE, "mechanism": _MECHANISM},
-        cost=_topdown_cost,
+        cost=costs.topdown,
     ),
     LearnerEntry(
         name="dpboost",
@@ -241,7 +199,7 @@ _ENTRIES = (
             "chunks": Parameter(str, choices=("geometric", "equal")),
             "splits": Parameter(str, choices=("threshold", "equality")),
         },
-        cost=_dpboost_cost,
+        cost=costs.dpboost,
     ),
     LearnerEntry(
         name="dp_bagging",
@@ -257,7 +215,7 @@ _ENTRIES = (
             "pool": Parameter(str, choices=("domain", "holdout")),
             "C": Parameter(float, low=0, open_low=True),
         },
-        cost=_dp_bagging_cost,
+        cost=costs.dp_bagging,
     ),
     LearnerEntry(
         name="dp_logistic_regression",
@@ -283,7 +241,7 @@ _ENTRIES = (
             "max_leaves": Parameter(int, low=2),
             "composition": Parameter(str, choices=("gdp", "classic")),
         },
-        cost=_dp_ebm_cost,
+        cost=costs.dp_ebm,
         pure=False,
         requires="interpret",
         peer=True,
@@ -299,7 +257,7 @@ _ENTRIES = (
             "n_estimators": Parameter(int, low=1),
             "max_depth": Parameter(int, low=1, high=16),
         },
-        cost=lambda setting, n_rows, n_columns: _dpl_tree_cost(
+        cost=lambda setting, n_rows, n_columns: costs.dpl_tree(
             {"n_estimators": 10, **setting}, n_rows, n_columns
         ),
         peer=True,
@@ -312,7 +270,7 @@ _ENTRIES = (
         calibrations=(PUBLISHED,),
         approximate=False,
         parameters={"max_depth": Parameter(int, low=1, high=16)},
-        cost=_dpl_tree_cost,
+        cost=costs.dpl_tree,
         peer=True,
     ),
     LearnerEntry(
