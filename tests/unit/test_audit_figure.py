@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privcurve.figures import audit
+from privcurve.figures import audit, style
 
 TITLES = {"one_rule": "1-rule", "broken": "Broken"}
 
@@ -82,13 +82,16 @@ def test_near_claims_keep_apart():
 
 
 def test_more_learners_than_colours_differ_in_shape():
-    names = [f"learner {i}" for i in range(8)]
+    n_colours = len(style.COLOURS)
+    names = [f"learner {i}" for i in range(n_colours + 2)]
     table = pd.concat([frame().iloc[:1].assign(learner=name) for name in names])
     figure = audit.audit(table, dict(zip(names, names, strict=True)))
-    assert len(points(figure, "o")) == 6
+    assert len(points(figure, "o")) == n_colours
     assert len(points(figure, "s")) == 2
-    looks = {(h.get_marker(), h.get_color()) for h in figure.legends[0].legend_handles[:8]}
-    assert len(looks) == 8
+    looks = {
+        (h.get_marker(), h.get_color()) for h in figure.legends[0].legend_handles[: len(names)]
+    }
+    assert len(looks) == len(names)
 
 
 def test_messages():

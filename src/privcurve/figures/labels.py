@@ -38,6 +38,7 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
     lines : sequence of (Line2D, str)
     """
     points = _curve_points(panel, [line for line, _ in lines])
+    lines = _joined(panel, lines)
     heights = [_height(panel, line) for line, _ in lines]
     taken: list[Bbox] = []
     # From the outermost line: it has a side to itself.
@@ -73,6 +74,27 @@ def _move(label: object, place: tuple[float, str], side: int, step: int) -> None
     label.xy = (x, label.xy[1])  # type: ignore[attr-defined]
     label.set(ha=alignment, va="bottom" if side > 0 else "top")  # type: ignore[attr-defined]
     label.set_position((0, side * (GAP + step * FONT_SIZE * 1.2)))  # type: ignore[attr-defined]
+
+
+def _joined(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:
+    """Give two lines that lie closer than half a name's height one name, on the upper one.
+
+    Three names would be wider than a panel.
+    """
+    near = 0.5 * FONT_SIZE * panel.figure.dpi / 72
+    joined: list[tuple[Line2D, str]] = []
+    before = np.inf
+    pair = False
+    for line, name in sorted(lines, key=lambda entry: -_height(panel, entry[0])):
+        height = _height(panel, line)
+        if before - height < near and not pair:
+            pair = True
+            joined[-1] = (joined[-1][0], f"{joined[-1][1]}, {name[0].lower()}{name[1:]}")
+        else:
+            pair = False
+            joined.append((line, name))
+        before = height
+    return joined
 
 
 def _height(panel: Axes, line: Line2D) -> float:

@@ -19,9 +19,9 @@ COLUMN_WIDTH = 3.4
 TEXT_WIDTH = 7.0
 
 # Okabe and Ito's palette, safe for colour-blind readers, without its yellow (too light on
-# white) and its black (kept for baselines). The order alternates dark and light, so that
-# neighbours differ in grey too.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
+# white) and its black (kept for baselines), and with Tol's wine as a seventh. The order
+# alternates dark and light, so that neighbours differ in grey too.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#882255")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 BASELINE_COLOUR = "0.35"
 BASELINE_DASHES: tuple[tuple[float, ...], ...] = ((4, 1.5), (1, 1.2), (6, 1.5, 1, 1.5), (9, 2))
