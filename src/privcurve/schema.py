@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,24 @@ import yaml
 
 class SchemaError(ValueError):
     """Content that its schema does not allow; one line a fault."""
+
+
+def nearest(word: object, known: Iterable[str]) -> str:
+    """End a sentence about an unknown word: ``"; did you mean 'x'?"``, or ``"."``.
+
+    Parameters
+    ----------
+    word : object
+        What was written.
+    known : iterable of str
+        What could have been meant.
+
+    Returns
+    -------
+    str
+    """
+    near = difflib.get_close_matches(str(word), list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else "."
 
 
 def check(content: Any, schema: Path, where: str) -> None:
@@ -47,9 +65,7 @@ def _fault(error: Any, content: Any) -> str:
         unknown = [key for key in error.instance if key not in known]
         hints = []
         for key in unknown:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else "."
-            hints.append(f"unknown key {key!r}{hint} Allowed: {', '.join(known)}.")
+            hints.append(f"unknown key {key!r}{nearest(key, known)} Allowed: {', '.join(known)}.")
         return prefix + " ".join(hints)
     if error.validator == "required":
         missing = [key for key in error.validator_value if key not in error.instance]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from privcurve import schema
 from privcurve.datasets.description import Description, build
-from privcurve.datasets.errors import DatasetError, nearest
+from privcurve.datasets.errors import DatasetError
+from privcurve.schema import nearest
 
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parents[2]

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label
-from privcurve.datasets.errors import DatasetError, nearest
+from privcurve.datasets.errors import DatasetError
+from privcurve.schema import nearest
 
 DEFAULT_BINS = 10
 
@@ -179,7 +180,9 @@ def build(name: str, path: Path, content: Mapping[str, Any]) -> Description:
         given = (*parser.fields, "label") if parser.kind == "libsvm" else parser.fields
         for wanted in (*(c.name for c in columns), label.column):
             if wanted not in given:
-                raise refuse(f"parser: fields has no {wanted!r}{nearest(wanted, given)}")
+                raise refuse(
+                    f"parser: fields has no {wanted!r}{nearest(wanted, given).rstrip('.')}"
+                )
     return Description(
         name=name,
         path=path,

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import NUMERIC, Column
-from privcurve.datasets.errors import DatasetError, nearest
+from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.parse import RawTable
+from privcurve.schema import nearest
 
 MISSING = "?"
 OTHER = "other"

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from privcurve.datasets.description import Description, Parser
-from privcurve.datasets.errors import DatasetError, nearest
+from privcurve.datasets.errors import DatasetError
+from privcurve.schema import nearest
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ here. An entry names the class by its path; :func:`estimator_class` imports it.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privcurve.learners import costs
+from privcurve.schema import nearest
 
 PUBLISHED = "published"
 CERTIFIED = "certified"
@@ -323,8 +323,7 @@ def entry(name: str) -> LearnerEntry:
         If there is no such learner; the message names the nearest one.
     """
     if name not in LEARNERS:
-        near = difflib.get_close_matches(name, LEARNERS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = nearest(name, LEARNERS)
         raise ValueError(f"unknown learner {name!r}{hint} There are: {', '.join(LEARNERS)}.")
     return LEARNERS[name]
 
@@ -340,8 +339,7 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     known = entry(name).parameters
     for key, value in parameters.items():
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = nearest(key, known)
             allowed = ", ".join(known) or "none"
             raise ValueError(f"{name} has no parameter {key!r}{hint} Its parameters: {allowed}.")
         if not known[key].admits(value):
