@@ -14,7 +14,7 @@ from privcurve.datasets import Column, DatasetError, Domain
 from privcurve.datasets.catalogue import read_description
 from privcurve.datasets.encode import bin_codes
 
-WIDTHS = {"adult": 162, "codrna": 80, "mushroom": 117, "wdbc": 300, "toy-line": 22}
+WIDTHS = {"adult": 162, "adult-fine": 386, "codrna": 80, "mushroom": 117, "wdbc": 300, "toy-line": 22}
 
 
 @pytest.mark.parametrize(("name", "width"), WIDTHS.items())
@@ -135,6 +135,40 @@ def test_valid_description_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump(_valid()))
     assert read_description(path).domain.n_bins == (10, 2)
+
+
+def test_other_bins_of_a_dataset() -> None:
+    adult, fine = datasets.describe("adult"), datasets.describe("adult-fine")
+    assert fine.source == "adult"
+    assert fine.paths == (fine.path, adult.path)
+    assert (fine.files, fine.parser, fine.label) == (adult.files, adult.parser, adult.label)
+    assert fine.domain.names == adult.domain.names
+    names = dict(zip(fine.domain.names, fine.domain.bin_names, strict=True))
+    # A bin for each age and each level of education.
+    age, education = (fine.domain.columns[i] for i in (0, 4))
+    assert bin_codes(np.arange(17, 91), age)[0].tolist() == list(range(74))
+    assert bin_codes(np.arange(1, 17), education)[0].tolist() == list(range(16))
+    assert len(names["capital-gain"]) == 100
+    assert names["workclass"] == adult.domain.bin_names[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_bins": {"agee": 5}}, "adult has no 'agee'; did you mean 'age'"),
+        ({"n_bins": {"sex": 5}}, "n_bins of 'sex' follows from its categories"),
+        ({"n_bins": {"age": 1}}, "1"),
+        ({"based_on": "adullt"}, "did you mean 'adult'"),
+        ({"based_on": "adult-fine"}, "itself based on 'adult'"),
+        ({"licence": "l"}, "licence"),
+    ],
+)
+def test_broken_bins_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    content = {"title": "t", "based_on": "adult", "n_bins": {"age": 5}} | changes
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(DatasetError, match=message):
+        read_description(path)
 
 
 def test_yaml_that_is_none(tmp_path: Path) -> None:

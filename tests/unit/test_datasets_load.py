@@ -266,6 +266,7 @@ def test_toy_line() -> None:
 REAL = {
     # name: records, test records, positive records, distinct rows
     "adult": (32561, 16281, 7841, 24633),
+    "adult-fine": (32561, 16281, 7841, 31021),
     "codrna": (59535, 0, 19845, 7740),
     "mushroom": (8124, 0, 3916, 8124),
 }

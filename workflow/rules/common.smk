@@ -140,7 +140,8 @@ def attempts(wildcards):
 
 def description_digest(wildcards):
     """Give a digest of the public description of a dataset."""
-    return hashlib.sha256(describe(wildcards.dataset).path.read_bytes()).hexdigest()
+    paths = describe(wildcards.dataset).paths
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
 def local_files(wildcards):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from privcurve import schema
 from privcurve.datasets.description import Description, build
@@ -62,13 +63,40 @@ def read_description(path: Path) -> Description:
     DatasetError
         Naming the file, the key and what is allowed there.
     """
+    content = _checked(path)
+    if "based_on" not in content:
+        return build(path.stem, path, content)
+    base = describe(content["based_on"])
+    if len(base.paths) > 1:
+        raise DatasetError(
+            f"{path}: based_on: {base.name} is itself based on {base.source!r}; name that one"
+        )
+    return build(path.stem, path, _rebinned(_checked(base.paths[0]), content, path), base)
+
+
+def _checked(path: Path) -> dict[str, Any]:
     content = _load_yaml(path)
     try:
         schema.check(content, _schema(), str(path))
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None
     assert isinstance(content, dict)
-    return build(path.stem, path, content)
+    return content
+
+
+def _rebinned(base: dict[str, Any], changes: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Give the content of a description with other numbers of bins."""
+    n_bins = changes["n_bins"]
+    known = [column["name"] for column in base["columns"]]
+    for name in n_bins:
+        if name not in known:
+            hint = nearest(name, known)
+            raise DatasetError(f"{path}: n_bins: {changes['based_on']} has no {name!r}{hint}")
+    columns = [
+        {**column, "n_bins": n_bins[column["name"]]} if column["name"] in n_bins else column
+        for column in base["columns"]
+    ]
+    return {**base, "title": changes["title"], "columns": columns}
 
 
 def _schema() -> Path:

@@ -96,6 +96,10 @@ class Description:
         File name without its ending.
     path : Path
         The YAML file.
+    source : str
+        Name of the dataset whose raw files are read: its own, or the one that it is based on.
+    paths : tuple of Path
+        All YAML files that it was read from.
     title, citation, licence : str
     n_rows : int
         Public number of training records.
@@ -117,6 +121,8 @@ class Description:
 
     name: str
     path: Path
+    source: str
+    paths: tuple[Path, ...]
     title: str
     citation: str
     licence: str
@@ -131,8 +137,19 @@ class Description:
     bound_sources: Mapping[str, str]
 
 
-def build(name: str, path: Path, content: Mapping[str, Any]) -> Description:
+def build(
+    name: str, path: Path, content: Mapping[str, Any], base: Description | None = None
+) -> Description:
     """Turn a YAML file's content, already checked by the schema, into a description.
+
+    Parameters
+    ----------
+    name : str
+    path : Path
+        The file.
+    content : mapping
+    base : Description, optional
+        That of the dataset that it is based on.
 
     Raises
     ------
@@ -186,6 +203,8 @@ def build(name: str, path: Path, content: Mapping[str, Any]) -> Description:
     return Description(
         name=name,
         path=path,
+        source=name if base is None else base.name,
+        paths=(path,) if base is None else (path, *base.paths),
         title=content["title"],
         citation=content["citation"],
         licence=content["licence"],

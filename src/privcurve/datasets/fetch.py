@@ -59,7 +59,7 @@ def sha256_of(path: Path) -> str:
 
 
 def _get(description: Description, file: SourceFile, mirror: Path | None) -> Path:
-    name = description.name
+    name = description.source
     if file.local is not None:
         path = Path(file.local)
         if not path.is_file():

@@ -225,7 +225,7 @@ _ENTRIES = (
         calibrations=(PUBLISHED, CERTIFIED),
         approximate=False,
         parameters={"C": Parameter(float, low=0, open_low=True)},
-        cost=lambda setting, n_rows, n_columns: 1e-6 * n_rows * n_columns,
+        cost=costs.logistic_regression,
     ),
     LearnerEntry(
         name="dp_ebm",
@@ -281,7 +281,7 @@ _ENTRIES = (
         calibrations=(),
         approximate=False,
         parameters={"C": Parameter(float, low=0, open_low=True)},
-        cost=lambda setting, n_rows, n_columns: 1e-6 * n_rows * n_columns,
+        cost=costs.logistic_regression,
     ),
     LearnerEntry(
         name="gradient_boosting",
@@ -295,9 +295,7 @@ _ENTRIES = (
             "max_depth": Parameter(int, low=1),
             "learning_rate": Parameter(float, low=0, open_low=True),
         },
-        cost=lambda setting, n_rows, n_columns: (
-            5e-8 * float(setting.get("n_estimators", 100)) * n_rows * n_columns
-        ),
+        cost=costs.gradient_boosting,
     ),
     LearnerEntry(
         name="majority_class",
@@ -307,7 +305,7 @@ _ENTRIES = (
         calibrations=(),
         approximate=False,
         parameters={},
-        cost=lambda setting, n_rows, n_columns: 1e-3,
+        cost=lambda setting, n_rows, n_columns: 2e-3,
     ),
 )
 
