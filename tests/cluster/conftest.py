@@ -1,0 +1,71 @@
+"""Checkouts for SLURM, and what they are compared with."""
+
+import shutil
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+import yaml
+from checkout import ROOT, make
+from slurm_project import SCRIPT, ClusterProject
+
+# One learner: one job that trains and one that refits. The rest is local.
+STUDY = {
+    "learners": {
+        "boost": {
+            "learner": "lazybb",
+            "calibrations": ["certified"],
+            "grid": {"n_rounds": [5, 9, 19], "density": [0.5]},
+        }
+    }
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _slurm():
+    if subprocess.run([SCRIPT, "status"], capture_output=True, check=False).returncode:
+        pytest.skip("no SLURM is running here: `make test-slurm` starts one")
+
+
+@contextmanager
+def on_slurm(folder):
+    """Give a fresh checkout, and leave nothing of it running."""
+    project = ClusterProject(make(folder).folder)
+    project.write_study(**STUDY)
+    yield project
+    project.clear()
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A fresh checkout whose jobs run on SLURM."""
+    with on_slurm(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def out_of_time(tmp_path_factory):
+    """A run whose training pauses until its minute is over, which other tests need not await."""
+    with on_slurm(tmp_path_factory.mktemp("out_of_time")) as made:
+        yield made, *made.start_and_pause("--set-resources", "train:runtime=attempt")
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory):
+    """The tables and figures of the same study, made without SLURM."""
+    local = make(tmp_path_factory.mktemp("local"))
+    local.write_study(**STUDY)
+    local.run()
+    return local.outputs()
+
+
+@pytest.fixture
+def quickstart(tmp_path_factory):
+    """Two checkouts of the quickstart study: one for SLURM, one for this machine alone."""
+    made = [make(tmp_path_factory.mktemp(name)) for name in ("slurm", "local")]
+    for one in made:
+        shutil.copy(ROOT / "config/studies/quickstart.yaml", one.folder / "config/studies")
+        path = one.folder / "config/config.yaml"
+        content = yaml.safe_load(path.read_text())
+        path.write_text(yaml.safe_dump({**content, "studies": ["quickstart"]}))
+    return ClusterProject(made[0].folder), made[1]

@@ -1,0 +1,149 @@
+"""A checkout whose jobs run on SLURM, and a way to stop its training in the middle."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from checkout import Project
+
+SCRIPT = Path(__file__).with_name("slurm-one-node")
+
+
+def one_node(command):
+    """Call the script that runs SLURM, and give what it prints."""
+    return subprocess.run([SCRIPT, command], check=True, capture_output=True, text=True).stdout
+
+
+def controller():
+    """Give the number of the controller's process."""
+    state = Path(one_node("env").strip().partition("=")[2]).parent
+    return int((state / "pid/slurmctld").read_text())
+
+
+def slurm(*command):
+    """Call a command of SLURM."""
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    return done.stdout.strip()
+
+
+def wait_for(what, condition, seconds=120):
+    """Wait until a condition holds, and give what it gave."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, f"waited {seconds} s for {what}"
+        time.sleep(0.2)
+    return found
+
+
+@dataclass
+class Job:
+    """What squeue tells of a job."""
+
+    number: str
+    state: str
+    time_limit: str
+    memory: str
+    comment: str
+    folder: str
+
+
+@dataclass
+class ClusterProject(Project):
+    """A checkout whose jobs run on SLURM."""
+
+    started: list[subprocess.Popen] = field(default_factory=list)
+
+    def command(self, *arguments):
+        # The profile as it is, but impatient: this is a node of the test's own.
+        impatient = ["--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10"]
+        profile = ["--workflow-profile", "profiles/slurm"]
+        return [sys.executable, "-m", "snakemake", *profile, *impatient, *arguments]
+
+    @property
+    def environment(self):
+        return {
+            **super().environment,
+            "PYTHONPATH": str(SCRIPT.with_name("hold")),
+            "PRIVCURVE_TEST_HOLD": str(self.hold),
+        }
+
+    @property
+    def hold(self):
+        """The file that makes training pause."""
+        return self.folder / "hold"
+
+    def start(self, *arguments):
+        """Start Snakemake; `finish` waits for its end."""
+        with (self.folder / "snakemake.out").open("a") as output:
+            running = subprocess.Popen(
+                self.command(*arguments),
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.started.append(running)
+        return running
+
+    def start_and_pause(self, *arguments):
+        """Start Snakemake and wait until its training has paused; give both."""
+        before = {job.number for job in self.jobs()}
+        self.hold.touch()
+        running = self.start(*arguments)
+
+        def paused():
+            assert running.poll() is None, self.said()
+            new = [job for job in self.jobs("train") if job.number not in before]
+            return [job for job in new if (self.folder / f"held~{job.number}").exists()]
+
+        return running, wait_for("training to pause", paused)[0]
+
+    def release(self):
+        """Let training go on."""
+        self.hold.unlink()
+
+    def finish(self, running):
+        """Wait until a run has ended well."""
+        assert running.wait(timeout=240) == 0, self.said()
+
+    def kill(self, running):
+        """Kill Snakemake and its local children; its jobs on SLURM live on."""
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait(timeout=60)
+
+    def clear(self):
+        """End what a failed test has left running."""
+        for running in self.started:
+            if running.poll() is None:
+                self.kill(running)
+        for job in self.jobs():
+            if job.state in ("PENDING", "RUNNING"):
+                slurm("scancel", job.number)
+
+    def said(self):
+        """What Snakemake has printed."""
+        return (self.folder / "snakemake.out").read_text()
+
+    def jobs(self, rule=""):
+        """This checkout's jobs of a rule, oldest first."""
+        lines = slurm("squeue", "--states=all", "--noheader", "--format=%i|%T|%l|%m|%k|%Z")
+        found = [Job(*line.split("|")) for line in lines.splitlines()]
+        mine = [job for job in found if Path(job.folder) == self.folder]
+        return sorted(
+            (job for job in mine if job.comment.startswith(f"rule_{rule}")),
+            key=lambda job: int(job.number),
+        )
+
+    def wait_for_state(self, number, state, seconds=120):
+        """Wait until a job is in a state."""
+        wait_for(
+            f"job {number} to be {state}",
+            lambda: any((job.number, job.state) == (number, state) for job in self.jobs()),
+            seconds,
+        )

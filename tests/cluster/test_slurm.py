@@ -1,0 +1,143 @@
+"""The workflow on a real SLURM, and what befalls a job on a cluster.
+
+Each test stops training in its middle, does harm, and compares the tables and figures
+byte by byte with those of a run without SLURM.
+"""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+from checkout import ROOT
+from slurm_project import controller, one_node, slurm, wait_for
+
+pytestmark = pytest.mark.cluster
+
+# As docs/clusters.md has it.
+CANCEL = (
+    "squeue --me --noheader --format '%i %j' | awk '$2 ~ /^privcurve_/ {print $1}' "
+    "| xargs -r scancel"
+)
+
+
+def ids_of(lines):
+    return [json.loads(line)["id"] for line in lines]
+
+
+def results_of(lines):
+    """What is stored of each cell, without times."""
+    found = set()
+    for line in lines:
+        row = json.loads(line)
+        result = {k: v for k, v in row["result"].items() if not k.endswith("seconds")}
+        found.add((row["id"], json.dumps(result, sort_keys=True)))
+    return found
+
+
+def check_resumed(project, before, undisturbed):
+    """Right tables, and nothing trained twice."""
+    after = project.stored()
+    assert before
+    assert set(before) < set(after)
+    assert len(ids_of(after)) == len(set(ids_of(after)))
+    assert project.outputs() == undisturbed
+
+
+@pytest.mark.usefixtures("out_of_time")  # its minute passes meanwhile
+def test_quickstart_gives_the_same_bytes(quickstart):
+    on_slurm, local = quickstart
+    running = on_slurm.start()
+    local.run()
+    on_slurm.finish(running)
+    assert {job.state for job in on_slurm.jobs()} == {"COMPLETED"}
+    assert on_slurm.outputs()
+    assert on_slurm.outputs() == local.outputs()
+
+
+def test_a_job_that_runs_out_of_time_gets_more(out_of_time, undisturbed):
+    project, running, job = out_of_time
+    project.wait_for_state(job.number, "TIMEOUT", seconds=180)
+    before = project.stored()
+    project.release()
+    project.finish(running)
+    first, second = project.jobs("train")
+    assert (first.state, first.time_limit) == ("TIMEOUT", "1:00")
+    assert (second.state, second.time_limit) == ("COMPLETED", "2:00")
+    check_resumed(project, before, undisturbed)
+
+
+def test_a_cancelled_job_is_tried_again_with_more(project, undisturbed):
+    running, job = project.start_and_pause()
+    slurm("scancel", job.number)
+    project.wait_for_state(job.number, "CANCELLED")
+    before = project.stored()
+    project.release()
+    project.finish(running)
+    first, second = project.jobs("train")
+    assert (first.state, first.time_limit, first.memory) == ("CANCELLED", "1:10:00", "1000M")
+    assert (second.state, second.time_limit, second.memory) == ("COMPLETED", "2:20:00", "2000M")
+    check_resumed(project, before, undisturbed)
+
+
+def test_twins_of_a_killed_snakemake_do_no_harm(project, undisturbed):
+    running, job = project.start_and_pause()
+    project.kill(running)
+    assert "--unlock" in project.run(ok=False)
+    project.run("--unlock")
+    running, twin = project.start_and_pause()
+    assert {one.state for one in project.jobs("train")} == {"RUNNING"}
+    project.release()
+    project.finish(running)
+    project.wait_for_state(job.number, "COMPLETED")
+    project.wait_for_state(twin.number, "COMPLETED")
+    after = project.stored()
+    assert len(results_of(after)) == len(set(ids_of(after))) < len(after)
+    assert not [path for path in (project.folder / "results").rglob(".*") if path.is_file()]
+    assert project.outputs() == undisturbed
+    project.run()
+    assert project.stored() == after
+    assert project.outputs() == undisturbed
+
+
+def test_jobs_of_a_killed_snakemake_can_be_cancelled(project, undisturbed):
+    assert CANCEL in (ROOT / "docs/clusters.md").read_text()
+    running, job = project.start_and_pause()
+    project.kill(running)
+    subprocess.run(CANCEL, shell=True, check=True)
+    project.wait_for_state(job.number, "CANCELLED")
+    before = project.stored()
+    project.release()
+    project.run("--unlock")
+    project.run()
+    check_resumed(project, before, undisturbed)
+
+
+def test_a_drained_node_is_waited_for(project, undisturbed):
+    running, _ = project.start_and_pause()
+    name = slurm("sinfo", "--noheader", "--format=%n")
+    slurm("scontrol", "update", f"nodename={name}", "state=drain", "reason=test")
+    try:
+        before = project.stored()
+        project.release()
+        refit = wait_for("the job that refits", lambda: project.jobs("refit"))[0]
+        wait_for("the node to drain", lambda: slurm("sinfo", "-h", "-o", "%T") == "drained")
+        assert project.jobs("refit")[0].state == "PENDING"
+    finally:
+        slurm("scontrol", "update", f"nodename={name}", "state=resume")
+    project.finish(running)
+    assert [job.state for job in project.jobs("refit")] == ["COMPLETED"]
+    assert project.jobs("refit")[0].number == refit.number
+    check_resumed(project, before, undisturbed)
+
+
+def test_the_controller_may_crash(project, undisturbed):
+    running, job = project.start_and_pause()
+    before = project.stored()
+    os.kill(controller(), signal.SIGKILL)
+    one_node("start")
+    project.release()
+    project.finish(running)
+    assert [one.number for one in project.jobs("train")] == [job.number]
+    check_resumed(project, before, undisturbed)
