@@ -1,11 +1,38 @@
-"""Write files so that a reader never sees half of one."""
+"""Write files so that a reader never sees half of one, and say what is wrong if one can't be."""
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full; make space",
+    errno.EDQUOT: "your quota of the disk is used up; make space",
+    errno.EROFS: "the file system is read-only; make it writable or work in another folder",
+    errno.EACCES: "you may not write there; change its permissions or work in another folder",
+}
+
+
+def cannot_write(path: Path, error: OSError) -> OSError:
+    """Give the error for what can't be written: it names the place and says what to do.
+
+    Parameters
+    ----------
+    path : Path
+    error : OSError
+        What the system said; often without a path.
+
+    Returns
+    -------
+    OSError
+    """
+    reason = _REASONS.get(error.errno or 0, f"{error.strerror or error}; mend it")
+    return OSError(
+        f"{path} can't be written: {reason}, then run snakemake again. What is trained is kept."
+    )
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
@@ -17,16 +44,35 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         Its folder is made if need be.
     write : callable
         Given the temporary path, which ends as `path` does.
+
+    Raises
+    ------
+    OSError
+        If the disk is full, for example; what was there before still is.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{os.getpid()}.{uuid.uuid4().hex[:8]}.{path.name}")
     try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            write(temporary)
+            # The name must not reach the disk before the bytes do: after a loss of power, an
+            # empty file would count as finished.
+            _flush(temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def replace_text(path: Path, text: str) -> None:
     """Write a text file, in UTF-8 and with plain line ends, never half of it."""
     replace_file(path, lambda temporary: temporary.write_text(text, "utf-8", newline="\n"))
+
+
+def _flush(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

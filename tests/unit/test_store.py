@@ -1,10 +1,23 @@
 """The store: append-only, tolerant of torn lines, twins and strangers."""
 
+import errno
+import json
+import logging
+import os
+
 import pytest
 
 from privcurve.experiments.store import Store
 
 A, B, C = (letter * 64 for letter in "abc")
+
+
+def lines(*ids):
+    """Lines of a store, as another writer might have left them."""
+    return [
+        json.dumps({"id": name, "result": {"x": n}}, separators=(",", ":")).encode() + b"\n"
+        for n, name in enumerate(ids, start=1)
+    ]
 
 
 def test_what_was_added_is_read(tmp_path):
@@ -15,6 +28,7 @@ def test_what_was_added_is_read(tmp_path):
     assert set(found) == {A, B}
     assert found[A] == {"accuracy": 0.5, "error": None}
     assert found[B]["epsilon"] == float("inf")
+    assert list(Store(tmp_path / "s").ids()) == [A, B]
 
 
 def test_only_what_is_asked_for_is_read(tmp_path):
@@ -25,6 +39,7 @@ def test_only_what_is_asked_for_is_read(tmp_path):
 
 
 def test_a_torn_last_line_is_skipped_and_the_rest_is_kept(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
     with Store(tmp_path) as store:
         store.add(A, {"x": 1})
         store.add(B, {"x": 2})
@@ -33,7 +48,42 @@ def test_a_torn_last_line_is_skipped_and_the_rest_is_kept(tmp_path, caplog):
     for cut in range(len(whole.splitlines(keepends=True)[0]) + 1, len(whole) - 1):
         path.write_bytes(whole[:cut])
         assert Store(tmp_path).read({A, B}) == {A: {"x": 1}}
+        assert list(Store(tmp_path).ids()) == [A]
     assert "torn" in caplog.text
+
+
+def test_a_last_line_without_its_end_of_line_counts(tmp_path):
+    (tmp_path / "x.jsonl").write_bytes(b"".join(lines(A, B)).rstrip(b"\n"))
+    assert Store(tmp_path).read({A, B}) == {A: {"x": 1}, B: {"x": 2}}
+    assert list(Store(tmp_path).ids()) == [A, B]
+
+
+@pytest.mark.parametrize("length", range(len(lines(B)[0]) - 1))
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_torn_line_in_the_middle_takes_no_other_with_it(tmp_path, length, end):
+    first, torn, last = lines(A, B, C)
+    (tmp_path / "x.jsonl").write_bytes(first + torn[:length] + end + last)
+    assert Store(tmp_path).read({A, B, C}) == {A: {"x": 1}, C: {"x": 3}}
+    assert set(Store(tmp_path).ids()) == {A, C}
+
+
+@pytest.mark.parametrize("hole", [b"\0", b"\xff\x00\n", b"\n\n"])
+@pytest.mark.parametrize("length", [1, 100, 5000])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_holes_and_garbage_are_skipped(tmp_path, hole, length, place):
+    written = lines(A, B)
+    written.insert(place, hole * length)
+    (tmp_path / "x.jsonl").write_bytes(b"".join(written))
+    assert Store(tmp_path).read({A, B}) == {A: {"x": 1}, B: {"x": 2}}
+    assert list(Store(tmp_path).ids()) == [A, B]
+
+
+def test_a_damaged_result_is_taken_from_another_file(tmp_path):
+    whole = lines(A)[0]
+    (tmp_path / "1.jsonl").write_bytes(whole.replace(b'"x":1', b'"x":\0'))
+    assert Store(tmp_path).read({A}) == {}
+    (tmp_path / "2.jsonl").write_bytes(whole)
+    assert Store(tmp_path).read({A}) == {A: {"x": 1}}
 
 
 def test_writers_never_share_a_file(tmp_path):
@@ -51,8 +101,46 @@ def test_nothing_is_made_before_the_first_cell(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_a_cell_that_is_not_written_whole_is_an_error(tmp_path, monkeypatch):
+def test_a_write_that_is_cut_short_goes_on(tmp_path, monkeypatch):
+    write = os.write
+    with Store(tmp_path) as store, monkeypatch.context() as patch:
+        patch.setattr("os.write", lambda file, data: write(file, data[:7]))
+        store.add(A, {"x": 1})
+    assert Store(tmp_path).read({A}) == {A: {"x": 1}}
+
+
+def test_a_full_disk_is_an_error_that_names_the_store_and_leaves_no_half_line(
+    tmp_path, monkeypatch
+):
+    write = os.write
+
+    def write_ten_bytes(file, data):
+        if len(data) < len(line):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, data[:10])
+
+    line = lines(B)[0]
     with Store(tmp_path) as store:
-        monkeypatch.setattr("os.write", lambda file, data: len(data) - 1)
-        with pytest.raises(OSError, match="disk full"):
-            store.add(A, {"x": 1})
+        store.add(A, {"x": 1})
+        with monkeypatch.context() as patch:
+            patch.setattr("os.write", write_ten_bytes)
+            with pytest.raises(OSError, match="the disk is full") as caught:
+                store.add(B, {"x": 2})
+        assert str(tmp_path) in str(caught.value)
+        # There is space again, and the same job goes on.
+        store.add(C, {"x": 3})
+    (path,) = tmp_path.glob("*.jsonl")
+    assert path.read_bytes().count(b"\n") == 2
+    assert list(Store(tmp_path).ids()) == [A, C]
+
+
+def test_a_disk_that_is_found_to_be_full_at_the_end_is_an_error(tmp_path, monkeypatch):
+    def full(file):
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    monkeypatch.setattr("os.fsync", full)
+    store = Store(tmp_path)
+    store.add(A, {"x": 1})
+    with pytest.raises(OSError, match="quota"):
+        store.close()
+    store.close()  # it is closed

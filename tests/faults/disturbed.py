@@ -1,0 +1,162 @@
+"""A checkout whose runs can be disturbed at chosen moments, and what must hold afterwards."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+from checkout import Project
+
+MOMENTS = Path(__file__).with_name("moments")
+
+# One job of 300 cells, of a few milliseconds each, and one of 6: short, but with a middle.
+STUDY = {
+    "learners": {
+        "boost": {
+            "learner": "lazybb",
+            "calibrations": ["certified"],
+            "grid": {"n_rounds": list(range(300, 550, 10)), "density": [0.25, 0.5]},
+        }
+    }
+}
+N_TRAINED = 300
+SHARD = "results/cells/tiny/toy-line/boost~certified/shard~0-of-1.parquet"
+
+
+class Disturbed(Project):
+    """A checkout whose runs can be disturbed."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.started = []
+
+    def start(self, *arguments, moment=None):
+        """Start Snakemake; the job of a moment's step stands still when the moment comes."""
+        environment = self.environment
+        if moment is not None:
+            environment |= {
+                "PYTHONPATH": str(MOMENTS),
+                "PRIVCURVE_TEST_MOMENT": json.dumps(moment),
+            }
+        with self._printed(len(self.started)).open("w") as printed:
+            running = subprocess.Popen(
+                self.command(*arguments),
+                cwd=self.folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.started.append(running)
+        return running
+
+    def _printed(self, number):
+        return self.folder / f"snakemake~{number}.out"
+
+    def printed(self, running):
+        """What a started run has printed."""
+        return self._printed(self.started.index(running)).read_text()
+
+    def start_and_stand_still(self, moment, *arguments):
+        """Start Snakemake, await the moment, and give the run and its job, which is alive."""
+        running = self.start(*arguments, moment=moment)
+
+        def standing():
+            assert running.poll() is None, self.printed(running)
+            return [pid for pid in jobs(running, moment["step"]) if state(pid) == "T"]
+
+        wait_until(standing, f"{moment} comes")
+        return running, standing()[0]
+
+    def clear(self):
+        """End whatever a test has left running."""
+        for running in self.started:
+            for pid in session(running):
+                os.kill(pid, signal.SIGKILL)
+            running.wait(timeout=60)
+
+    def store_files(self):
+        return sorted((self.folder / "results/store").rglob("*.jsonl"))
+
+    def whole_lines(self):
+        """The lines of the store that are whole, parsed."""
+        found = []
+        for path in self.store_files():
+            for line in path.read_bytes().split(b"\n"):
+                try:
+                    found.append(json.loads(line))
+                except ValueError:
+                    continue
+        return found
+
+    def stored_ids(self):
+        return [line["id"] for line in self.whole_lines()]
+
+    def check_right(self, undisturbed, kept, most=1):
+        """Check a run that came to its end.
+
+        Its tables and figures are those of an undisturbed one, byte for byte; its store has the
+        same cells; none of `kept` was trained again, and none more than `most` times at all.
+        """
+        assert self.outputs() == undisturbed.outputs()
+        times = Counter(self.stored_ids())
+        assert set(times) == set(undisturbed.stored_ids())
+        assert [name for name in kept if times[name] > 1] == []
+        assert max(times.values()) <= most
+
+    def check_at_rest(self):
+        """Check that another run would do nothing."""
+        assert "Nothing to be done" in self.run()
+
+
+def copy(project, folder):
+    """Copy a checkout, with its times."""
+    shutil.copytree(project.folder, folder, dirs_exist_ok=True)
+    return Disturbed(folder)
+
+
+def wait_until(condition, what, seconds=120):
+    """Wait for an event."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s until {what}"
+        time.sleep(0.05)
+
+
+def session(running):
+    """The processes that a run has started, and itself: their command lines, by id."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                stat = (folder / "stat").read_text().rpartition(")")[2].split()
+                command = (folder / "cmdline").read_bytes().decode()
+            except OSError:
+                continue  # it has just ended
+            if stat[0] not in "ZX" and int(stat[3]) == running.pid:
+                found[int(folder.name)] = command.replace("\0", " ")
+    return found
+
+
+def jobs(running, step):
+    """The processes of a run that work on a step."""
+    program = f"python -m privcurve.steps.{step} "
+    return [pid for pid, command in session(running).items() if command.startswith(program)]
+
+
+def go_on(pid):
+    """Let a process that stands still go on."""
+    os.kill(pid, signal.SIGCONT)
+
+
+def state(pid):
+    """The state of a process: T stands still, Z has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"

@@ -1,0 +1,153 @@
+"""A disk that is full or read-only: one message that names it, nothing lost, right when mended."""
+
+import os
+import resource
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+from disturbed import N_TRAINED, SHARD
+
+pytestmark = pytest.mark.workflow
+
+
+def mount(*arguments):
+    return subprocess.run(["mount", *map(str, arguments)], capture_output=True, check=False)
+
+
+@contextmanager
+def mounted(folder, *arguments):
+    """Mount something on a folder; skip the test where that is not allowed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if mount(*arguments, folder).returncode:
+        pytest.skip("needs the right to mount")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def small_disk(folder, kibibytes):
+    return mounted(folder, "-t", "tmpfs", "-o", f"size={kibibytes}k", "tmpfs")
+
+
+def make_space(folder):
+    assert mount("-o", "remount,size=32m", folder).returncode == 0
+
+
+def errors(output):
+    """What the steps have said of their errors, in the logs that Snakemake shows."""
+    return [line for line in output.splitlines() if line.startswith("error: ")]
+
+
+@pytest.mark.parametrize("kibibytes", [4, 60, 100])
+def test_no_space_for_the_store(project, undisturbed, kibibytes):
+    store = project.folder / "results/store"
+    with small_disk(store, kibibytes):
+        (said,) = errors(project.run(ok=False))
+        assert "results/store/toy-line/lazybb can't be written: the disk is full" in said
+        kept = project.stored_ids()
+        assert 0 < len(kept) < N_TRAINED
+        assert len(project.stored()) == len(kept), "a line is torn"
+
+        make_space(store)
+        project.run()
+        project.check_right(undisturbed, kept)
+        project.check_at_rest()
+
+
+@pytest.mark.parametrize("kibibytes", [4, 8, 20])
+def test_no_space_for_a_table(project, undisturbed, kibibytes):
+    tables = project.folder / "results/tables"
+    with small_disk(tables, kibibytes):
+        (said,) = errors(project.run(ok=False))
+        assert "error: results/tables/tiny/" in said
+        assert "can't be written: the disk is full" in said
+        assert not [path for path in tables.rglob("*") if path.is_file()]
+        kept = project.stored_ids()
+        assert len(kept) == len(undisturbed.stored_ids())
+
+        make_space(tables)
+        project.run()
+        project.check_right(undisturbed, kept)
+        project.check_at_rest()
+
+
+# Room for a part of the store; all of it and some of what comes then.
+@pytest.mark.parametrize("kibibytes", [80, pytest.param(200, marks=pytest.mark.slow)])
+def test_no_space_for_anything(prepared, undisturbed, project, kibibytes):
+    """Snakemake has no space either: for its own files, and for its logs of the jobs."""
+    used = int(subprocess.check_output(["du", "-sk", project.folder]).split()[0])
+    content = project.folder.rename(project.folder.with_name("content"))
+    with small_disk(project.folder, used + kibibytes):
+        subprocess.run(["cp", "-a", f"{content}/.", project.folder], check=True)
+        output = project.run(ok=False)
+        assert "the disk is full" in output or "No space left on device" in output
+        kept = project.stored_ids()
+        assert kept
+
+        make_space(project.folder)
+        project.run("--unlock")
+        project.run()
+        project.check_right(undisturbed, kept)
+
+
+@pytest.mark.parametrize("kibibytes", [16, 64])
+def test_a_file_that_may_not_grow(project, undisturbed, kibibytes):
+    """Another way to be short of space, which needs no right to mount."""
+    limit = kibibytes * 1024
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        (said,) = errors(project.run(ok=False))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "results/store/toy-line/lazybb can't be written: File too large" in said
+    kept = project.stored_ids()
+    assert 0 < len(kept) < N_TRAINED
+    assert len(project.stored()) == len(kept), "a line is torn"
+
+    project.run()
+    project.check_right(undisturbed, kept)
+
+
+@contextmanager
+def read_only(folder):
+    """Take away the right to write in a folder: of root, too, where mounting is allowed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() == 0:
+        with mounted(folder, "--bind", folder):
+            assert mount("-o", "remount,bind,ro", folder).returncode == 0
+            yield
+    else:
+        folder.chmod(0o500)
+        try:
+            yield
+        finally:
+            folder.chmod(0o700)
+
+
+def test_read_only_results(project, undisturbed):
+    with read_only(project.folder / "results"):
+        output = project.run(ok=False)
+    assert "results/cells" in output
+    assert "Read-only file system" in output or "Permission denied" in output
+    assert "Traceback" not in output
+    assert not (project.folder / "logs/train").exists(), "a job was started"
+    project.run()
+    project.check_right(undisturbed, [])
+
+
+def test_a_read_only_store_is_found_before_training(project, undisturbed):
+    with read_only(project.folder / "results/store"):
+        (said,) = errors(project.run(ok=False))
+    assert "results/store/toy-line/lazybb can't be written" in said
+    assert "read-only" in said or "permissions" in said
+    assert not (project.folder / SHARD).exists()
+    project.run()
+    project.check_right(undisturbed, [])
+
+
+def test_a_finished_study_needs_only_to_be_read(finished):
+    with read_only(finished.folder / "results"):
+        finished.check_at_rest()

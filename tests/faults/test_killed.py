@@ -1,0 +1,98 @@
+"""SIGKILL of a training job and of Snakemake, at moments drawn from twenty seeds."""
+
+import json
+import os
+import random
+import signal
+
+import pytest
+from disturbed import N_TRAINED, go_on, jobs, session, state, wait_until
+
+pytestmark = pytest.mark.workflow
+
+N_SEEDS = 20
+# The first seeds run by default.
+SEEDS = [
+    pytest.param(seed, marks=[pytest.mark.slow] if seed >= 4 else []) for seed in range(N_SEEDS)
+]
+# What each step moves into place.
+FILES = {"train": 1, "refit": 2, "tables": 6, "learning_curves": 3, "manifest": 1}
+
+
+def in_training(rng, n_cells=N_TRAINED):
+    """Draw a moment between two cells or in the middle of a line."""
+    part = rng.choice([0, rng.random()])
+    return {"step": "train", "cells": rng.randrange(n_cells), "part": part}
+
+
+def of_writing(rng, step):
+    """Draw a moment in which a step has written a file that is not yet in its place."""
+    return {"step": step, "files": rng.randrange(FILES[step])}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_killed_job(project, undisturbed, seed):
+    rng = random.Random(seed)
+    moment = of_writing(rng, "train") if seed % 5 == 3 else in_training(rng)
+    running, job = project.start_and_stand_still(moment)
+    kept = project.stored_ids()
+    os.kill(job, signal.SIGKILL)
+    assert running.wait(timeout=120) == 1
+    assert "Error in rule train" in project.printed(running)
+    assert len(kept) == moment.get("cells", N_TRAINED)
+
+    project.run()
+    project.check_right(undisturbed, kept)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_killed_with_all_its_jobs(project, undisturbed, seed):
+    rng = random.Random(100 + seed)
+    step = rng.choice(list(FILES))
+    moment = in_training(rng) if seed % 2 else of_writing(rng, step)
+    running, _ = project.start_and_stand_still(moment)
+    kept = project.stored_ids()
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait(timeout=60)
+    wait_until(lambda: not session(running), "all processes have ended")
+
+    assert "--unlock" in project.run(ok=False)
+    project.run("--unlock")
+    project.run()
+    project.check_right(undisturbed, kept)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_killed_alone_with_a_job_that_lives_on(project, undisturbed, seed):
+    rng = random.Random(200 + seed)
+    moment = in_training(rng)
+    running, orphan = project.start_and_stand_still(moment)
+    kept = project.stored_ids()
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait(timeout=60)
+    assert state(orphan) == "T"
+
+    # A second Snakemake gives the same shard to another job; when this is in the middle of it
+    # too, both go on, and train the same cells.
+    project.run("--unlock")
+    again, twin = project.start_and_stand_still(in_training(rng, N_TRAINED - len(kept)))
+    for job in rng.sample([orphan, twin], 2):
+        go_on(job)
+    assert again.wait(timeout=120) == 0, project.printed(again)
+    wait_until(lambda: not jobs(running, "train"), "the first job ends")
+    project.check_right(undisturbed, kept, most=2)
+
+    # What the orphan wrote last may be newer than the tables: these are made again, no cell is.
+    stored = project.stored()
+    project.run()
+    assert project.stored() == stored
+    project.check_right(undisturbed, kept, most=2)
+    results = {(one["id"], json.dumps(one["result"])) for one in without_times(project)}
+    assert len(results) == len(set(project.stored_ids()))
+
+
+def without_times(project):
+    """The lines of the store without what differs between twins."""
+    for line in project.whole_lines():
+        del line["result"]["fit_seconds"]
+        yield line

@@ -1,0 +1,41 @@
+"""Two Snakemake processes on the same folder."""
+
+import pytest
+from disturbed import N_TRAINED, go_on, jobs
+
+pytestmark = pytest.mark.workflow
+
+
+def after(cells):
+    """The moment when a training job has stored some cells and half of the next one's line."""
+    return {"step": "train", "cells": cells, "part": 0.5}
+
+
+def test_the_second_is_told_that_the_folder_is_locked(project, undisturbed):
+    first, job = project.start_and_stand_still(after(150))
+    kept = project.stored_ids()
+    output = project.run(ok=False)
+    assert "Directory cannot be locked" in output
+    assert str(project.folder) in output
+    assert "Traceback" not in output
+    assert jobs(first, "train") == [job]
+    go_on(job)
+    assert first.wait(timeout=120) == 0, project.printed(first)
+    project.check_right(undisturbed, kept)
+
+
+@pytest.mark.parametrize("stored", [(0, 0), (20, 200), (270, 10)])
+def test_without_the_lock_both_train_and_the_tables_are_right(project, undisturbed, stored):
+    """Both are in the middle of the same shard, and end it and the rest side by side."""
+    assert sum(stored) < N_TRAINED
+    first, job = project.start_and_stand_still(after(stored[0]), "--nolock")
+    kept = project.stored_ids()
+    second, twin = project.start_and_stand_still(after(stored[1]), "--nolock")
+    go_on(job)
+    go_on(twin)
+    # One may delete what it is about to make while the other reads it; then it fails, and says so.
+    ends = [first.wait(timeout=120), second.wait(timeout=120)]
+    assert set(ends) <= {0, 1}
+    project.run()
+    project.check_right(undisturbed, kept, most=2)
+    project.check_at_rest()

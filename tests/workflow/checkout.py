@@ -1,0 +1,119 @@
+"""A copy of the workflow in a temporary folder, with a study small enough for a test."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from privcurve.experiments import study
+
+ROOT = Path(__file__).parents[2]
+
+STUDY = {
+    "title": "tiny",
+    "datasets": ["toy-line"],
+    "epsilons": [0.5, 2],
+    "folds": 3,
+    "repeats": 3,
+    "figure": "tiny",
+    "learners": {
+        "boost": {
+            "learner": "lazybb",
+            "calibrations": ["certified", "published"],
+            "grid": {"n_rounds": [5, 9], "density": [0.5]},
+        },
+        "majority": {"learner": "majority_class"},
+    },
+}
+
+
+@dataclass
+class Project:
+    """A checkout of the workflow that a test may change and run."""
+
+    folder: Path
+
+    def write_study(self, **changes):
+        content = {**STUDY, **changes}
+        (self.folder / "config/studies/tiny.yaml").write_text(yaml.safe_dump(content))
+
+    def command(self, *arguments):
+        return [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+
+    @property
+    def environment(self):
+        # Children see this process's package, and no mirror that the tester has set.
+        keep = {k: v for k, v in os.environ.items() if k != "PRIVCURVE_DATA"}
+        return {**keep, "PRIVCURVE_CACHE": str(self.folder / "cache")}
+
+    def run(self, *arguments, ok=True, **environment):
+        done = subprocess.run(
+            self.command(*arguments),
+            cwd=self.folder,
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        output = done.stdout + done.stderr
+        assert (done.returncode == 0) == ok, output
+        return output
+
+    def counts(self):
+        """Cells that the last runs of all jobs trained, reused and lost, from their logs."""
+        totals = [0, 0, 0]
+        for log in (self.folder / "logs").rglob("*.log"):
+            for line in log.read_text().splitlines():
+                found = re.fullmatch(r"trained (\d+) cells, reused (\d+), failed (\d+)", line)
+                if found:
+                    totals = [a + int(b) for a, b in zip(totals, found.groups(), strict=True)]
+        return tuple(totals)
+
+    def cells(self, **changes):
+        """How many cells the study asks for: the grid in each fold, and the fresh ones."""
+        raw = {**STUDY, **changes}
+        made = study.from_mapping(raw, "tiny", "tiny.yaml")
+        grid = sum(len(arm.points) for arm in made.arms.values()) * made.folds
+        fresh = sum(len(arm.epsilons) for arm in made.arms.values()) * made.repeats
+        return len(made.datasets) * (grid + fresh)
+
+    def forget_logs(self):
+        shutil.rmtree(self.folder / "logs", ignore_errors=True)
+
+    def outputs(self):
+        """The bytes of every table and figure."""
+        return {
+            str(path.relative_to(self.folder)): path.read_bytes()
+            for part in ("results/tables", "results/figures")
+            for path in sorted((self.folder / part).rglob("*"))
+            if path.is_file()
+        }
+
+    def stored(self):
+        """Every line of the store."""
+        return sorted(
+            line
+            for path in (self.folder / "results/store").rglob("*.jsonl")
+            for line in path.read_text().splitlines()
+        )
+
+
+def make(folder):
+    """Lay out the workflow in a folder."""
+    for name in ("Snakefile", "environment.yml"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("workflow", "profiles", "resources"):
+        shutil.copytree(ROOT / name, folder / name)
+    (folder / "config/studies").mkdir(parents=True)
+    (folder / "config/config.yaml").write_text(
+        yaml.safe_dump({"studies": ["tiny"], "audit": False, "seed": 1, "seconds_per_job": 30})
+    )
+    made = Project(folder)
+    made.write_study()
+    return made
