@@ -4,8 +4,9 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1)
 BIN := .venv/bin
 READY := .venv/ready
+ONE_NODE := tests/cluster/slurm-one-node
 
-.PHONY: help quickstart test peers lint format benchmark lock clean
+.PHONY: help quickstart test test-slurm peers lint format benchmark lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +28,12 @@ quickstart: $(READY)  ## set up, then a small study on data that needs no downlo
 
 test: $(READY)  ## set up, then the test suite
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
+
+test-slurm: $(READY)  ## tests on a SLURM of one node, started for them; root on Debian
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[slurm]'
+	$(ONE_NODE) install
+	@trap '$(ONE_NODE) stop' EXIT; trap 'exit 130' INT TERM; \
+	  $(ONE_NODE) start && $(BIN)/python -m pytest tests/cluster
 
 peers: $(READY)  ## add the optional packages of the study `peers`
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'

@@ -3,6 +3,7 @@
 #   snakemake --cores 8                                     the studies of config/config.yaml
 #   snakemake --cores 4 results/figures/learning_curves.pdf one figure and what it needs
 #   snakemake --cores 2 quickstart                          one study by name
+#   snakemake --cores 2 summary                             how far the studies are
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -20,16 +21,24 @@ include: "workflow/rules/train.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/thesis.smk"
+include: "workflow/rules/run.smk"
 
 
+# On a cluster these run where Snakemake runs: nodes often have no way to the internet, and what
+# takes seconds should not wait in a queue.
 localrules:
     all,
+    prepare,
     datasets_ready,
+    tables,
+    learning_curves,
+    audit_tables,
+    manifest,
+    summary,
 
 
 rule all:
     default_target: True
     input:
-        [study_outputs(name) for name in config["studies"]],
-        AUDIT_OUTPUTS if config["audit"] else [],
-        THESIS_OUTPUTS if THESIS_STUDY in config["studies"] else [],
+        RUN_OUTPUTS,
+        "results/manifest.json",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privcurve.analysis.selection import select, tie_key
+from privcurve.analysis.selection import final, rank, select, table, tie_key
 
 
 def cells(accuracies, *, epsilon=1.0, arm="lazybb~certified", dataset="adult"):
@@ -143,3 +143,79 @@ def test_the_order_of_the_rows_does_not_matter(data):
     frame = pd.concat([cells(grid, epsilon=e) for e, grid in grids.items()], ignore_index=True)
     shuffled = frame.iloc[data.draw(st.permutations(range(len(frame))))]
     pd.testing.assert_frame_equal(select(shuffled), select(frame))
+
+
+def finalists(accuracies, draws):
+    """Rows of the second round: {setting: [accuracy a fold]} for each draw."""
+    frames = [cells(one).assign(repeat=-k) for k, one in enumerate(accuracies[:draws], start=1)]
+    return pd.concat(frames, ignore_index=True)
+
+
+def test_finalists_are_compared_by_their_further_trainings_alone():
+    lucky, good, bad = setting(5), setting(9), setting(15)
+    first = {lucky: [0.95, 0.95], good: [0.9, 0.9], bad: [0.5, 0.5]}
+    best = rank([cells(first)], 2)
+    assert best[0].settings == [lucky, good]
+    again = finalists(
+        [{lucky: [0.8, 0.7], good: [0.9, 0.86]}, {lucky: [0.7, 0.8], good: [0.8, 0.84]}], 2
+    )
+    chosen = table(final(best, again)).iloc[0]
+    assert chosen["setting"] == good
+    assert chosen["cv_accuracy"] == pytest.approx(0.85)
+    # Of the means of the folds over the draws: both are 0.85.
+    assert chosen["cv_std"] == pytest.approx(0, abs=1e-9)
+    assert (chosen["n_settings"], chosen["n_failed_settings"]) == (3, 0)
+
+
+def test_a_finalist_that_fails_is_out():
+    first = {setting(5): [0.9, 0.9], setting(9): [0.8, 0.8]}
+    best = rank([cells(first)], 2)
+    again = finalists([{setting(5): [0.9, None], setting(9): [0.7, 0.7]}], 1)
+    chosen = table(final(best, again)).iloc[0]
+    assert (chosen["setting"], chosen["n_failed_settings"]) == (setting(9), 1)
+    nobody = finalists([{setting(5): [0.9, None], setting(9): [None, 0.7]}], 1)
+    chosen = table(final(best, nobody)).iloc[0]
+    assert (chosen["status"], chosen["n_failed_settings"]) == ("failed", 2)
+    assert "broke" in chosen["error"]
+
+
+@given(st.permutations(range(6)), st.integers(1, 6), st.integers(1, 6))
+def test_the_best_few_do_not_depend_on_the_parts(order, n_best, size):
+    all_settings = [setting(n) for n in (5, 9, 15, 19, 25, 29)]
+    accuracies = dict(zip(all_settings, [0.7, 0.9, 0.8, 0.9, 0.6, 0.85], strict=True))
+    whole = cells({s: [a, a] for s, a in accuracies.items()})
+    groups = [
+        whole[whole["setting"].isin([all_settings[i] for i in order[start : start + size]])]
+        for start in range(0, 6, size)
+    ]
+    [found] = rank(groups, n_best)
+    assert found == rank([whole], n_best)[0]
+    expected = [setting(n) for n in (9, 19, 29, 15, 5, 25)]
+    assert found.settings == expected[:n_best]
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_selection_by_parts_is_that_of_the_whole(data):
+    # Few distinct accuracies, so that ties are common; None is a failed fold.
+    accuracy = st.sampled_from([0.5, 0.6, 0.7, None])
+    grids = {
+        epsilon: {
+            setting(n, density=d): data.draw(st.lists(accuracy, min_size=2, max_size=2))
+            for n, d in itertools.product((5, 39, 100), (0.25, 0.5))
+        }
+        for epsilon in (0.1, math.inf)
+    }
+    frame = pd.concat([cells(grid, epsilon=e) for e, grid in grids.items()], ignore_index=True)
+    n_parts = data.draw(st.integers(1, 4))
+    points = sorted(set(zip(frame["epsilon"], frame["setting"], strict=True)))
+    part_of = {point: data.draw(st.integers(0, n_parts - 1)) for point in points}
+    number = [part_of[p] for p in zip(frame["epsilon"], frame["setting"], strict=True)]
+    parts = [frame[[n == part for n in number]] for part in range(n_parts)]
+    pd.testing.assert_frame_equal(table(rank(parts)), select(frame), check_exact=True)
+
+
+def test_parts_with_different_folds_are_an_error():
+    parts = [cells({setting(5): [0.8, 0.8]}), cells({setting(9): [0.8, 0.8, 0.8]}, epsilon=2.0)]
+    with pytest.raises(ValueError, match=r"\[2, 3\] folds"):
+        rank(parts)

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from privcurve.experiments import cell, study
+from privcurve.experiments import canonical, cell, study
 
 ARM = study.Arm(
     name="boost~certified",
@@ -40,6 +40,26 @@ def test_ids_are_distinct_and_depend_on_each_part_of_the_key():
         assert not base & other
 
 
+def test_an_id_is_the_digest_of_its_key():
+    # The stores of all users hang on this.
+    for arm, epsilon in ((ARM, 0.5), (dataclasses.replace(ARM, calibration=None, delta=1e-5), 1)):
+        point = next(p for p in arm.points if p.epsilon == epsilon)
+        key = {
+            "dataset": "wdbc",
+            "checksum": "c",
+            "learner": "lazybb",
+            "version": cell.registry.entry("lazybb").version,
+            "calibration": arm.calibration,
+            "delta": arm.delta,
+            "seed": 1,
+            "epsilon": point.epsilon,
+            "setting": point.text,
+            "fold": "1/5",
+            "repeat": 0,
+        }
+        assert cell.CellIds("wdbc", "c", arm, 1).cell(point, SPLIT).id == canonical.digest(key)
+
+
 def test_ids_do_not_depend_on_the_arm_name_or_the_rest_of_the_grid():
     grown = dataclasses.replace(
         ARM, name="other", title="x", settings=({"density": 0.5, "n_rounds": 99}, *ARM.settings)
@@ -60,6 +80,8 @@ def test_shards_partition_the_points(n_shards):
     shards = [cell.shard_points(ARM, shard, n_shards) for shard in range(n_shards)]
     found = [(p.epsilon, p.text) for points in shards for p in points]
     assert sorted(found) == sorted((p.epsilon, p.text) for p in ARM.points)
+    for shard, points in enumerate(shards):
+        assert {cell.shard_of(ARM, point, n_shards) for point in points} <= {shard}
 
 
 def test_a_grown_grid_changes_only_the_digests_of_touched_shards():

@@ -14,7 +14,14 @@ from privcurve.datasets import Column, DatasetError, Domain
 from privcurve.datasets.catalogue import read_description
 from privcurve.datasets.encode import bin_codes
 
-WIDTHS = {"adult": 162, "adult-fine": 386, "codrna": 80, "mushroom": 117, "wdbc": 300, "toy-line": 22}
+WIDTHS = {
+    "adult": 162,
+    "adult-fine": 386,
+    "codrna": 80,
+    "mushroom": 117,
+    "wdbc": 300,
+    "toy-line": 22,
+}
 
 
 @pytest.mark.parametrize(("name", "width"), WIDTHS.items())

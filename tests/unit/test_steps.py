@@ -34,7 +34,9 @@ def test_an_expected_error_is_one_line(capsys):
     assert caught.value.code == "error: no space left"
 
 
-@pytest.mark.parametrize("step", ["prepare", "train", "refit", "tables", "learning_curves"])
+@pytest.mark.parametrize(
+    "step", ["prepare", "train", "refit", "tables", "learning_curves", "summary", "manifest"]
+)
 def test_steps_explain_themselves(step):
     done = subprocess.run(
         [sys.executable, "-m", f"privcurve.steps.{step}", "--help"],

@@ -1,6 +1,8 @@
 """Training of cells: the same result in any company, failures kept apart, nothing trained twice."""
 
+import io
 import itertools
+import time
 
 import pytest
 
@@ -97,3 +99,68 @@ def test_rows_survive_a_file_and_missing_ones_are_named(dataset, arm, tmp_path):
 def test_a_dataset_without_test_part_is_not_scored_on_one(dataset):
     with pytest.raises(ValueError, match="no test part"):
         train.Splitter(dataset, 1).parts(cell.Split(cell.TEST, 1))
+
+
+def test_what_another_sharding_stored_is_found(dataset, arm, tmp_path):
+    store = tmp_path / "store"
+    for shard in range(4):
+        points = cell.shard_points(arm, shard, 4)
+        trainer = train.Trainer(dataset, arm, 1, store)
+        trainer.run(itertools.product(points, cell.selection_splits(3)))
+        assert trainer.n_reused == 0
+    # All files of the store have marks; other jobs look into those that concern them.
+    for shards in (1, 2, 16):
+        for shard in range(shards):
+            points = cell.shard_points(arm, shard, shards)
+            trainer = train.Trainer(dataset, arm, 1, store)
+            trainer.run(itertools.product(points, cell.selection_splits(3)))
+            assert (trainer.n_trained, trainer.n_reused) == (0, 3 * len(points))
+
+
+def test_a_store_without_marks_is_read(dataset, arm, tmp_path):
+    train.Trainer(dataset, arm, 1, tmp_path).run(tasks(arm))
+    for path in tmp_path.rglob("*.jsonl"):
+        path.rename(path.with_name("20260101T000000-host-1-abcdef01.jsonl"))
+    trainer = train.Trainer(dataset, arm, 1, tmp_path)
+    trainer.run(tasks(arm))
+    assert (trainer.n_trained, trainer.n_reused) == (0, len(tasks(arm)))
+
+
+def test_facts_say_what_a_job_did(dataset, arm, tmp_path):
+    train.Trainer(dataset, arm, 1, tmp_path).run(tasks(arm)[:7])
+    trainer = train.Trainer(dataset, arm, 1, tmp_path)
+    started = time.perf_counter()
+    trainer.run(tasks(arm))
+    wall = time.perf_counter() - started
+    facts = trainer.facts("d")
+    assert (facts["trained"], facts["reused"], facts["failed"]) == (len(tasks(arm)) - 7, 7, 0)
+    assert (facts["digest"], facts["checksum"]) == ("d", dataset.checksum)
+    assert 0 < facts["training_seconds"] <= wall
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_a_bar_in_a_terminal(monkeypatch, caplog):
+    caplog.set_level("INFO")
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with train.Progress(3, every=0) as progress:
+        for _ in range(3):
+            progress.step()
+    assert "3/3" in train.sys.stderr.getvalue()
+    assert not caplog.records
+
+
+def test_progress_is_lines_in_a_log(monkeypatch, caplog):
+    caplog.set_level("INFO")
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with train.Progress(3, every=0) as progress:
+        for _ in range(3):
+            progress.step()
+    assert [r.getMessage().partition(",")[0] for r in caplog.records] == [
+        "1 of 3 cells",
+        "2 of 3 cells",
+    ]
+    assert not train.sys.stderr.getvalue()

@@ -33,8 +33,8 @@ rule tables:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         study=study_file,
         folder=subpath(output[0], parent=True),
@@ -65,8 +65,8 @@ rule learning_curves:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         study=lambda wildcards: os.path.relpath(
             STUDY_FOLDER / f"{STUDY_OF_FIGURE[wildcards.figure]}.yaml"

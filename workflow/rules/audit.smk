@@ -16,8 +16,8 @@ rule audit_learner:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=growing(2000),
+        runtime=growing(30),
     params:
         folder=subpath(input[0], parent=True),
         seed=config["seed"],
@@ -56,8 +56,8 @@ rule audit_tables:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         table=subpath(output[0], strip_suffix=".csv"),
         figure=subpath(output[3], strip_suffix=".pdf"),

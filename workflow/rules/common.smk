@@ -1,5 +1,7 @@
 # Every helper of the rules: what is asked for, under which names, and the checks of it.
 import hashlib
+import json
+import math
 import os
 import sys
 from functools import cache
@@ -10,7 +12,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from privcurve import audit, datasets, schema
-from privcurve.experiments import cell, study as studies
+from privcurve.experiments import cell, layout, study as studies
 from privcurve.learners import registry
 from privcurve.steps._common import failed_attempts
 
@@ -64,6 +66,10 @@ except (ValueError, datasets.DatasetError, OSError) as error:
 
 # Where raw files may be found is no parameter of a job: checksums tell what they are,
 # so that another place is no reason to read them again.
+CONFIG_FOLDER = os.path.relpath(STUDY_FOLDER.parent)
+CONFIGURATION = json.dumps(
+    {key: config[key] for key in sorted(config) if key != "data_mirror"}
+)
 if config.get("data_mirror"):
     os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
@@ -77,6 +83,15 @@ wildcard_constraints:
     figure="|".join(STUDY_OF_FIGURE),
 
 
+# The estimate of a job's time may be wrong by a factor, and a node slower than ours.
+TRAINING_MINUTES = 10 + math.ceil(3 * config["seconds_per_job"] / 60)
+
+
+def growing(amount):
+    """Give a resource that grows with the attempts at a job: what ran out, gets more."""
+    return lambda wildcards, attempt: attempt * amount
+
+
 def study_file(wildcards):
     """Give the file of a study."""
     return os.path.relpath(STUDY_FOLDER / f"{wildcards.study}.yaml")
@@ -87,19 +102,30 @@ def arm_of(wildcards):
     return STUDIES[wildcards.study].arm(wildcards.arm)
 
 
-def shard_files(wildcards):
-    """Give the files of cells of an arm on a dataset."""
-    one = STUDIES[wildcards.study]
-    about = describe(wildcards.dataset)
-    shards = cell.n_shards(
+def curve(wildcards):
+    """Give the jobs of an arm on a dataset."""
+    return layout.curve(
+        STUDIES[wildcards.study],
+        describe(wildcards.dataset),
         arm_of(wildcards),
-        one.folds,
-        about.n_rows,
-        len(about.domain.columns),
         config["seconds_per_job"],
     )
-    folder = f"results/cells/{one.name}/{wildcards.dataset}/{wildcards.arm}"
-    return [f"{folder}/shard~{shard}-of-{shards}.parquet" for shard in range(shards)]
+
+
+def shard_files(wildcards):
+    """Give the files of cells of an arm on a dataset."""
+    one = curve(wildcards)
+    return [str(one.shard(shard)) for shard in range(one.shards)]
+
+
+def shard_folder(wildcards):
+    """Give the folder of these files: a command line has no room for thousands of names."""
+    return str(curve(wildcards).folder)
+
+
+def shard_count(wildcards):
+    """Give the number of these files."""
+    return curve(wildcards).shards
 
 
 def shard_digest(wildcards):
@@ -115,8 +141,9 @@ def shard_digest(wildcards):
 
 def refit_digest(wildcards):
     """Give the digest of what the selection and fresh trainings of an arm depend on."""
-    one = STUDIES[wildcards.study]
-    return f"{one.repeats} {cell.shard_digest(one, arm_of(wildcards), 0, 1, config['seed'])}"
+    return cell.refit_digest(
+        STUDIES[wildcards.study], arm_of(wildcards), config["seed"]
+    )
 
 
 def table_digest(wildcards):
@@ -162,6 +189,10 @@ AUDITED_LEARNERS = [
 AUDIT_OUTPUTS = [
     *(f"results/tables/audit.{ending}" for ending in ("csv", "md", "tex")),
     *(f"results/figures/audit.{ending}" for ending in ("pdf", "png", "csv")),
+]
+AUDIT_BENCHMARKS = [
+    *(f"benchmarks/audit/{learner}.tsv" for learner in AUDITED_LEARNERS),
+    "benchmarks/audit_tables.tsv",
 ]
 
 

@@ -14,8 +14,8 @@ rule prepare:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=growing(1000),
+        runtime=growing(30),
     params:
         folder=subpath(output[0], parent=True),
         description=description_digest,

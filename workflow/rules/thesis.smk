@@ -5,8 +5,13 @@ from types import SimpleNamespace
 THESIS_STUDY = "smooth_boosting"
 THESIS_ARMS = ["lazybb_1r~certified", "lazybb_1r~published"]
 THESIS_DATASET = "adult"
-THESIS_PRINTED = os.path.relpath(Path(workflow.basedir) / "resources" / "thesis")
 THESIS_DATASETS = STUDIES[THESIS_STUDY].datasets if THESIS_STUDY in STUDIES else []
+THESIS_CURVES = [
+    SimpleNamespace(study=THESIS_STUDY, dataset=dataset, arm=arm)
+    for dataset in THESIS_DATASETS
+    for arm in THESIS_ARMS
+]
+THESIS_PRINTED = os.path.relpath(Path(workflow.basedir) / "resources" / "thesis")
 THESIS_FILE = os.path.relpath(STUDY_FOLDER / f"{THESIS_STUDY}.yaml")
 THESIS_OUTPUTS = (
     [
@@ -20,6 +25,20 @@ THESIS_OUTPUTS = (
             name=["advantage_and_margins", "model_card"],
             ending=["pdf", "png", "csv"],
         ),
+    ]
+    if THESIS_DATASETS
+    else []
+)
+THESIS_BENCHMARKS = (
+    [
+        f"benchmarks/{rule}.tsv"
+        for rule in [
+            "advantage_and_margins",
+            "rademacher",
+            "sparsity",
+            "model_card",
+            "thesis_comparison",
+        ]
     ]
     if THESIS_DATASETS
     else []
@@ -46,8 +65,8 @@ if THESIS_DATASETS:
         conda:
             ENVIRONMENT
         resources:
-            mem_mb=1000,
-            runtime=10,
+            mem_mb=growing(1000),
+            runtime=growing(10),
         params:
             study=THESIS_FILE,
             arms=THESIS_ARMS,
@@ -94,8 +113,8 @@ if THESIS_DATASETS:
         conda:
             ENVIRONMENT
         resources:
-            mem_mb=1000,
-            runtime=10,
+            mem_mb=growing(1000),
+            runtime=growing(10),
         params:
             study=THESIS_FILE,
             arms=THESIS_ARMS,
@@ -137,8 +156,8 @@ if THESIS_DATASETS:
         conda:
             ENVIRONMENT
         resources:
-            mem_mb=1000,
-            runtime=10,
+            mem_mb=growing(1000),
+            runtime=growing(10),
         params:
             folders=lambda wildcards, input: [Path(path).parent for path in input.data],
             stem=subpath(output[0], strip_suffix=".csv"),
@@ -180,8 +199,8 @@ if THESIS_DATASETS:
         conda:
             ENVIRONMENT
         resources:
-            mem_mb=1000,
-            runtime=10,
+            mem_mb=growing(1000),
+            runtime=growing(10),
         params:
             study=THESIS_FILE,
             arms=THESIS_ARMS,
@@ -220,12 +239,7 @@ if THESIS_DATASETS:
                 arm=THESIS_ARMS,
             ),
             cells=lambda wildcards: [
-                path
-                for dataset in THESIS_DATASETS
-                for arm in THESIS_ARMS
-                for path in shard_files(
-                    SimpleNamespace(study=THESIS_STUDY, dataset=dataset, arm=arm)
-                )
+                path for one in THESIS_CURVES for path in shard_files(one)
             ],
         output:
             "results/tables/thesis_comparison.csv",
@@ -243,14 +257,17 @@ if THESIS_DATASETS:
         conda:
             ENVIRONMENT
         resources:
-            mem_mb=2000,
-            runtime=10,
+            mem_mb=growing(2000),
+            runtime=growing(10),
         params:
             printed=lambda wildcards, input: Path(input.printed[0]).parent,
+            shard_folders=lambda wildcards: [shard_folder(one) for one in THESIS_CURVES],
+            shards=lambda wildcards: [shard_count(one) for one in THESIS_CURVES],
             stem=subpath(output[0], strip_suffix=".csv"),
         message:
             "Compare the thesis' numbers with ours"
         shell:
             "python -m privcurve.steps.comparison --printed {params.printed} "
             "--sparsity {input.sparsity} --rademacher {input.rademacher} --votes {input.votes} "
-            "--selected {input.selected} --cells {input.cells} --output {params.stem} > {log} 2>&1"
+            "--selected {input.selected} --cells {params.shard_folders} "
+            "--shards {params.shards} --output {params.stem} > {log} 2>&1"

@@ -14,8 +14,8 @@ rule train:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=growing(1000),
+        runtime=growing(TRAINING_MINUTES),
     params:
         study=study_file,
         folder=subpath(input.data, parent=True),
@@ -49,11 +49,13 @@ rule refit:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=growing(1000),
+        runtime=growing(60),
     params:
         study=study_file,
         folder=subpath(input.data, parent=True),
+        shard_folder=shard_folder,
+        shards=shard_count,
         digest=refit_digest,
         attempts=attempts,
         failures=failures_file,
@@ -63,6 +65,7 @@ rule refit:
         "Select settings of {wildcards.arm} on {wildcards.dataset} and train them afresh"
     shell:
         "python -m privcurve.steps.refit --study {params.study} --dataset {wildcards.dataset} "
-        "--arm {wildcards.arm} --seed {params.seed} --data {params.folder} "
-        "--store {params.store} --failures {params.failures} --cells {input.cells} "
+        "--arm {wildcards.arm} --digest {params.digest:q} --seed {params.seed} "
+        "--data {params.folder} --store {params.store} --failures {params.failures} "
+        "--cells {params.shard_folder} --shards {params.shards} "
         "--selected {output.selected} --output {output.cells} > {log} 2>&1"

@@ -143,6 +143,14 @@ def compare_settings(
     return _frame(rows)
 
 
+def of_settings(cells: pd.DataFrame, printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
+    """Keep what :func:`compare_settings` needs of the cells: selected and printed settings."""
+    keys = {_setting_key(json.loads(text)) for text in selected["setting"].dropna()}
+    keys |= {_setting_key(row) for row in printed.to_dict("records")}
+    texts = [text for text in cells["setting"].unique() if _setting_key(json.loads(text)) in keys]
+    return cells[cells["setting"].isin(texts)]
+
+
 def _fold_accuracies(cells: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
     """Give the accuracy of each fold by dataset, calibration, ε and setting."""
     keys = {text: _setting_key(json.loads(text)) for text in cells["setting"].unique()}
@@ -295,7 +303,7 @@ def _epsilon(value: Any) -> str:
     return f"{float(value):.12g}"
 
 
-def _setting_key(setting: Mapping[str, Any]) -> str:
+def _setting_key(setting: Mapping[Any, Any]) -> str:
     return " ".join(f"{float(setting[name]):.12g}" for name in SETTINGS)
 
 

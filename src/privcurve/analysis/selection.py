@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
 from statistics import stdev
 from typing import Any
 
@@ -12,6 +14,8 @@ import pandas as pd
 
 KEY = ["dataset", "arm", "epsilon"]
 CARRIED = ["learner", "calibration", "delta"]
+# What the selection needs to know of a cell.
+CELL_COLUMNS = [*KEY, *CARRIED, "setting", "fold", "accuracy", "status", "error"]
 COLUMNS = [
     "dataset",
     "arm",
@@ -34,6 +38,73 @@ SIZES = ("n_rounds", "n_trees", "n_estimators", "max_depth")
 # Means closer than this are a tie: such a difference is rounding, not accuracy.
 TIE_DIGITS = 12
 
+Key = tuple[str, str, float]  # dataset, arm, ε
+Rank = tuple[float, tuple[Any, ...], tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What a part of the cells of an arm says of the selection at one ε.
+
+    Attributes
+    ----------
+    key : tuple
+        Dataset, arm and ε.
+    carried : tuple
+        The columns `CARRIED`.
+    n_settings, n_failed : int
+    best : tuple of tuple
+        Of the best complete settings, the best first: −mean accuracy, tie key, accuracy of
+        each fold.
+    error : tuple or None
+        Of the first setting that is not complete: tie key, what is wrong.
+    """
+
+    key: Key
+    carried: tuple[Any, ...]
+    n_settings: int
+    n_failed: int
+    best: tuple[Rank, ...]
+    error: tuple[tuple[Any, ...], str] | None
+
+    @property
+    def settings(self) -> list[str]:
+        """The best complete settings, the best first."""
+        return [setting for _, (*_, setting), _ in self.best]
+
+    def merged(self, other: Candidate, n_best: int) -> Candidate:
+        """Give what this part and another one say together."""
+        return Candidate(
+            self.key,
+            self.carried,
+            self.n_settings + other.n_settings,
+            self.n_failed + other.n_failed,
+            tuple(sorted(self.best + other.best)[:n_best]),
+            min((c.error for c in (self, other) if c.error is not None), default=None),
+        )
+
+    def row(self) -> dict[str, Any]:
+        """Give the row of the table of selected settings."""
+        result = {
+            **dict(zip(KEY, self.key, strict=True)),
+            **dict(zip(CARRIED, self.carried, strict=True)),
+            "n_settings": self.n_settings,
+            "n_failed_settings": self.n_failed,
+        }
+        if not self.best:
+            error = None if self.error is None else self.error[1]
+            failed = {"cv_accuracy": math.nan, "cv_std": math.nan, "status": "failed"}
+            return {**result, **failed, "setting": None, "error": error}
+        minus_mean, (*_, setting), accuracies = self.best[0]
+        return {
+            **result,
+            "setting": setting,
+            "cv_accuracy": -minus_mean,
+            "cv_std": stdev(accuracies) if len(accuracies) > 1 else math.nan,
+            "status": "ok",
+            "error": None,
+        }
+
 
 def select(cv: pd.DataFrame) -> pd.DataFrame:
     """Select, for each dataset, arm and ε, the setting with the best mean accuracy.
@@ -45,9 +116,8 @@ def select(cv: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     cv : DataFrame
-        One row a cell of the cross-validation, with the columns dataset, arm, learner,
-        calibration, delta, epsilon, setting (canonical JSON), fold ("k/n"), accuracy,
-        status and error.
+        One row a cell of the cross-validation, with the columns `CELL_COLUMNS`: setting is
+        canonical JSON, fold is "k/n".
 
     Returns
     -------
@@ -63,11 +133,91 @@ def select(cv: pd.DataFrame) -> pd.DataFrame:
         If a fold is not of a cross-validation, an arm has different numbers of folds, or a
         cell appears twice.
     """
-    rows = [
-        _select_one(dict(zip(KEY, key, strict=True)), group, n_folds)
-        for key, group, n_folds in _groups(cv)
-    ]
+    return table(rank([cv]))
+
+
+def rank(parts: Iterable[pd.DataFrame], n_best: int = 1) -> list[Candidate]:
+    """Rank the settings of all parts together, with one part in memory at a time.
+
+    Parameters
+    ----------
+    parts : iterable of DataFrame
+        As for :func:`select`, each with all cells of its settings at an ε: no setting is in
+        two parts.
+    n_best : int
+        How many settings to keep at each ε.
+
+    Returns
+    -------
+    list of Candidate
+        By dataset, arm and ε.
+    """
+    found: dict[Key, Candidate] = {}
+    n_folds: dict[tuple[str, str], int] = {}
+    for part in parts:
+        for candidate in _candidates(part, n_folds, n_best):
+            known = found.get(candidate.key)
+            found[candidate.key] = candidate if known is None else known.merged(candidate, n_best)
+    return [found[key] for key in sorted(found)]
+
+
+def table(candidates: Iterable[Candidate]) -> pd.DataFrame:
+    """Give the table of the selected settings, as :func:`select` does."""
+    rows = [candidate.row() for candidate in candidates]
     return pd.DataFrame(rows, columns=COLUMNS).astype({"setting": object, "error": object})
+
+
+def final(candidates: Iterable[Candidate], trainings: pd.DataFrame) -> list[Candidate]:
+    """Choose among the best settings by further trainings of each.
+
+    The maximum over a large grid favours settings whose noise was lucky in the
+    cross-validation; what they reach when they are trained again is not biased so.
+
+    Parameters
+    ----------
+    candidates : iterable of Candidate
+    trainings : DataFrame
+        Columns as for :func:`select`; each fold of a setting appears once a training. The
+        accuracy of a fold is the mean over them.
+
+    Returns
+    -------
+    list of Candidate
+        With one best setting each, or none if no finalist was trained without a failure.
+    """
+    accuracies: dict[tuple[Key, str], dict[str, list[float]]] = {}
+    errors: dict[tuple[Key, str], str] = {}
+    for *row, setting, fold, accuracy, status, error in zip(
+        *(trainings[name] for name in CELL_COLUMNS), strict=True
+    ):
+        of = (row[0], row[1], row[2]), setting
+        if status != "ok" or pd.isna(accuracy):
+            errors.setdefault(of, f"{setting}: fold {fold}: {error}")
+        accuracies.setdefault(of, {}).setdefault(fold, []).append(accuracy)
+    return [_final(candidate, accuracies, errors) for candidate in candidates]
+
+
+def _final(
+    candidate: Candidate,
+    accuracies: Mapping[tuple[Key, str], Mapping[str, list[float]]],
+    errors: Mapping[tuple[Key, str], str],
+) -> Candidate:
+    ranks: list[Rank] = []
+    failures = []
+    for setting in candidate.settings:
+        of = candidate.key, setting
+        if of in errors:
+            failures.append((tie_key(setting), errors[of]))
+            continue
+        by_fold = tuple(math.fsum(a) / len(a) for _, a in sorted(accuracies[of].items()))
+        mean = round(math.fsum(by_fold) / len(by_fold), TIE_DIGITS)
+        ranks.append((-mean, tie_key(setting), by_fold))
+    return replace(
+        candidate,
+        n_failed=candidate.n_failed + len(failures),
+        best=tuple(sorted(ranks)[:1]),
+        error=candidate.error or min(failures, default=None),
+    )
 
 
 def tie_key(setting: str) -> tuple[Hashable, ...]:
@@ -95,75 +245,69 @@ def _value_key(value: Any) -> tuple[int, float, str]:
     return (1, 0.0, json.dumps(value, sort_keys=True))
 
 
-def _groups(cv: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame, int]]:
-    n_folds: dict[tuple[str, str], int] = {}
-    key: Any
-    for key, group in cv.groupby(KEY[:2]):
-        n_folds[key] = _number_of_folds(group["fold"].unique().tolist(), ", ".join(key))
-    for key, group in cv.groupby(KEY):
-        yield key, group, n_folds[key[:2]]
-
-
-def _number_of_folds(folds: Sequence[str], what: str) -> int:
-    counts = set()
-    for fold in folds:
-        number, _, count = fold.partition("/")
-        if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
-            raise ValueError(f"{what}: {fold!r} is not a fold of a cross-validation, like '1/5'")
-        counts.add(int(count))
-    if len(counts) > 1:
-        raise ValueError(f"{what}: cells with {sorted(counts)} folds can't be compared")
-    return counts.pop()
-
-
-def _select_one(key: dict[str, Any], group: pd.DataFrame, n_folds: int) -> dict[str, Any]:
-    best: tuple[float, str, list[float]] | None = None
-    first_error = None
-    n_failed = 0
-    by_setting = _cells_by_setting(group)
-    for setting in sorted(by_setting, key=tie_key):
-        accuracies, error = _fold_accuracies(by_setting[setting], n_folds)
-        if error is not None:
-            n_failed += 1
-            first_error = first_error or f"{setting}: {error}"
-            continue
-        mean = round(math.fsum(accuracies) / n_folds, TIE_DIGITS)
-        if best is None or mean > best[0]:
-            best = (mean, setting, accuracies)
-    result = {
-        **key,
-        **{name: group[name].iloc[0] for name in CARRIED},
-        "n_settings": len(by_setting),
-        "n_failed_settings": n_failed,
-    }
-    if best is None:
-        failed = {"cv_accuracy": math.nan, "cv_std": math.nan, "status": "failed"}
-        return {**result, **failed, "setting": None, "error": first_error}
-    mean, setting, accuracies = best
-    return {
-        **result,
-        "setting": setting,
-        "cv_accuracy": mean,
-        "cv_std": stdev(accuracies) if n_folds > 1 else math.nan,
-        "status": "ok",
-        "error": None,
-    }
-
-
-def _cells_by_setting(group: pd.DataFrame) -> dict[str, dict[str, tuple[Any, ...]]]:
-    """Give accuracy, status and error by setting and fold; a loop, for speed on large grids."""
-    cells: dict[str, dict[str, tuple[Any, ...]]] = {}
-    columns = (group[name] for name in ("setting", "fold", "accuracy", "status", "error"))
-    for setting, fold, *result in zip(*columns, strict=True):
-        of_setting = cells.setdefault(setting, {})
+def _candidates(
+    cv: pd.DataFrame, n_folds: dict[tuple[str, str], int], n_best: int
+) -> Iterator[Candidate]:
+    """Give what a part says of each ε; `n_folds` remembers, across parts, those of each arm."""
+    cells: dict[Key, dict[str, dict[str, tuple[Any, ...]]]] = {}
+    carried: dict[Key, tuple[Any, ...]] = {}
+    # A loop over plain values: a part of a large grid has few cells of many settings and ε.
+    for *row, setting, fold, accuracy, status, error in zip(
+        *(cv[name] for name in CELL_COLUMNS), strict=True
+    ):
+        dataset, arm, epsilon, *rest = row
+        key = (dataset, arm, epsilon)
+        carried.setdefault(key, tuple(rest))
+        of_setting = cells.setdefault(key, {}).setdefault(setting, {})
         if fold in of_setting:
             raise ValueError(f"a cell appears twice: setting {setting}, fold {fold}")
-        of_setting[fold] = tuple(result)
-    return cells
+        of_setting[fold] = (accuracy, status, error)
+        count = _number_of_folds(fold, f"{dataset}, {arm}")
+        known = n_folds.setdefault((dataset, arm), count)
+        if count != known:
+            raise ValueError(
+                f"{dataset}, {arm}: cells with {sorted({count, known})} folds can't be compared"
+            )
+    for key, by_setting in cells.items():
+        yield _candidate(key, carried[key], by_setting, n_folds[key[:2]], n_best)
+
+
+@cache
+def _number_of_folds(fold: str, what: str) -> int:
+    number, _, count = fold.partition("/")
+    if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
+        raise ValueError(f"{what}: {fold!r} is not a fold of a cross-validation, like '1/5'")
+    return int(count)
+
+
+def _candidate(
+    key: Key,
+    carried: tuple[Any, ...],
+    by_setting: Mapping[str, Mapping[str, tuple[Any, ...]]],
+    n_folds: int,
+    n_best: int,
+) -> Candidate:
+    good: list[Rank] = []
+    bad = []
+    for setting, folds in by_setting.items():
+        accuracies, error = _fold_accuracies(folds, n_folds)
+        if error is None:
+            mean = round(math.fsum(accuracies) / n_folds, TIE_DIGITS)
+            good.append((-mean, tie_key(setting), tuple(accuracies)))
+        else:
+            bad.append((tie_key(setting), f"{setting}: {error}"))
+    return Candidate(
+        key=key,
+        carried=carried,
+        n_settings=len(by_setting),
+        n_failed=len(bad),
+        best=tuple(sorted(good)[:n_best]),
+        error=min(bad, default=None),
+    )
 
 
 def _fold_accuracies(
-    cells: dict[str, tuple[Any, ...]], n_folds: int
+    cells: Mapping[str, tuple[Any, ...]], n_folds: int
 ) -> tuple[list[float], str | None]:
     """Give the accuracy of each fold in order, or what is wrong with the first bad one."""
     accuracies = []

@@ -5,7 +5,7 @@ come from a dataset's description, ``resources/datasets/<name>.yaml``.
 """
 
 from privcurve.datasets.catalogue import describe, names
-from privcurve.datasets.dataset import Dataset, load, read, save
+from privcurve.datasets.dataset import Dataset, facts, load, read, save
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Column, Domain, Label
 from privcurve.datasets.errors import DatasetError
@@ -21,6 +21,7 @@ __all__ = [
     "Label",
     "describe",
     "distinct",
+    "facts",
     "fetch",
     "load",
     "names",

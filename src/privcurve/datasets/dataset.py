@@ -169,6 +169,26 @@ def _write_arrays(path: Path, parts: dict[str, Any]) -> None:
     np.savez_compressed(path, allow_pickle=False, **parts)
 
 
+def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Give what :func:`save` wrote of a dataset beside its arrays: checksum, sources, sizes.
+
+    Parameters
+    ----------
+    folder : path
+
+    Returns
+    -------
+    dict or None
+        None if no dataset was saved there.
+    """
+    path = Path(folder) / _DOMAIN
+    if not path.exists():
+        return None
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
 def read(folder: str | os.PathLike[str]) -> Dataset:
     """Read what :func:`save` wrote.
 

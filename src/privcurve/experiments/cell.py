@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import sqrt
+from typing import Any
 
 import numpy as np
 
 from privcurve.experiments import canonical
-from privcurve.experiments.study import Arm, Point, Study
+from privcurve.experiments.study import Arm, Finalists, Point, Study
 from privcurve.learners import registry
 
 TEST = "test"
@@ -23,7 +28,8 @@ class Split:
     fold : str
         ``"k/n"`` (fold k of n, from 1), or ``"test"``: the dataset's own test part.
     repeat : int
-        0 in the cross-validation that selects; 1, 2, … for fresh trainings.
+        0 in the cross-validation that selects; 1, 2, … for fresh trainings; −1, −2, … for
+        the finalists of a selection.
     """
 
     fold: str
@@ -42,12 +48,21 @@ class Split:
     @property
     def partition(self) -> int:
         """The number of the partition into folds: 0 selects, later ones are fresh."""
-        return 0 if self.repeat == 0 else 1 + (self.repeat - 1) // self.n_folds
+        return 0 if self.repeat <= 0 else 1 + (self.repeat - 1) // self.n_folds
 
 
 def selection_splits(n_folds: int) -> list[Split]:
     """Give the splits of the cross-validation that selects settings."""
     return [Split(f"{k}/{n_folds}", 0) for k in range(1, n_folds + 1)]
+
+
+def final_splits(n_folds: int, draws: int) -> list[Split]:
+    """Give the splits of the finalists: the folds of the selection, once a draw of noise."""
+    return [
+        Split(split.fold, -draw)
+        for draw in range(1, draws + 1)
+        for split in selection_splits(n_folds)
+    ]
 
 
 def fresh_splits(n_folds: int, repeats: int, has_test: bool) -> list[Split]:
@@ -87,26 +102,32 @@ class CellIds:
     """
 
     def __init__(self, dataset: str, checksum: str, arm: Arm, seed: int) -> None:
-        self._common = {
-            "dataset": dataset,
-            "checksum": checksum,
-            "learner": arm.learner,
-            "version": registry.entry(arm.learner).version,
+        facts = {
             "calibration": arm.calibration,
+            "checksum": checksum,
+            "dataset": dataset,
             "delta": arm.delta,
-            "seed": seed,
         }
+        # The key is canonical JSON, put together from parts: a study may have a million cells.
+        self._first = canonical.text(facts)[1:-1]
+        self._learner = canonical.text({"learner": arm.learner})[1:-1]
+        self._seed = canonical.text({"seed": seed})[1:-1]
+        self._version = canonical.text({"version": registry.entry(arm.learner).version})[1:-1]
 
     def cell(self, point: Point, split: Split) -> Cell:
         """Give the cell of a point on a split."""
-        key = {
-            **self._common,
-            "epsilon": point.epsilon,
-            "setting": point.text,
-            "fold": split.fold,
-            "repeat": split.repeat,
-        }
-        return Cell(point, split, canonical.digest(key))
+        (name,) = self.names(point, [split])
+        return Cell(point, split, name)
+
+    def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
+        """Give the ids of the cells of a point."""
+        epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
+        for split in splits:
+            key = (
+                f'{{{self._first},"epsilon":{epsilon},"fold":"{split.fold}",{self._learner},'
+                f'"repeat":{split.repeat},{self._seed},"setting":{setting},{self._version}}}'
+            )
+            yield hashlib.sha256(key.encode()).hexdigest()
 
 
 def generator(cell: Cell) -> np.random.Generator:
@@ -133,10 +154,26 @@ def shard_of(arm: Arm, point: Point, n_shards: int) -> int:
 
     Points that share costly work (see ``LearnerEntry.shared``) go to the same shard.
     """
+    return shard_key(arm, point) % n_shards
+
+
+def shard_key(arm: Arm, point: Point) -> int:
+    """Give the number whose remainder is the shard of a point."""
+    return _key(canonical.text(point.epsilon), _shared(arm, point.setting, point.text))
+
+
+def key_scheme(arm: Arm) -> str:
+    """Name what :func:`shard_key` is made of: keys of different schemes mean nothing together."""
+    return canonical.digest(list(registry.entry(arm.learner).shared))[:8]
+
+
+def _shared(arm: Arm, setting: Mapping[str, Any], text: str) -> str:
     shared = registry.entry(arm.learner).shared
-    setting = {name: point.setting.get(name) for name in shared} if shared else point.text
-    key = canonical.digest([point.epsilon, setting])
-    return int(key[:16], 16) % n_shards
+    return canonical.text({name: setting.get(name) for name in shared} if shared else text)
+
+
+def _key(epsilon: str, shared: str) -> int:
+    return int(hashlib.sha256(f"[{epsilon},{shared}]".encode()).hexdigest()[:16], 16)
 
 
 def shard_points(arm: Arm, shard: int, n_shards: int) -> list[Point]:
@@ -147,17 +184,21 @@ def shard_points(arm: Arm, shard: int, n_shards: int) -> list[Point]:
 @cache
 def _shards(arm: Arm, n_shards: int) -> list[list[Point]]:
     shards: list[list[Point]] = [[] for _ in range(n_shards)]
-    for point in arm.points:
-        shards[shard_of(arm, point, n_shards)].append(point)
+    # As shard_of, but each ε and each setting is written once.
+    epsilons = [canonical.text(epsilon) for epsilon in arm.epsilons]
+    settings = [_shared(arm, p.setting, p.text) for p in arm.points[: len(arm.settings)]]
+    for point, parts in zip(arm.points, itertools.product(epsilons, settings), strict=True):
+        shards[_key(*parts) % n_shards].append(point)
     return shards
 
 
 def shard_digest(study: Study, arm: Arm, shard: int, n_shards: int, seed: int) -> str:
     """Give a digest of all that a shard is asked for: the job reruns when it changes."""
     points = shard_points(arm, shard, n_shards)
+    epsilons = {point.epsilon: canonical.number(point.epsilon) for point in points}
     return canonical.digest(
         [
-            sorted((canonical.number(point.epsilon), point.text) for point in points),
+            sorted((epsilons[point.epsilon], point.text) for point in points),
             arm.learner,
             arm.calibration,
             arm.delta,
@@ -168,16 +209,37 @@ def shard_digest(study: Study, arm: Arm, shard: int, n_shards: int, seed: int) -
     )
 
 
+def second_round(study: Study, arm: Arm) -> Finalists | None:
+    """Give the second round of an arm's selection; a learner without noise needs none."""
+    return study.finalists if arm.calibration and len(arm.settings) > 1 else None
+
+
+def refit_digest(study: Study, arm: Arm, seed: int) -> str:
+    """Give a digest of what the selection and the fresh trainings of an arm depend on."""
+    second = second_round(study, arm)
+    final = f"{second.settings} of {second.draws} " if second else ""
+    return f"{study.repeats} {final}{shard_digest(study, arm, 0, 1, seed)}"
+
+
+def n_refits(study: Study, arm: Arm) -> int:
+    """Give how many cells follow the cross-validation at each ε: finalists and fresh ones."""
+    second = second_round(study, arm)
+    if second is None:
+        return study.repeats
+    return study.repeats + min(second.settings, len(arm.settings)) * second.draws * study.folds
+
+
 def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job: float) -> int:
     """Give the number of shards of an arm on a dataset: a power of two.
 
     Follows from the registry's estimate of cost, so that one job trains for about
-    `seconds_per_job`. A power of two seldom changes when a grid grows a little.
+    `seconds_per_job` (between 0.7 and 1.4 of it). A power of two seldom changes when a grid
+    grows a little.
     """
     cost = registry.entry(arm.learner).cost
     total = sum(cost(setting, n_rows, n_columns) for setting in arm.settings)
     total *= len(arm.epsilons) * folds
     shards = 1
-    while shards * seconds_per_job < total and shards < len(arm.points):
+    while shards * seconds_per_job * sqrt(2) < total and shards < len(arm.points):
         shards *= 2
     return shards

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,59 @@ SCHEMA = pa.schema(
 )
 
 
+# What tells a cell from the others of its arm and dataset, and the texts that stand for it.
+KEY_COLUMNS = ["epsilon", "setting", "fold", "repeat"]
+Key = tuple[str, str, str, int]
+
+# Where a file's schema keeps its facts.
+FACTS = b"privcurve"
+
+
 class IncompleteError(RuntimeError):
     """Cells that an aggregation needs are not there; the message names some of them."""
 
 
-def write_cells(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Write rows of cells to a Parquet file, in the order given."""
-    table = pa.Table.from_pylist(list(rows), schema=SCHEMA)
+def shard_path(folder: Path, shard: int, shards: int) -> Path:
+    """Give the file of one shard in the folder of an arm's cross-validation."""
+    return folder / f"shard~{shard}-of-{shards}.parquet"
+
+
+def write_cells(
+    rows: Sequence[dict[str, Any]], path: Path, facts: Mapping[str, Any] | None = None
+) -> None:
+    """Write rows of cells to a Parquet file, in the order given.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+    path : Path
+    facts : mapping, optional
+        What is to be known of the job without reading rows (:func:`read_facts`); plain JSON.
+    """
+    schema = SCHEMA.with_metadata({FACTS: json.dumps(dict(facts or {}))})
+    table = pa.Table.from_pylist(list(rows), schema=schema)
     replace_file(path, lambda temporary: pq.write_table(table, temporary, compression="zstd"))
+
+
+def read_facts(path: Path) -> dict[str, Any] | None:
+    """Give the facts that a file of cells was written with, and its number of `rows`.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict or None
+        None if there is no such file, or none that can be read. Files of earlier versions have
+        `rows` alone.
+    """
+    try:
+        metadata = pq.read_metadata(path)
+    except (FileNotFoundError, pa.ArrowInvalid):
+        return None
+    facts = json.loads((metadata.metadata or {}).get(FACTS, b"{}"))
+    return {**facts, "rows": metadata.num_rows}
 
 
 def read_cells(paths: Iterable[Path], columns: list[str] | None = None) -> Any:
@@ -67,8 +113,43 @@ def read_cells(paths: Iterable[Path], columns: list[str] | None = None) -> Any:
     return pa.concat_tables(tables).to_pandas()
 
 
-def check_complete(frame: Any, expected: Iterable[tuple[str, str, str, int]], what: str) -> None:
-    """Compare the cells that are there with those that must be.
+def read_shards(
+    folder: Path,
+    shards: int,
+    columns: list[str],
+    asked: Callable[[int], Iterable[Key]] | None = None,
+) -> Iterator[Any]:
+    """Read the cross-validation of an arm on a dataset, one shard at a time.
+
+    Parameters
+    ----------
+    folder : Path
+    shards : int
+        How many there are.
+    columns : list of str
+        Those to read.
+    asked : callable, optional
+        Gives the keys of the cells that a shard must have.
+
+    Yields
+    ------
+    pandas.DataFrame
+
+    Raises
+    ------
+    IncompleteError
+        If a shard has other cells than it must.
+    """
+    for shard in range(shards):
+        path = shard_path(folder, shard, shards)
+        frame = read_cells([path], list(dict.fromkeys([*columns, *KEY_COLUMNS])))
+        if asked is not None:
+            check_complete(frame, asked(shard), str(path))
+        yield frame
+
+
+def check_complete(frame: Any, expected: Iterable[Key], what: str) -> None:
+    """Compare the cells that are there with those that must be, no fewer and no others.
 
     Parameters
     ----------
@@ -81,7 +162,7 @@ def check_complete(frame: Any, expected: Iterable[tuple[str, str, str, int]], wh
     Raises
     ------
     IncompleteError
-        Naming up to five missing cells.
+        Naming up to five missing cells, or one that should not be there.
     """
     from privcurve.experiments import canonical
 
@@ -92,8 +173,19 @@ def check_complete(frame: Any, expected: Iterable[tuple[str, str, str, int]], wh
         map(int, frame["repeat"]),
         strict=True,
     )
-    missing = sorted(set(expected) - set(keys))
+    found, asked = set(keys), set(expected)
+    missing = sorted(asked - found)
     if missing:
-        named = "; ".join(f"ε={e} {s} fold {f} repeat {r}" for e, s, f, r in missing[:5])
+        named = "; ".join(map(_named, missing[:5]))
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise IncompleteError(f"{what}: {len(missing)} cells are missing: {named}{more}")
+    if found - asked:
+        raise IncompleteError(
+            f"{what}: cells that the study does not ask for, such as {_named(min(found - asked))}; "
+            "delete the file and run again"
+        )
+
+
+def _named(key: Key) -> str:
+    epsilon, setting, fold, repeat = key
+    return f"ε={epsilon} {setting} fold {fold} repeat {repeat}"

@@ -54,10 +54,11 @@ class Arm:
     @cached_property
     def points(self) -> tuple[Point, ...]:
         """All (ε, setting) pairs, in the order of the study file."""
+        texts = [canonical.text(setting) for setting in self.settings]
         return tuple(
-            Point(epsilon, setting, canonical.text(setting))
+            Point(epsilon, setting, text)
             for epsilon in self.epsilons
-            for setting in self.settings
+            for setting, text in zip(self.settings, texts, strict=True)
         )
 
     def estimator_parameters(self, point: Point) -> dict[str, Any]:
@@ -72,13 +73,29 @@ class Arm:
         return parameters
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Point:
     """An ε with a setting; `text` is the setting's canonical form."""
 
     epsilon: float
     setting: Mapping[str, Any]
     text: str
+
+
+@dataclass(frozen=True)
+class Finalists:
+    """A second round of the selection, for learners whose noise differs from fit to fit.
+
+    Attributes
+    ----------
+    settings : int
+        How many settings, the best of the cross-validation at an ε, are trained again.
+    draws : int
+        How many times, in each fold.
+    """
+
+    settings: int
+    draws: int
 
 
 @dataclass(frozen=True)
@@ -96,6 +113,8 @@ class Study:
     figure : str
         File name of its figure, without ending.
     arms : dict of str to Arm
+    finalists : Finalists or None
+        None: the best of the cross-validation is selected as it is.
     skipped : tuple of str
         For each entry whose learner needs a package that is not installed: which it is,
         and how to get it.
@@ -108,6 +127,7 @@ class Study:
     repeats: int
     figure: str
     arms: Mapping[str, Arm]
+    finalists: Finalists | None = None
     skipped: tuple[str, ...] = ()
 
     def arm(self, name: str) -> Arm:
@@ -178,6 +198,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         repeats=raw["repeats"],
         figure=raw.get("figure", name),
         arms=arms,
+        finalists=Finalists(**raw["finalists"]) if "finalists" in raw else None,
         skipped=tuple(skipped),
     )
 

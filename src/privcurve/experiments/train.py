@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,8 +20,12 @@ from privcurve.experiments.cell import (
     CellIds,
     Split,
     generator,
+    key_scheme,
     partition_generator,
+    shard_key,
 )
+from privcurve.experiments.keys import Keys
+from privcurve.experiments.results import Key
 from privcurve.experiments.store import Store
 from privcurve.experiments.study import Arm, Point
 from privcurve.learners import registry
@@ -92,6 +96,8 @@ class Trainer:
     ----------
     n_trained, n_reused, n_failed : int
         Counts so far.
+    training_seconds : float
+        Spent in fits and scores so far.
     """
 
     def __init__(self, dataset: Dataset, arm: Arm, seed: int, store: Path) -> None:
@@ -99,14 +105,36 @@ class Trainer:
         self._arm = arm
         self._ids = CellIds(dataset.name, dataset.checksum, arm, seed)
         self._splitter = Splitter(dataset, seed)
-        self._store = Store(store / dataset.name / arm.learner)
+        self._folder = store / dataset.name / arm.learner
         self._version = registry.entry(arm.learner).version
         self.n_trained = self.n_reused = self.n_failed = 0
+        self.training_seconds = 0.0
 
     @property
     def has_test(self) -> bool:
         """Whether the dataset has a test part."""
         return self._dataset.X_test is not None
+
+    def facts(self, digest: str) -> dict[str, Any]:
+        """Give what is written beside the rows of a job: what it was asked for, and its work.
+
+        Parameters
+        ----------
+        digest : str
+            Of what the job was asked for.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "digest": digest,
+            "checksum": self._dataset.checksum,
+            "trained": self.n_trained,
+            "reused": self.n_reused,
+            "failed": self.n_failed,
+            "training_seconds": round(self.training_seconds, 3),
+        }
 
     def run(self, tasks: Iterable[tuple[Point, Split]]) -> list[dict[str, Any]]:
         """Train what is not in the store and give all rows.
@@ -121,7 +149,10 @@ class Trainer:
             One row a cell, ordered by ε, setting, repeat and fold.
         """
         cells = {cell.id: cell for cell in (self._ids.cell(*task) for task in tasks)}
-        results = self._store.read(cells)
+        points = {(cell.point.epsilon, cell.point.text): cell.point for cell in cells.values()}
+        keys = Keys(key_scheme(self._arm), [shard_key(self._arm, p) for p in points.values()])
+        store = Store(self._folder, keys)
+        results = store.read(cells)
         self.n_reused += len(results)
         missing = [cell for name, cell in cells.items() if name not in results]
         logger.info(
@@ -132,8 +163,9 @@ class Trainer:
             len(results),
             len(missing),
         )
-        progress = Progress(len(missing))
-        with self._store as store:
+        if missing:
+            store.check()
+        with store, Progress(len(missing)) as progress:
             for cell, result in self._train(missing):
                 results[cell.id] = result
                 if result["status"] == "ok":
@@ -178,11 +210,11 @@ class Trainer:
         return min(LARGEST_BATCH, max(1, round(SECONDS_PER_BATCH / cost)))
 
     def _fit(self, cells: Sequence[Cell], train: Part, scored: Part) -> list[dict[str, Any]]:
-        started = time.perf_counter()
         template = registry.estimator_class(self._arm.learner)(
             n_bins=self._dataset.domain.n_bins, classes=(-1, 1)
         )
         settings = [self._arm.estimator_parameters(cell.point) for cell in cells]
+        started = time.perf_counter()
         try:
             fitted = template.fit_many(
                 train.X, train.y, settings, [generator(cell) for cell in cells], train.counts
@@ -192,9 +224,12 @@ class Trainer:
                 # One bad setting must not take its neighbours with it.
                 return [self._fit([cell], train, scored)[0] for cell in cells]
             logger.exception("a cell failed: %s", cells[0])
+            self.training_seconds += time.perf_counter() - started
             return [failure(error)]
         seconds = (time.perf_counter() - started) / len(cells)
-        return [score(learner, train, scored, seconds) for learner in fitted]
+        scores = [score(learner, train, scored, seconds) for learner in fitted]
+        self.training_seconds += time.perf_counter() - started
+        return scores
 
 
 def failure(error: Exception) -> dict[str, Any]:
@@ -243,14 +278,14 @@ def score(learner: Any, train: Part, scored: Part, seconds: float) -> dict[str, 
 
 
 class Progress:
-    """Tells how far a job is, to the log, every few seconds.
+    """Tells how far a job is: as a bar in a terminal, else in the log, every few seconds.
 
     Parameters
     ----------
     total : int
         Cells to train.
     every : float
-        Seconds between two lines.
+        Seconds between two lines of the log.
     """
 
     def __init__(self, total: int, every: float = 10.0) -> None:
@@ -258,10 +293,25 @@ class Progress:
         self._every = every
         self._done = 0
         self._started = self._last = time.monotonic()
+        self._bar = None
+        if total and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, unit="cell", file=sys.stderr)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
 
     def step(self) -> None:
         """Count one cell."""
         self._done += 1
+        if self._bar is not None:
+            self._bar.update()
+            return
         now = time.monotonic()
         if now - self._last >= self._every and self._done < self._total:
             self._last = now
@@ -276,7 +326,7 @@ def start_log() -> None:
     )
 
 
-def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[tuple[str, str, str, int]]:
+def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
     """Give the keys that the rows of some tasks must have."""
     return [
         (canonical.number(point.epsilon), point.text, split.fold, split.repeat)

@@ -7,9 +7,10 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privcurve.experiments.layout import Curve
     from privcurve.experiments.study import Arm, Study, StudyError
     from privcurve.experiments.train import Trainer
 
@@ -42,6 +43,42 @@ def add_arm_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--failures", type=Path, required=True, help="file that counts failed attempts"
     )
+
+
+def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that tell what a whole run is asked for."""
+    parser.add_argument(
+        "--config", type=Path, default=Path("config"), help="folder of config.yaml and studies/"
+    )
+    parser.add_argument(
+        "--configuration", type=json.loads, help="in JSON, in place of what config.yaml says"
+    )
+
+
+def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Give the configuration of a run."""
+    import yaml
+
+    found = arguments.configuration or yaml.safe_load(
+        (arguments.config / "config.yaml").read_text()
+    )
+    assert isinstance(found, dict)
+    return found
+
+
+def curves_of_studies(folder: Path, configuration: dict[str, Any]) -> dict[str, list[Curve]]:
+    """Give the jobs of each configured study, by its name."""
+    from privcurve.experiments import layout
+    from privcurve.experiments import study as studies
+
+    return {
+        name: list(
+            layout.curves(
+                studies.load(folder / "studies" / f"{name}.yaml"), configuration["seconds_per_job"]
+            )
+        )
+        for name in configuration["studies"]
+    }
 
 
 def changed(path: Path) -> StudyError:

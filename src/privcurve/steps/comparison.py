@@ -18,7 +18,8 @@ def main() -> None:
     parser.add_argument("--rademacher", type=Path, required=True, help="our table, CSV")
     parser.add_argument("--votes", type=Path, required=True, help="CSV of the model card")
     _thesis.add_selected_argument(parser)
-    parser.add_argument("--cells", type=Path, nargs="+", required=True, help="cross-validation")
+    parser.add_argument("--cells", type=Path, nargs="+", required=True, help="folders of shards")
+    parser.add_argument("--shards", type=int, nargs="+", required=True, help="how many in each")
     parser.add_argument("--output", type=Path, required=True, help="table, without its ending")
     arguments = parser.parse_args()
 
@@ -30,8 +31,12 @@ def main() -> None:
     def printed(name: str) -> pd.DataFrame:
         return pd.read_csv(arguments.printed / f"{name}.csv", dtype="str")
 
-    cells = results.read_cells(arguments.cells, comparison.CELL_COLUMNS)
     selected = _thesis.read_selected(arguments.selected)
+    cells = pd.concat(
+        comparison.of_settings(part, printed("settings"), selected)
+        for folder, shards in zip(arguments.cells, arguments.shards, strict=True)
+        for part in results.read_shards(folder, shards, comparison.CELL_COLUMNS)
+    )
     frame = comparison.in_order(
         [
             comparison.compare_sparsity(printed("sparsity"), pd.read_csv(arguments.sparsity)),

@@ -5,36 +5,57 @@ from __future__ import annotations
 import argparse
 import itertools
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from privcurve.steps import _common
+
+if TYPE_CHECKING:
+    from privcurve.experiments.study import Point
 
 
 def main() -> None:
     """Read the command line, select and train."""
     parser = argparse.ArgumentParser(prog="python -m privcurve.steps.refit", description=__doc__)
     _common.add_arm_arguments(parser)
-    parser.add_argument("--cells", type=Path, nargs="+", required=True, help="the arm's shards")
+    parser.add_argument("--digest", required=True, help="of what the workflow asks for")
+    parser.add_argument("--cells", type=Path, required=True, help="folder of the arm's shards")
+    parser.add_argument("--shards", type=int, required=True, help="how many there are")
     parser.add_argument("--selected", type=Path, required=True, help="CSV file to write")
     parser.add_argument("--output", type=Path, required=True, help="Parquet file to write")
     arguments = parser.parse_args()
+
+    import pandas as pd
 
     from privcurve.analysis import selection
     from privcurve.experiments import cell, results, train
     from privcurve.files import replace_file
 
     study, arm, trainer = _common.trainer(arguments)
-    frame = results.read_cells(arguments.cells)
-    asked = train.expected_keys(itertools.product(arm.points, cell.selection_splits(study.folds)))
-    results.check_complete(frame, asked, f"{arguments.dataset}, {arm.name}")
-    selected = selection.select(frame)
-    chosen = {(row.epsilon, row.setting) for row in selected.itertuples() if row.setting}
-    points = [point for point in arm.points if (point.epsilon, point.text) in chosen]
+    if cell.refit_digest(study, arm, arguments.seed) != arguments.digest:
+        raise _common.changed(arguments.study)
+
+    def asked(shard: int) -> list[results.Key]:
+        points = cell.shard_points(arm, shard, arguments.shards)
+        return train.expected_keys(itertools.product(points, cell.selection_splits(study.folds)))
+
+    def points_of(candidates: list[selection.Candidate]) -> list[Point]:
+        chosen = {(one.key[2], setting) for one in candidates for setting in one.settings}
+        return [point for point in arm.points if (point.epsilon, point.text) in chosen]
+
+    parts = results.read_shards(arguments.cells, arguments.shards, selection.CELL_COLUMNS, asked)
+    finalists = cell.second_round(study, arm)
+    best = selection.rank(parts, finalists.settings if finalists else 1)
+    if finalists:
+        splits = cell.final_splits(study.folds, finalists.draws)
+        again = trainer.run(itertools.product(points_of(best), splits))
+        best = selection.final(best, pd.DataFrame(again, columns=selection.CELL_COLUMNS))
+    selected = selection.table(best)
     splits = cell.fresh_splits(study.folds, study.repeats, trainer.has_test)
-    rows = trainer.run(itertools.product(points, splits))
+    rows = trainer.run(itertools.product(points_of(best), splits))
     replace_file(
         arguments.selected, lambda path: selected.to_csv(path, index=False, float_format="%.17g")
     )
-    results.write_cells(rows, arguments.output)
+    results.write_cells(rows, arguments.output, trainer.facts(arguments.digest))
     _common.report(trainer, arguments.failures)
 
 

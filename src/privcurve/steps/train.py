@@ -28,7 +28,7 @@ def main() -> None:
     points = cell.shard_points(arm, arguments.shard, arguments.shards)
     splits = cell.selection_splits(study.folds)
     rows = trainer.run(itertools.product(points, splits))
-    results.write_cells(rows, arguments.output)
+    results.write_cells(rows, arguments.output, trainer.facts(arguments.digest))
     _common.report(trainer, arguments.failures)
 
 

@@ -1,0 +1,182 @@
+"""What a run was made with and what it cost: results/manifest.json (docs/manifest.md)."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from privcurve import datasets
+from privcurve.experiments.layout import CODED, Curve
+from privcurve.experiments.results import read_facts
+
+# Those that a result or its speed may depend on.
+PACKAGES = (
+    "privcurve",
+    "diffprivlib",
+    "dp-accounting",
+    "interpret-core",
+    "numba",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scikit-learn",
+    "scipy",
+    "snakemake",
+)
+WORK = ("trained", "reused", "failed", "training_seconds")
+
+
+def manifest(
+    configuration: Mapping[str, Any],
+    studies: Mapping[str, Sequence[Curve]],
+    benchmarks: Iterable[Path],
+) -> dict[str, Any]:
+    """Gather the facts of a finished run, below the working directory.
+
+    Parameters
+    ----------
+    configuration : mapping
+    studies : mapping of str to sequence of Curve
+        The jobs of each configured study.
+    benchmarks : iterable of Path
+        Benchmark files of all jobs but those of `studies`: ``benchmarks/<rule>/…`` or
+        ``benchmarks/<rule>.tsv``.
+
+    Returns
+    -------
+    dict
+        Plain JSON; docs/manifest.md says what each key is.
+    """
+    jobs: dict[str, list[Path]] = {}
+    for path in benchmarks:
+        jobs.setdefault(Path(path.parts[1]).stem, []).append(path)
+    work = {}
+    for name, curves in studies.items():
+        mine = []
+        for curve in curves:
+            for rule, paths in curve.benchmarks.items():
+                jobs.setdefault(rule, []).extend(paths)
+                mine.extend(paths)
+        work[name] = _work(curves, _times(mine))
+    names = sorted({c.dataset.name for curves in studies.values() for c in curves})
+    rules = {rule: _times(paths) for rule, paths in sorted(jobs.items())}
+    return {
+        "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "configuration": dict(configuration),
+        "commit": commit(),
+        "versions": versions(),
+        "machine": machine(),
+        "datasets": {name: _dataset(name) for name in names},
+        "rules": rules,
+        "studies": work,
+        "not_training": _not_training(work.values(), rules.values()),
+    }
+
+
+def versions() -> dict[str, str | None]:
+    """Give the versions of Python and of the packages that matter; None if not installed."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = None
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """Describe this machine, without its name."""
+    return {
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_mib": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20,
+    }
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def commit() -> dict[str, Any] | None:
+    """Give the commit of the working directory, and whether files differ from it.
+
+    Returns
+    -------
+    dict or None
+        None outside a repository, or without git.
+    """
+    try:
+        head = _git("rev-parse", "HEAD").strip()
+        return {"id": head, "dirty": bool(_git("status", "--porcelain"))}
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def _dataset(name: str) -> dict[str, Any]:
+    found = datasets.facts(CODED / name) or {}
+    return {"checksum": found.get("checksum"), "sources": found.get("sources")}
+
+
+def _work(curves: Sequence[Curve], times: Mapping[str, Any]) -> dict[str, Any]:
+    """Add up what the jobs of a study say of their last runs."""
+    totals = dict.fromkeys(WORK, 0)
+    for curve in curves:
+        for path in (*map(curve.shard, range(curve.shards)), curve.refit):
+            facts = read_facts(path) or {"rows": 0}
+            # A file without facts is of an earlier version, and its cells of an earlier run.
+            facts = {"reused": facts["rows"], **facts}
+            for key in WORK:
+                totals[key] += facts.get(key, 0)
+    totals["training_seconds"] = round(totals["training_seconds"], 1)
+    return {**totals, "not_training": _not_training([totals], [times])}
+
+
+def _times(benchmarks: Iterable[Path]) -> dict[str, Any]:
+    """Add up Snakemake's benchmark files: seconds, and the largest memory."""
+    jobs, wall, cpu, memory = 0, 0.0, 0.0, 0.0
+    for path in benchmarks:
+        if path.exists():
+            with path.open(newline="") as lines:
+                row = next(csv.DictReader(lines, delimiter="\t"))
+            jobs += 1
+            wall += _number(row["s"])
+            cpu += _number(row["cpu_time"])
+            memory = max(memory, _number(row["max_rss"]))
+    return {
+        "jobs": jobs,
+        "wall_seconds": round(wall, 1),
+        "cpu_seconds": round(cpu, 1),
+        "max_rss_mib": round(memory, 1),
+    }
+
+
+def _number(text: str) -> float:
+    # Snakemake writes NA for what it could not measure: of jobs that are very short.
+    return float(text) if text not in ("NA", "-") else 0.0
+
+
+def _not_training(
+    work: Iterable[Mapping[str, Any]], times: Iterable[Mapping[str, Any]]
+) -> float | None:
+    wall = math.fsum(each["wall_seconds"] for each in times)
+    training = math.fsum(each["training_seconds"] for each in work)
+    return round(1 - training / wall, 4) if wall else None

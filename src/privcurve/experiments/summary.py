@@ -1,0 +1,214 @@
+"""How far a study is: cells that are done, failed and to do, and the time that is left.
+
+Nothing is read but what is small: facts of finished jobs, and ids of stored cells where a job
+is not finished. So this may look at a run while it goes on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve import datasets
+from privcurve.experiments import cell
+from privcurve.experiments.keys import Keys, Marks
+from privcurve.experiments.layout import CODED, STORE, Curve
+from privcurve.experiments.results import read_facts
+from privcurve.experiments.store import Store
+from privcurve.experiments.study import Point
+from privcurve.learners import registry
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far something is.
+
+    Attributes
+    ----------
+    cells : int
+        All that are asked for.
+    done, failed : int
+    seconds_left : float
+        About what one core needs for the rest.
+    """
+
+    cells: int = 0
+    done: int = 0
+    failed: int = 0
+    seconds_left: float = 0.0
+
+    @property
+    def to_do(self) -> int:
+        """Cells that nobody has trained yet."""
+        return self.cells - self.done - self.failed
+
+    def __add__(self, other: Progress) -> Progress:
+        return Progress(
+            self.cells + other.cells,
+            self.done + other.done,
+            self.failed + other.failed,
+            self.seconds_left + other.seconds_left,
+        )
+
+
+def progress(curves: Iterable[Curve], seed: int) -> Progress:
+    """Give the progress of some curves together.
+
+    Parameters
+    ----------
+    curves : iterable of Curve
+    seed : int
+        Base seed.
+
+    Returns
+    -------
+    Progress
+        Results are looked for below the working directory; a dataset that is not coded yet
+        has none.
+    """
+    return sum((_progress(curve, seed) for curve in curves), Progress())
+
+
+def _progress(curve: Curve, seed: int) -> Progress:
+    study, arm = curve.study, curve.arm
+    stored = datasets.facts(CODED / curve.dataset.name)
+    checksum = None if stored is None else stored["checksum"]
+    costs = _Costs(curve)
+    finished = Progress()
+    unfinished: list[Point] = []
+    for shard in range(curve.shards):
+        points = cell.shard_points(arm, shard, curve.shards)
+        facts = read_facts(curve.shard(shard))
+        digest = cell.shard_digest(study, arm, shard, curve.shards, seed)
+        if _is_current(facts, digest, checksum):
+            finished += _of_facts(facts)
+            costs.learn(facts, points)
+        else:
+            unfinished += points
+    facts = read_facts(curve.refit)
+    fresh = Progress(len(arm.epsilons) * cell.n_refits(study, arm))
+    if _is_current(facts, cell.refit_digest(study, arm, seed), checksum):
+        finished, fresh = finished + _of_facts(facts), Progress()
+    n_stored = 0 if checksum is None else _n_stored(curve, unfinished, checksum, seed)
+    cells = len(unfinished) * study.folds
+    to_do = (cells - n_stored) / cells if cells else 0.0
+    seconds = to_do * study.folds * costs.of(unfinished) + fresh.cells * costs.mean
+    return finished + fresh + Progress(cells, n_stored, 0, seconds * costs.scale)
+
+
+def _is_current(facts: Any, digest: str, checksum: str | None) -> bool:
+    """Whether a job's file is of what is asked for today."""
+    return (
+        facts is not None
+        and checksum is not None
+        and (facts.get("digest"), facts.get("checksum")) == (digest, checksum)
+    )
+
+
+def _of_facts(facts: Any) -> Progress:
+    # A refit's file has no row for a finalist: count what was worked on.
+    good = facts["trained"] + facts["reused"]
+    return Progress(good + facts["failed"], good, facts["failed"])
+
+
+def _n_stored(curve: Curve, points: Sequence[Point], checksum: str, seed: int) -> int:
+    """Count the cells of the cross-validation of some points that are in the store."""
+    folder = STORE / curve.dataset.name / curve.arm.learner
+    scheme = cell.key_scheme(curve.arm)
+    marks = Marks(scheme, (path.name for path in folder.glob("*.jsonl")))
+    keyed = ((cell.shard_key(curve.arm, point), point) for point in points)
+    held = [(key, point) for key, point in keyed if marks.may_hold(key)]
+    if not held:
+        return 0
+    ids = cell.CellIds(curve.dataset.name, checksum, curve.arm, seed)
+    splits = cell.selection_splits(curve.study.folds)
+    asked = _short(name for _, point in held for name in ids.names(point, splits))
+    found = _short(Store(folder, Keys(scheme, (key for key, _ in held))).ids())
+    return len(np.intersect1d(asked, found))
+
+
+def _short(ids: Iterable[str]) -> NDArray[np.uint64]:
+    """Shorten ids to eight bytes: a million cells in little memory, and no two alike."""
+    return np.fromiter((int(name[:16], 16) for name in ids), np.uint64)
+
+
+class _Costs:
+    """Seconds of fits: the registry's estimate, in proportion to what was measured."""
+
+    def __init__(self, curve: Curve) -> None:
+        cost = registry.entry(curve.arm.learner).cost
+        rows, columns = curve.dataset.n_rows, len(curve.dataset.domain.columns)
+        # By identity: the settings of an arm are the same objects in all its points.
+        self._of = {id(s): cost(s, rows, columns) for s in curve.arm.settings}
+        self._folds = curve.study.folds
+        self._measured = self._estimated = 0.0
+
+    def of(self, points: Iterable[Point]) -> float:
+        """Give the estimate of one fit of each of some points."""
+        return sum(self._of[id(point.setting)] for point in points)
+
+    @property
+    def mean(self) -> float:
+        """The estimate of one fit, over all settings."""
+        return sum(self._of.values()) / len(self._of)
+
+    def learn(self, facts: Any, points: Sequence[Point]) -> None:
+        """Take in what a finished job has measured of the cells that it trained itself."""
+        if facts["rows"]:
+            share = facts["trained"] / facts["rows"]
+            self._measured += facts["training_seconds"]
+            self._estimated += share * self._folds * self.of(points)
+
+    @property
+    def scale(self) -> float:
+        """How much longer than estimated the cells took that were measured; 1 if none were."""
+        return self._measured / self._estimated if self._estimated else 1.0
+
+
+def table(studies: Mapping[str, Progress], cores: int) -> str:
+    """Write the progress of studies as a table, with a line for all of them.
+
+    Parameters
+    ----------
+    studies : mapping of str to Progress
+    cores : int
+        That share what is left to do.
+
+    Returns
+    -------
+    str
+    """
+    from tabulate import tabulate
+
+    rows = dict(studies)
+    if len(rows) > 1:
+        rows["total"] = sum(studies.values(), Progress())
+    return tabulate(
+        [
+            [name, p.cells, p.done, p.failed, p.to_do, _percent(p), _duration(p, cores)]
+            for name, p in rows.items()
+        ],
+        ["study", "cells", "done", "failed", "to do", "%", "time left"],
+        colalign=["left", *["right"] * 6],
+        disable_numparse=True,
+    )
+
+
+def _percent(progress: Progress) -> str:
+    # Rounded down: 100 is all.
+    return f"{math.floor(1000 * progress.done / progress.cells) / 10:.1f}"
+
+
+def _duration(progress: Progress, cores: int) -> str:
+    seconds = math.ceil(progress.seconds_left / cores)
+    if not seconds:
+        return "–"
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,0 +1,29 @@
+"""Print how far each study is: cells done, failed and to do, and the time left."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from privcurve.steps import _common
+
+
+def main() -> None:
+    """Read the command line and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m privcurve.steps.summary", description=__doc__)
+    _common.add_configuration_arguments(parser)
+    parser.add_argument("--cores", type=int, default=os.cpu_count(), help="that share the work")
+    arguments = parser.parse_args()
+
+    from privcurve.experiments import summary
+
+    configuration = _common.configuration(arguments)
+    studies = {
+        name: summary.progress(curves, configuration["seed"])
+        for name, curves in _common.curves_of_studies(arguments.config, configuration).items()
+    }
+    print(summary.table(studies, arguments.cores))
+
+
+if __name__ == "__main__":
+    _common.run(main)

@@ -1,0 +1,103 @@
+"""The run as a whole: its manifest and its summary, by the real Snakemake."""
+
+import hashlib
+import json
+import subprocess
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.workflow
+
+
+def manifest(project):
+    return json.loads((project.folder / "results/manifest.json").read_text())
+
+
+def summary(project, *arguments, name="tiny"):
+    for line in project.run("summary", *arguments).splitlines():
+        if line.startswith(f"{name} "):
+            return line.split()[1:6]
+    raise AssertionError("no line of the study")
+
+
+def test_the_manifest_tells_what_was_run(finished):
+    found = manifest(finished)
+    configuration = yaml.safe_load((finished.folder / "config/config.yaml").read_text())
+    assert found["configuration"] == configuration
+    assert found["commit"] is None
+    assert found["versions"]["snakemake"]
+    assert found["machine"]["cores"] >= 1
+    coded = json.loads((finished.folder / "results/data/toy-line/domain.json").read_text())
+    assert found["datasets"] == {"toy-line": {"checksum": coded["checksum"], "sources": {}}}
+    work = found["studies"]["tiny"]
+    assert (work["trained"], work["reused"], work["failed"]) == (finished.cells(), 0, 0)
+    assert 0 < work["not_training"] < 1
+    jobs = {rule: times["jobs"] for rule, times in found["rules"].items()}
+    assert jobs == {"prepare": 1, "train": 3, "refit": 3, "tables": 1, "learning_curves": 1}
+    for rule, times in found["rules"].items():
+        walls = [
+            float(path.read_text().splitlines()[1].split("\t")[0])
+            for path in (finished.folder / "benchmarks" / rule).rglob("*.tsv")
+        ]
+        assert times["wall_seconds"] == pytest.approx(sum(walls), abs=0.06)
+
+
+def test_a_manifest_counts_todays_jobs_alone(finished):
+    stored = finished.stored()
+    finished.run("--config", "seconds_per_job=0.001")
+    assert finished.stored() == stored
+    found = manifest(finished)
+    assert found["configuration"]["seconds_per_job"] == 0.001
+    benchmarks = list((finished.folder / "benchmarks/train").rglob("*.tsv"))
+    assert 3 < found["rules"]["train"]["jobs"] < len(benchmarks)
+    work = found["studies"]["tiny"]
+    # An arm of one point keeps its one shard: its two jobs, of three cells each, did not run.
+    assert (work["trained"], work["reused"]) == (6, finished.cells() - 6)
+    assert "Nothing to be done" in finished.run("--config", "seconds_per_job=0.001")
+
+
+def test_the_commit_is_told_and_whether_files_differ(project):
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", str(project.folder)]
+    ignored = "results/\nlogs/\nbenchmarks/\n.snakemake/\ncache/\n"
+    (project.folder / ".gitignore").write_text(ignored)
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *command], check=True)
+    project.run("manifest")
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    assert manifest(project)["commit"] == {"id": head.stdout.strip(), "dirty": False}
+    project.write_study(title="another")
+    project.run("--forcerun", "manifest", "manifest")
+    assert manifest(project)["commit"]["dirty"]
+
+
+def test_a_summary_of_a_fresh_folder_trains_nothing(project):
+    cells = str(project.cells())
+    assert summary(project) == [cells, "0", "0", cells, "0.0"]
+    assert not (project.folder / "results").exists()
+
+
+def test_a_summary_always_runs_and_needs_no_lock(finished):
+    cells = str(finished.cells())
+    done = [cells, cells, "0", "0", "100.0"]
+    assert summary(finished) == done
+    assert "Nothing to be done" in finished.run()
+    # Locks as another Snakemake leaves them while it makes this study.
+    locks = finished.folder / ".snakemake/locks"
+    locks.mkdir(exist_ok=True)
+    for kind, path in (("input", "results/data/toy-line/encoded.npz"), ("output", "all")):
+        (locks / f"0.{kind}.lock").write_text(f"{path}\nresults/manifest.json\n")
+    assert "locked" in finished.run("--forcerun", "manifest", ok=False).lower()
+    assert summary(finished) == done
+    assert summary(finished, "--nolock") == done
+
+
+def test_a_summary_of_a_half_finished_run(finished):
+    before = hashlib.sha256(repr(finished.stored()).encode()).hexdigest()
+    finished.write_study(epsilons=[0.5, 1, 2])
+    cells, done, failed, to_do, _ = map(float, summary(finished))
+    assert cells == finished.cells(epsilons=[0.5, 1, 2])
+    # The cross-validation is in the store; fresh trainings may be of other settings now.
+    assert done == cells - to_do > 0
+    assert failed == 0
+    assert hashlib.sha256(repr(finished.stored()).encode()).hexdigest() == before
