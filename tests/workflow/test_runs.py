@@ -74,13 +74,13 @@ def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
 
 def test_one_core_and_other_shards_give_the_same_bytes(finished, project):
     # Finished ran on two cores, with one shard an arm.
-    project.run("--cores", "1", "--config", "seconds_per_job=0.05")
+    project.run("--cores", "1", "--config", "seconds_per_job=0.001")
     assert project.outputs() == finished.outputs()
 
 
 def test_another_job_size_retrains_nothing(finished):
     stored, made = finished.stored(), finished.outputs()
-    finished.run("--config", "seconds_per_job=0.05")
+    finished.run("--config", "seconds_per_job=0.001")
     assert finished.stored() == stored
     assert finished.outputs() == made
 

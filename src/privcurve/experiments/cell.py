@@ -239,7 +239,10 @@ def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job:
     cost = registry.entry(arm.learner).cost
     total = sum(cost(setting, n_rows, n_columns) for setting in arm.settings)
     total *= len(arm.epsilons) * folds
+    # Points with the same key can't be parted.
+    keys = {_shared(arm, setting, canonical.text(setting)) for setting in arm.settings}
+    n_keys = len(arm.epsilons) * len(keys)
     shards = 1
-    while shards * seconds_per_job * sqrt(2) < total and shards < len(arm.points):
+    while shards * seconds_per_job * sqrt(2) < total and shards < n_keys:
         shards *= 2
     return shards
