@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -9,8 +10,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from checkout import Project
 
+RECORD = re.compile(rb'\{"id":"[0-9a-f]{64}","result":\{[^{}\0\n]*\}\}')
 MOMENTS = Path(__file__).with_name("moments")
 
 # One job of 300 cells, of a few milliseconds each, and one of 6: short, but with a middle.
@@ -39,7 +42,7 @@ class Disturbed(Project):
         environment = self.environment
         if moment is not None:
             environment |= {
-                "PYTHONPATH": str(MOMENTS),
+                "PYTHONPATH": python_path(MOMENTS),
                 "PRIVCURVE_TEST_MOMENT": json.dumps(moment),
             }
         with self._printed(len(self.started)).open("w") as printed:
@@ -83,19 +86,16 @@ class Disturbed(Project):
     def store_files(self):
         return sorted((self.folder / "results/store").rglob("*.jsonl"))
 
-    def whole_lines(self):
-        """The lines of the store that are whole, parsed."""
-        found = []
-        for path in self.store_files():
-            for line in path.read_bytes().split(b"\n"):
-                try:
-                    found.append(json.loads(line))
-                except ValueError:
-                    continue
-        return found
+    def records(self):
+        """The records of the store that are whole, wherever they stand, parsed."""
+        return [
+            json.loads(record)
+            for path in self.store_files()
+            for record in RECORD.findall(path.read_bytes())
+        ]
 
     def stored_ids(self):
-        return [line["id"] for line in self.whole_lines()]
+        return [record["id"] for record in self.records()]
 
     def check_right(self, undisturbed, kept, most=1):
         """Check a run that came to its end.
@@ -118,6 +118,16 @@ def copy(project, folder):
     """Copy a checkout, with its times."""
     shutil.copytree(project.folder, folder, dirs_exist_ok=True)
     return Disturbed(folder)
+
+
+def python_path(folder):
+    """The PYTHONPATH of the tester with a folder before it."""
+    return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+
+
+def slow(value):
+    """A parameter of a test that is left for runs with --run-slow."""
+    return pytest.param(value, marks=pytest.mark.slow)
 
 
 def wait_until(condition, what, seconds=120):

@@ -62,6 +62,14 @@ def test_what_is_stored_is_not_trained_again(dataset, arm, tmp_path):
     assert (first.n_trained, second.n_trained, second.n_reused) == (7, len(tasks(arm)) - 7, 7)
 
 
+def test_a_store_that_cannot_be_written_is_found_before_training(dataset, arm, tmp_path):
+    (tmp_path / "toy-line").write_text("a file, where the store wants a folder")
+    trainer = train.Trainer(dataset, arm, 1, tmp_path)
+    with pytest.raises(OSError, match="toy-line/lazybb can't be written"):
+        trainer.run(tasks(arm))
+    assert trainer.training_seconds == 0
+
+
 def test_a_cell_that_fails_takes_no_other_with_it_and_is_tried_again(
     dataset, arm, tmp_path, monkeypatch
 ):

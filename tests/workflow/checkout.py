@@ -87,12 +87,12 @@ class Project:
         shutil.rmtree(self.folder / "logs", ignore_errors=True)
 
     def outputs(self):
-        """The bytes of every table and figure."""
+        """The bytes of every table and figure; not of what a killed job has left half done."""
         return {
             str(path.relative_to(self.folder)): path.read_bytes()
             for part in ("results/tables", "results/figures")
             for path in sorted((self.folder / part).rglob("*"))
-            if path.is_file()
+            if path.is_file() and not path.name.startswith(".")
         }
 
     def stored(self):

@@ -108,9 +108,22 @@ def read_cells(paths: Iterable[Path], columns: list[str] | None = None) -> Any:
     Returns
     -------
     pandas.DataFrame
+
+    Raises
+    ------
+    IncompleteError
+        If a file is damaged.
     """
-    tables = [pq.read_table(path, columns=columns) for path in paths]
-    return pa.concat_tables(tables).to_pandas()
+    return pa.concat_tables([_read(path, columns) for path in paths]).to_pandas()
+
+
+def _read(path: Path, columns: list[str] | None) -> Any:
+    try:
+        return pq.read_table(path, columns=columns)
+    except pa.ArrowInvalid as error:
+        raise IncompleteError(
+            f"{path} is damaged; delete it and run snakemake again. What is trained is kept."
+        ) from error
 
 
 def read_shards(
