@@ -1,11 +1,6 @@
-"""The real Snakemake on a tiny study: results, growth, resumption, independence of cores."""
+"""The real Snakemake on a tiny study: results, growth, independence of cores."""
 
 import json
-import os
-import random
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -92,56 +87,3 @@ def test_one_figure_needs_only_its_study(finished):
     other.write_text((ROOT / "config/studies/quickstart.yaml").read_text())
     output = finished.run("--dry-run", "results/figures/tiny.pdf")
     assert "Nothing to be done" in output
-
-
-# More cells, so that there is a middle to be killed in.
-LONG = {
-    "learners": {
-        "boost": {
-            "learner": "lazybb",
-            "calibrations": ["certified"],
-            "grid": {"n_rounds": list(range(5, 400, 2)), "density": [0.25, 0.5]},
-        }
-    }
-}
-
-
-@pytest.fixture(scope="module")
-def undisturbed(checkout):
-    project = checkout()
-    project.write_study(**LONG)
-    project.run()
-    return project.outputs()
-
-
-@pytest.mark.parametrize("victim", ["job", "snakemake"])
-def test_a_killed_run_is_resumed_without_retraining(project, undisturbed, victim):
-    project.write_study(**LONG)
-    running = subprocess.Popen(
-        project.command(),
-        cwd=project.folder,
-        env=project.environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 120
-    while len(project.stored()) < 50:
-        assert running.poll() is None, "the run ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(random.Random(0).uniform(0.01, 0.05))
-    if victim == "snakemake":
-        os.killpg(running.pid, signal.SIGKILL)
-    else:
-        subprocess.run(["pkill", "-KILL", "-s", str(running.pid), "-f", "steps.train"], check=True)
-    running.wait(timeout=120)
-    survived = project.stored()
-    assert survived
-    if victim == "snakemake":
-        project.run("--unlock")
-    project.forget_logs()
-    project.run()
-    after = project.stored()
-    whole = ids_of([line for line in after if line.endswith("}")])
-    assert len(whole) == len(set(whole)) == project.cells(**LONG)
-    assert project.outputs() == undisturbed
