@@ -66,10 +66,10 @@ except (ValueError, datasets.DatasetError, OSError) as error:
 
 # Where raw files may be found is no parameter of a job: checksums tell what they are,
 # so that another place is no reason to read them again.
-CONFIG_FOLDER = os.path.relpath(STUDY_FOLDER.parent)
 CONFIGURATION = json.dumps(
     {key: config[key] for key in sorted(config) if key != "data_mirror"}
 )
+CONFIG_FOLDER = os.path.relpath(STUDY_FOLDER.parent)
 if config.get("data_mirror"):
     os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
