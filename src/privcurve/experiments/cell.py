@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -233,8 +232,8 @@ def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job:
     """Give the number of shards of an arm on a dataset: a power of two.
 
     Follows from the registry's estimate of cost, so that one job trains for about
-    `seconds_per_job` (between 0.7 and 1.4 of it). A power of two seldom changes when a grid
-    grows a little.
+    `seconds_per_job`: once to twice of it by the estimate, which is rather too high. A power
+    of two seldom changes when a grid grows a little.
     """
     cost = registry.entry(arm.learner).cost
     total = sum(cost(setting, n_rows, n_columns) for setting in arm.settings)
@@ -243,6 +242,6 @@ def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job:
     keys = {_shared(arm, setting, canonical.text(setting)) for setting in arm.settings}
     n_keys = len(arm.epsilons) * len(keys)
     shards = 1
-    while shards * seconds_per_job * sqrt(2) < total and shards < n_keys:
+    while 2 * shards * seconds_per_job <= total and shards < n_keys:
         shards *= 2
     return shards
