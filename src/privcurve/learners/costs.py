@@ -33,7 +33,7 @@ def topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of topdown."""
     depth = min(int(setting.get("depth", 3)), 10)
     # Each level of splits reads at most half of the rows again; noise grows with the nodes.
-    return 1e-4 + 3e-10 * (1 + depth / 2) * n_rows * n_columns + 2e-6 * 2**depth
+    return 1e-4 + 4e-10 * (1 + depth / 2) * n_rows * n_columns + 3e-6 * 2**depth
 
 
 def logistic_regression(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
