@@ -239,7 +239,8 @@ def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job:
     total = sum(cost(setting, n_rows, n_columns) for setting in arm.settings)
     total *= len(arm.epsilons) * folds
     # Points with the same key can't be parted.
-    keys = {_shared(arm, setting, canonical.text(setting)) for setting in arm.settings}
+    shared = registry.entry(arm.learner).shared
+    keys = {tuple(map(s.get, shared)) for s in arm.settings} if shared else arm.settings
     n_keys = len(arm.epsilons) * len(keys)
     shards = 1
     while 2 * shards * seconds_per_job <= total and shards < n_keys:
