@@ -2,12 +2,16 @@
 
 import pickle
 
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
+from privcurve.privacy.ledger import ASSUMED_BOTH, NOT_FLOATS, NOT_SEED, NOT_SELECTION
 
 # scikit-learn's checks draw from about N(0, 1); nothing is read from the rows.
 DOMAIN = {"n_bins": 10, "bounds": (-5.0, 5.0)}
@@ -151,6 +155,7 @@ def test_statement_adds_up_to_epsilon(name, calibration, epsilon):
     assert statement.neighbours == ("add-remove" if LEARNERS[name].peer else "replace-one")
     assert statement.calibration == calibration
     assert statement.ledger
+    assert {NOT_SEED, NOT_FLOATS, NOT_SELECTION} <= set(statement.exclusions)
     assert type(statement).from_json(statement.to_json()) == statement
     words = "added or left out" if LEARNERS[name].peer else "replaced by another"
     assert words in str(statement)
@@ -162,6 +167,18 @@ def test_delta_is_in_the_statement(name):
     statement = make(name, n_bins=n_bins, delta=1e-5, random_state=0).fit(X, y).privacy_
     assert statement.delta == 1e-5
     assert statement.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+
+
+@private_learners
+def test_that_both_labels_occur_is_assumed_unless_classes_are_given(name):
+    X, y, n_bins = problem()
+    read = make(name, n_bins=n_bins, random_state=0).fit(X, y)
+    given = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
+    assert read.privacy_.assumptions == (*given.privacy_.assumptions, ASSUMED_BOTH)
+    assert ASSUMED_BOTH not in given.privacy_.assumptions
+    # What the fit read stays read, whatever is set later.
+    assert read.set_params(classes=("no", "yes")).privacy_.assumptions[-1] == ASSUMED_BOTH
+    assert ASSUMED_BOTH not in read.fit(X, y).privacy_.assumptions
 
 
 @learners
@@ -322,6 +339,43 @@ def test_one_generator_a_setting(name):
     X, y, n_bins = problem(20)
     with pytest.raises(ValueError, match="2 settings but 1 generators"):
         make(name, n_bins=n_bins).fit_many(X, y, [{}, {}], rngs(0))
+
+
+def changes(name):
+    """Other values of single parameters: each choice, each calibration, no noise."""
+    default = make(name).get_params()
+    offered = {key: known.choices for key, known in LEARNERS[name].parameters.items()}
+    if private(name):
+        offered |= {"calibration": LEARNERS[name].calibrations, "epsilon": (np.inf,)}
+    yield {"random_state": 1}
+    for key, values in offered.items():
+        yield from ({key: value} for value in values if value != default[key])
+
+
+@learners
+def test_a_refit_leaves_nothing_of_the_former_fit(name):
+    X, y, n_bins = problem(120)
+    settings = [{}, *changes(name)]
+    fresh = [make(name, n_bins=n_bins, **{"random_state": 0, **s}).fit(X, y) for s in settings]
+    # From the default to each other setting, and back; the former fit knew names of columns.
+    for i, j in [pair for k in range(1, len(fresh)) for pair in ((0, k), (k, 0))]:
+        model = clone(fresh[i]).fit(pd.DataFrame(X, columns=list("abcd")), y)
+        assert hasattr(model, "feature_names_in_")
+        model.set_params(**fresh[j].get_params()).fit(X, y)
+        assert np.array_equal(model.decision_function(X), fresh[j].decision_function(X))
+        found = vars(model)
+        assert found.keys() == vars(fresh[j]).keys()
+        for attribute, value in vars(fresh[j]).items():
+            if LEARNERS[name].peer and attribute == "model_":
+                continue  # a tree of scikit-learn has padding bytes of any value
+            assert joblib.hash(found[attribute]) == joblib.hash(value), (settings[j], attribute)
+
+
+def test_a_refit_keeps_what_scikit_learn_was_told():
+    X, y, n_bins = problem(40)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make("majority_class", n_bins=n_bins).set_fit_request(counts=True)
+        assert model.fit(X, y).fit(X, y).get_metadata_routing().fit.requests == {"counts": True}
 
 
 @learners

@@ -63,7 +63,7 @@ def chances(noise, values):
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_answers_to_all_queries_keep_epsilon(delta):
     """Exact: the worst log-ratio of all answer vectors of all neighbours, same partitions."""
-    noise = bagging(n_queries=len(POOL), pool="domain", epsilon=2.0, delta=delta)
+    noise = bagging(n_queries=len(POOL), epsilon=2.0, delta=delta)
     limit = 2 * noise.rate * len(POOL)
     if delta == 0:
         assert limit == pytest.approx(2.0)
@@ -80,7 +80,7 @@ def test_answers_to_all_queries_keep_epsilon(delta):
 def test_one_answer_meets_its_epsilon():
     """Two votes fewer for the loser: ratio e^ε exactly (Laplace), near it (labels)."""
     for delta, share in ((0.0, 1.0), (1e-9, 0.9)):
-        noise = bagging(n_queries=1, pool="domain", epsilon=0.5, delta=delta)
+        noise = bagging(n_queries=1, epsilon=0.5, delta=delta)
         each = noise.statement.ledger[0].epsilon
         positive = chances(noise, np.array([-40.0, -42.0]))[0]
         assert positive[0] - positive[1] <= each * (1 + 1e-9)
@@ -90,7 +90,7 @@ def test_one_answer_meets_its_epsilon():
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_answers_are_drawn_with_these_probabilities(delta):
     """Two-sided, 5 margins a case; false alarm 1e-6 each."""
-    noise = bagging(n_queries=20, pool="domain", epsilon=2.0, delta=delta)
+    noise = bagging(n_queries=20, epsilon=2.0, delta=delta)
     rng = np.random.default_rng(4)
     n = 20_000
     for margin in (-30.0, -4.0, 0.0, 7.0, 60.0):
@@ -100,16 +100,3 @@ def test_answers_are_drawn_with_these_probabilities(delta):
             assert chance == pytest.approx(expit(noise.rate * margin))
         spread = np.sqrt(n * chance * (1 - chance))
         assert abs(positive - n * chance) < norm.isf(5e-7) * spread + 1
-
-
-def test_labels_of_the_holdout_are_never_read():
-    X, signs = data(200)
-    model = DPBaggingClassifier(n_bins=2, pool="holdout", n_queries=50, random_state=3)
-    before = model.fit(X, signs).decision_function(POOL)
-    asked = np.random.default_rng(3).permutation(200)[:50]
-    turned = signs.copy()
-    turned[asked] *= -1
-    assert np.array_equal(model.fit(X, turned).decision_function(POOL), before)
-    turned = signs.copy()
-    turned[np.setdiff1d(np.arange(200), asked)] *= -1
-    assert not np.array_equal(model.fit(X, turned).decision_function(POOL), before)

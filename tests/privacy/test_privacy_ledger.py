@@ -71,6 +71,7 @@ def test_words_for_a_data_protection_officer() -> None:
         "basic composition",
         "Calibration: certified",
         "Assumed public: the number of records, the bins of each column and the two labels",
+        "knowledge of the random seed",
         "floating-point",
         "choice of settings",
     ):

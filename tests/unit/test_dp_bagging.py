@@ -56,14 +56,12 @@ def test_a_large_teacher_agrees_with_logistic_regression():
     assert (votes == other).mean() > 0.97
 
 
-@pytest.mark.parametrize("pool", ["domain", "holdout"])
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
-def test_the_student_learns(pool, delta):
+def test_the_student_learns(delta):
     X, y, n_bins = problem(3000)
     model = DPBaggingClassifier(
         n_teachers=60,
         n_queries=200,
-        pool=pool,
         epsilon=20.0,
         delta=delta,
         n_bins=n_bins,
@@ -91,33 +89,33 @@ def test_few_records_make_few_teachers():
     assert np.abs(margins).max() <= 3
 
 
-def test_holdout_takes_at_most_half():
-    X, y, n_bins = problem(40)
-    model = DPBaggingClassifier(n_bins=n_bins, pool="holdout", n_queries=300, random_state=0)
-    assert len(model.fit(X, y).privacy_.ledger) == 20
-    assert model.privacy_.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+def test_the_student_sees_no_record(monkeypatch):
+    asked = []
+    train = DPBaggingClassifier._train_student
 
+    def watched(self, pool, answers):
+        asked.append(pool.copy())
+        return train(self, pool, answers)
 
-def test_only_the_holdout_assumes_that_columns_are_public():
-    X, y, n_bins = problem(100)
-    model = DPBaggingClassifier(n_bins=n_bins, n_queries=30)
-    assert "does not protect" not in str(model.fit(X, y).privacy_)
-    model.set_params(pool="holdout")
-    assert (
-        "all columns but the label of the 30 records, drawn at random, that the teachers are "
-        "asked about (pool='holdout' does not protect them)"
-    ) in model.fit(X, y).privacy_.assumptions
+    monkeypatch.setattr(DPBaggingClassifier, "_train_student", watched)
+    for seed in (0, 1):
+        X, y, n_bins = problem(200, seed)
+        DPBaggingClassifier(n_bins=n_bins, random_state=7).fit(X, y)
+    # The pool comes from the domain alone: other records, the same pool.
+    assert np.array_equal(*asked)
+    assert asked[0].shape == (300, 3)
+    assert (asked[0].max(axis=0) + 1 == n_bins).all()
 
 
 def test_calibration():
-    pure = bagging(n_queries=100, pool="domain", epsilon=2.0, delta=0.0)
+    pure = bagging(n_queries=100, epsilon=2.0, delta=0.0)
     assert pure.mechanism == "laplace"
     assert pure.rate == 0.02 / 2
-    approximate = bagging(n_queries=100, pool="domain", epsilon=2.0, delta=1e-5)
+    approximate = bagging(n_queries=100, epsilon=2.0, delta=1e-5)
     assert approximate.mechanism == "noisy_label"
     assert approximate.rate > 3 * pure.rate
     assert approximate.statement.composition == "bounded range, optimal adaptive"
-    many = bagging(n_queries=2000, pool="domain", epsilon=2.0, delta=1e-5).statement
+    many = bagging(n_queries=2000, epsilon=2.0, delta=1e-5).statement
     assert many.composition == "zCDP, CKS conversion"
     for statement in (pure.statement, approximate.statement, many):
         assert statement.epsilon_spent == pytest.approx(2.0, rel=1e-9)

@@ -132,7 +132,7 @@ def test_company_and_order_change_nothing(data):
 
 def test_statement_survives_later_parameters(data):
     X, y = data
-    model = LazyBBClassifier(n_bins=N_BINS, n_rounds=2).fit(X, y)
+    model = LazyBBClassifier(n_bins=N_BINS, n_rounds=2, classes=(-1, 1)).fit(X, y)
     model.set_params(epsilon=0.01)
     assert model.privacy_.epsilon == 1.0
     assert model.privacy_ == lazybb_one_rule(

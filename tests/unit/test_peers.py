@@ -161,6 +161,30 @@ def test_ebm_noise_keeps_the_claim_for_one_record_more(epsilon):
     assert any("replacement of a record" in text for text in statement.exclusions)
 
 
+def seeds(found, path=()):
+    """Every random_state below an object that is not None."""
+    if isinstance(found, dict):
+        below = found.items()
+    elif isinstance(found, (list, tuple)):
+        below = enumerate(found)
+    else:
+        below = vars(found).items() if hasattr(found, "__dict__") else ()
+    for name, value in below:
+        if name == "random_state" and value is not None:
+            yield (*path, name)
+        elif len(path) < 8:
+            yield from seeds(value, (*path, name))
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_model_does_not_hold_the_seed_of_its_noise(name):
+    X, y, n_bins = problem(60)
+    model = installed(name)(n_bins=n_bins, classes=(-1, 1)).fit(X, y)
+    assert list(seeds(model)) == []
+    model.model_.random_state = 3
+    assert list(seeds(model)) == [("model_", "random_state")]
+
+
 def test_a_replaced_record_costs_a_diffprivlib_tree_twice_its_epsilon():
     """Two equal records in one leaf: a label flips, and P(minority label) grows by exp(2ε).
 

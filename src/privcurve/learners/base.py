@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -20,10 +21,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from privcurve.learners.registry import check_parameters, entry
-from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.ledger import ASSUMED_BOTH, PrivacyStatement
 
 Codes = NDArray[np.unsignedinteger[Any]]
 RandomState = int | np.random.Generator | np.random.RandomState | None
+
+# Where scikit-learn keeps what `set_fit_request` was told.
+REQUESTS = "_metadata_request"
 
 
 def generator_of(random_state: RandomState) -> np.random.Generator:
@@ -56,8 +60,8 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     int a column), ``bounds`` (None when X is already coded; or a pair of numbers or
     arrays: X is numeric, clipped to the bounds and cut into ``n_bins`` equal-width
     bins), ``classes`` (the two labels, negative first; None takes them from `y`, which
-    makes the label set a public fact), ``random_state``. Private ones take ``epsilon``,
-    ``delta`` and ``calibration`` too.
+    makes it a public fact that both occur), ``random_state`` (a secret, where the model is to
+    be private). Private ones take ``epsilon``, ``delta`` and ``calibration`` too.
     """
 
     _learner: ClassVar[str]
@@ -90,7 +94,10 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         rng = generator_of(self.random_state)
         fitted = self.fit_many(X, y, [{}], [rng], counts)[0]
-        self.__dict__.update(fitted.__dict__)
+        # Nothing of a former fit may stay, which may have had less noise or none. What else
+        # is kept is what `clone` keeps: the metadata requests of scikit-learn.
+        kept = {name: value for name, value in vars(self).items() if name == REQUESTS}
+        self.__dict__ = {**kept, **vars(fitted)}
         return self
 
     def fit_many(
@@ -134,6 +141,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
                 learner.feature_names_in_ = self.feature_names_in_
             learner.classes_ = labels
             learner.n_bins_ = self.n_bins_
+            learner._labels_from_rows = self.classes is None
         self._fit_batch(learners, codes, signs, weights, rngs)
         return learners
 
@@ -169,7 +177,11 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     def privacy_(self) -> PrivacyStatement:
         """What this fitted learner guarantees, with the ledger behind it."""
         check_is_fitted(self)
-        return self._statement()
+        statement = self._statement()
+        if self._labels_from_rows and statement.private:
+            # With one label the fit is an error, which shows that no record has the other.
+            statement = replace(statement, assumptions=(*statement.assumptions, ASSUMED_BOTH))
+        return statement
 
     # To be implemented by a learner ------------------------------------------------
 

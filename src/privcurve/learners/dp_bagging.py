@@ -16,13 +16,7 @@ from privcurve.learners.base import Codes, RandomState, is_private
 from privcurve.learners.encoding import one_hot
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
 from privcurve.learners.registry import CERTIFIED
-from privcurve.privacy.calibration_bagging import (
-    DOMAIN,
-    HOLDOUT,
-    LAPLACE,
-    BaggingNoise,
-    bagging,
-)
+from privcurve.privacy.calibration_bagging import LAPLACE, BaggingNoise, bagging
 from privcurve.privacy.ledger import PrivacyStatement
 
 # A teacher of fewer records knows nothing: small data get fewer teachers. Their number is
@@ -37,9 +31,10 @@ class DPBaggingClassifier(LogOddsClassifier):
     """A student of teachers that vote with noise (Jordon, Yoon and van der Schaar 2019).
 
     The records are divided at random into ``n_teachers`` parts, ``n_partitions`` times;
-    each part trains a teacher, a logistic model. A pool of ``n_queries`` rows is put to
-    all teachers, and the noisy majority of their votes is the answer. A logistic
-    regression of the answers on the pool is the model: it sees no record.
+    each part trains a teacher, a logistic model. A pool of ``n_queries`` rows, drawn from the
+    domain (each code of each column alike), is put to all teachers, and the noisy majority of
+    their votes is the answer. A logistic regression of the answers on the pool is the model:
+    it sees no record.
 
     A record is in one part of each partition, so it holds one vote of ``n_teachers``,
     however many partitions there are. The accounting uses that and nothing of the data;
@@ -58,11 +53,6 @@ class DPBaggingClassifier(LogOddsClassifier):
         k.
     n_queries : int
         Rows that the teachers are asked about.
-    pool : str
-        Where these rows come from. ``domain``: each code of each column alike, drawn from
-        what is public. ``holdout``: records that train no teacher; **their columns are
-        not protected**, only their labels are, and the statement says so. It takes at
-        most half of the records.
     C : float
         Inverse strength of the student's L2 penalty.
     epsilon : float
@@ -93,7 +83,6 @@ class DPBaggingClassifier(LogOddsClassifier):
         n_teachers: int = 300,
         n_partitions: int = 10,
         n_queries: int = 300,
-        pool: str = DOMAIN,
         C: float = 1.0,
         epsilon: float = 1.0,
         delta: float = 0.0,
@@ -106,7 +95,6 @@ class DPBaggingClassifier(LogOddsClassifier):
         self.n_teachers = n_teachers
         self.n_partitions = n_partitions
         self.n_queries = n_queries
-        self.pool = pool
         self.C = C
         self.epsilon = epsilon
         self.delta = delta
@@ -127,21 +115,9 @@ class DPBaggingClassifier(LogOddsClassifier):
             rng = np.random.default_rng(0)
         records = np.repeat(np.arange(len(signs)), counts)
         n_queries = int(self.n_queries)
-        if self.pool == HOLDOUT:
-            n_queries = max(1, min(n_queries, len(records) // 2))
-        noise = bagging(
-            n_queries=n_queries,
-            pool=self.pool,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-        )
-        if self.pool == HOLDOUT:
-            records = rng.permutation(records)
-            records, asked = records[n_queries:], records[:n_queries]
-            pool = codes[asked]
-        else:
-            drawn = rng.integers(self.n_bins_, size=(n_queries, codes.shape[1]))
-            pool = drawn.astype(codes.dtype)
+        noise = bagging(n_queries=n_queries, epsilon=float(self.epsilon), delta=float(self.delta))
+        drawn = rng.integers(self.n_bins_, size=(n_queries, codes.shape[1]))
+        pool = drawn.astype(codes.dtype)
         margins = self._margins(codes, signs, records, pool, rng)
         self._train_student(pool, _answer(margins, noise, rng))
         self.n_records_ = int(counts.sum())

@@ -33,7 +33,8 @@ class LazyBBClassifier(OneRuleEnsemble):
         λ, in (0, 1]: how fast weights follow the margins.
     density : float
         κ, in (0, 1]: 1 keeps all weights equal; smaller values let boosting concentrate,
-        at the price of more noise.
+        at the price of more noise. Too small a value for the number of records is refused,
+        unless ε = ∞: see ``privacy.sensitivity.lazybb_smallest_density``.
     epsilon : float
         ε of the whole fit, above 0; infinite: no noise.
     delta : float

@@ -29,6 +29,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_LABELS,
     ASSUMED_N,
     NOT_FLOATS,
+    NOT_SEED,
     NOT_SELECTION,
     REPLACE_ONE,
     LedgerEntry,
@@ -279,6 +280,7 @@ class DPLogisticRegressionClassifier(LogOddsClassifier):
         exclusions = [
             f"the tolerance of the solver (gradient {TOLERANCE:g}; the proof is about the "
             "exact minimum)",
+            NOT_SEED,
             NOT_FLOATS,
             NOT_SELECTION,
         ]

@@ -22,6 +22,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_LABELS,
     ASSUMED_N,
     NOT_FLOATS,
+    NOT_SEED,
     NOT_SELECTION,
     LedgerEntry,
     PrivacyStatement,
@@ -81,6 +82,9 @@ class _RandomTrees(CodedClassifier):
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("error", PrivacyLeakWarning)
             self.model_ = model.fit(rows, labels)
+        # All noise follows from the seed: it must not go where the model goes.
+        for seeded in (self.model_, *self._trees()):
+            seeded.random_state = None
         used = np.concatenate([tree.tree_.feature for tree in self._trees()])
         self.n_features_used_ = len(np.unique(used[used >= 0]))
 
@@ -117,6 +121,8 @@ class _RandomTrees(CodedClassifier):
                 "the replacement of a record, for which this noise gives "
                 f"epsilon = {2 * epsilon:g}",
                 *self._excluded,
+                "a guess of the seed that diffprivlib is given, which has 31 bits",
+                NOT_SEED,
                 NOT_FLOATS,
                 NOT_SELECTION,
             ),

@@ -24,6 +24,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_LABELS,
     ASSUMED_N,
     NOT_FLOATS,
+    NOT_SEED,
     NOT_SELECTION,
     LedgerEntry,
     PrivacyStatement,
@@ -140,6 +141,8 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
             # All noise follows from a cell's seed, here as in every learner.
             warnings.filterwarnings("ignore", message="Privacy violation: using a fixed random")
             self.model_ = model.fit(rows, labels)
+        # All noise follows from the seed: it must not go where the model goes.
+        self.model_.random_state = None
         used = [np.ptp(scores[1:-1]) > 0 for scores in self.model_.term_scores_]
         self.n_features_used_ = int(sum(used))
 
@@ -194,7 +197,8 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
             "that there are records of both labels (with one label the score is a constant, "
             "without noise)",
             "what interpret-core does in compiled code, such as drawing the cuts",
-            "a guess of the noise's seed (interpret-core's have 32 bits)",
+            "a guess of the seed that interpret-core is given, which has 31 bits",
+            NOT_SEED,
             NOT_FLOATS,
             NOT_SELECTION,
         ]

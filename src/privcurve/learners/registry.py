@@ -69,7 +69,7 @@ class Parameter:
         if isinstance(value, bool) or not hasattr(value, "__float__"):
             return False
         number = float(value)
-        if number != number or (self.kind is int and number != int(number)):
+        if number != number or (self.kind is int and not number.is_integer()):
             return False
         if self.low is not None and (number < self.low or (self.open_low and number == self.low)):
             return False
@@ -212,7 +212,6 @@ _ENTRIES = (
             "n_teachers": Parameter(int, low=1),
             "n_partitions": Parameter(int, low=1),
             "n_queries": Parameter(int, low=1),
-            "pool": Parameter(str, choices=("domain", "holdout")),
             "C": Parameter(float, low=0, open_low=True),
         },
         cost=costs.dp_bagging,

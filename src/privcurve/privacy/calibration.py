@@ -29,6 +29,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_N,
     CERTIFIED,
     NOT_FLOATS,
+    NOT_SEED,
     NOT_SELECTION,
     PUBLISHED,
     REPLACE_ONE,
@@ -170,6 +171,11 @@ def lazybb_one_rule(
     with ε₀ = ε/τ for δ = 0 and from the best bounded-range accountant for δ > 0
     (PRIVACY.md §a, §b, §g).
 
+    Both are refused where the rounding of weights could add more than a thousandth to ζ:
+    certified, a density below ``sensitivity.lazybb_smallest_density``; published, whose score
+    is normalised, more than 2²⁶ records at any density below 1. At ε = ∞ nothing is claimed
+    and nothing refused.
+
     Parameters
     ----------
     n, n_rounds : int
@@ -191,8 +197,8 @@ def lazybb_one_rule(
     Raises
     ------
     ValueError
-        If an argument is out of range, or permute-and-flip is asked for with δ > 0
-        (it is not bounded-range: §g).
+        If an argument is out of range, the rounding of weights too coarse for the density, or
+        permute-and-flip asked for with δ > 0 (it is not bounded-range: §g).
     """
     return _one_rule(
         "lazybb", n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism
@@ -226,6 +232,7 @@ def _one_rule(
         rates = np.full(n_rounds, np.inf)
         rates.flags.writeable = False
         return OneRuleNoise(rates, mechanism, published, PrivacyStatement.not_private(learner))
+    sensitivity.check_lazybb_rounding(n, density, normalise=published)
     found = _each_round(n_rounds, epsilon, delta, published)
     each, accountant = found.scale, found.accountant
     if published:
@@ -254,7 +261,7 @@ def _one_rule(
         composition=accountant,
         ledger=ledger,
         assumptions=(ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS),
-        exclusions=(NOT_FLOATS, NOT_SELECTION),
+        exclusions=(NOT_SEED, NOT_FLOATS, NOT_SELECTION),
     )
     return OneRuleNoise(rates, mechanism, published, statement)
 
@@ -296,6 +303,7 @@ def lazybb_table(
         Published ones first, each group from the weakest accountant to the strongest.
     """
     check_budget(epsilon, delta)
+    sensitivity.check_lazybb_rounding(n, density)
     zeta = sensitivity.lazybb_zeta(n, density)
     pure, ranged = Cost(PURE_KIND, 1.0, n_rounds), Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds)
     published, certified = sensitivity.ONE_RULE_PUBLISHED, sensitivity.ONE_RULE_CERTIFIED

@@ -17,6 +17,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_N,
     CERTIFIED,
     NOT_FLOATS,
+    NOT_SEED,
     NOT_SELECTION,
     REPLACE_ONE,
     LedgerEntry,
@@ -25,9 +26,6 @@ from privcurve.privacy.ledger import (
 
 LAPLACE = "laplace"
 NOISY_LABEL = "noisy_label"
-
-DOMAIN = "domain"
-HOLDOUT = "holdout"
 
 # A record is in one part of each of k partitions: replacing it turns at most k votes
 # around, so the margin of the votes, divided by k, changes by at most 2.
@@ -56,15 +54,13 @@ class BaggingNoise:
 
 
 @lru_cache(maxsize=1024)
-def bagging(*, n_queries: int, pool: str, epsilon: float, delta: float) -> BaggingNoise:
+def bagging(*, n_queries: int, epsilon: float, delta: float) -> BaggingNoise:
     """Calibrate private bagging, for any number of teachers and partitions.
 
     Parameters
     ----------
     n_queries : int
         Answers given.
-    pool : str
-        ``domain`` or ``holdout``.
     epsilon, delta : float
         The budget; ε may be infinite.
 
@@ -98,12 +94,6 @@ def bagging(*, n_queries: int, pool: str, epsilon: float, delta: float) -> Baggi
         )
         for q in range(1, n_queries + 1)
     )
-    assumptions = [ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS]
-    if pool == HOLDOUT:
-        assumptions.append(
-            f"all columns but the label of the {n_queries} records, drawn at random, that the "
-            "teachers are asked about (pool='holdout' does not protect them)"
-        )
     statement = PrivacyStatement(
         learner="dp_bagging",
         epsilon=epsilon,
@@ -112,7 +102,7 @@ def bagging(*, n_queries: int, pool: str, epsilon: float, delta: float) -> Baggi
         calibration=CERTIFIED,
         composition=accountant,
         ledger=ledger,
-        assumptions=tuple(assumptions),
-        exclusions=(NOT_FLOATS, NOT_SELECTION),
+        assumptions=(ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS),
+        exclusions=(NOT_SEED, NOT_FLOATS, NOT_SELECTION),
     )
     return BaggingNoise(mechanism, rate, statement)

@@ -30,6 +30,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_LABELS,
     ASSUMED_N,
     NOT_FLOATS,
+    NOT_SEED,
     NOT_SELECTION,
     PUBLISHED,
     REPLACE_ONE,
@@ -202,7 +203,7 @@ def dpboost(
     scales = sensitivities / leaf_epsilon
     scales.flags.writeable = False
     source = SOURCE_PUBLISHED if published else SOURCE
-    exclusions = [NOT_FLOATS, NOT_SELECTION]
+    exclusions = [NOT_SEED, NOT_FLOATS, NOT_SELECTION]
     if published:
         exclusions.insert(
             0,

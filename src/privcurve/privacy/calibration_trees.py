@@ -23,6 +23,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_N,
     CERTIFIED,
     NOT_FLOATS,
+    NOT_SEED,
     NOT_SELECTION,
     PUBLISHED,
     REPLACE_ONE,
@@ -115,6 +116,9 @@ def lazybb_trees(
     that moves in the node. All choices together are 2ηζ_t-DP and bounded-range, as one
     1-rule is (§b), by the argument of §0, L3; there is no budget for labels.
 
+    Both calibrations refuse what the rounding of weights does not allow, as
+    ``calibration.lazybb_one_rule`` does.
+
     Parameters
     ----------
     learner : str
@@ -150,7 +154,8 @@ def lazybb_trees(
     Raises
     ------
     ValueError
-        If an argument is out of range or the calibration does not offer it.
+        If an argument is out of range, the rounding of weights too coarse for the density, or
+        the calibration does not offer what is asked for.
     """
     check_budget(epsilon, delta)
     if calibration not in (PUBLISHED, CERTIFIED):
@@ -161,6 +166,9 @@ def lazybb_trees(
         raise ValueError(f"split_share = {split_share} is not in (0, 1)")
     if leaves not in (LABELS, RULES):
         raise ValueError(f"leaves = {leaves!r} is not one of {LABELS!r}, {RULES!r}")
+    if not math.isinf(epsilon):
+        normalise = calibration == PUBLISHED
+        sensitivity.check_lazybb_rounding(n, density, normalise=normalise)
     if calibration == PUBLISHED:
         _check_published(criterion, split_share, leaves, delta, mechanism)
         zeta = np.full(n_rounds, sensitivity.lazybb_zeta(n, density))
@@ -384,7 +392,7 @@ def _rates(
             composition=accountant,
             ledger=tuple(ledger),
             assumptions=(ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS),
-            exclusions=(NOT_FLOATS, NOT_SELECTION),
+            exclusions=(NOT_SEED, NOT_FLOATS, NOT_SELECTION),
         )
     published = calibration == PUBLISHED
     return TreeNoiseRates(

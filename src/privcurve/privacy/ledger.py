@@ -18,6 +18,10 @@ CERTIFIED = "certified"
 ASSUMED_N = "the number of records"
 ASSUMED_BINS = "the bins of each column"
 ASSUMED_LABELS = "the two labels"
+ASSUMED_BOTH = "that both labels occur among the records (classes was not given)"
+NOT_SEED = (
+    "knowledge of the random seed (random_state; in a study: the base seed, or the id of a cell)"
+)
 NOT_FLOATS = "attacks on floating-point arithmetic (the proofs are in real numbers)"
 NOT_SELECTION = "the choice of settings, unless that choice was itself private"
 

@@ -32,6 +32,9 @@ TOP_DOWN_SPLIT = 8.0
 # ε of one round with t splits, labels included, in units of tηζ (thesis, Corollary 4.2.5).
 TOP_DOWN_ROUND_PUBLISHED = 16.0
 
+# What the rounding of LazyBB's weights may add to a sensitivity, as a share of it.
+LARGEST_ROUNDING = 1e-3
+
 
 # Impurities ------------------------------------------------------------------------
 
@@ -194,6 +197,69 @@ def lazybb_zeta_rounds(
     # exp(700) is near the largest float; 1/(κn) is the minimum long before.
     unscaled = np.exp(np.minimum(drift, 700.0)) / n
     return np.minimum(lazybb_zeta(n, density), np.maximum(share, unscaled))
+
+
+def lazybb_weight_unit(n: int) -> float:
+    """Give the unit of LazyBB's weights: 2^−b, b = min(52, 62 − ⌈log₂ n⌉).
+
+    Weights are rounded up to multiples of it, so that n of them fit in 62 bits. The kernels
+    have the same b (``kernels.projection.fixed_point_bits``); a test holds the two together.
+    """
+    _check_n(n)
+    return 2.0 ** -min(52, 62 - math.ceil(math.log2(n)))
+
+
+def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
+    """Smallest density at which the rounding of weights keeps to `LARGEST_ROUNDING`.
+
+    With the unit u, rounding adds at most (n + 1)u to the weight that moves between
+    neighbours. Unnormalised, that weight is at most κnζ_t, which is κ in round 1:
+    κ ≥ (n + 1)u / `LARGEST_ROUNDING`. Normalised, ζ is 1/(κn) in all rounds, the share of a
+    weight of 1, so n alone decides. At κ = 1 every weight is 1, and nothing is rounded.
+    Replace-one. Source: docs/privacy.md, Fixed-point weights (proved).
+
+    Parameters
+    ----------
+    n : int
+        Number of records.
+    normalise : bool
+        Whether weights are relative to their sum (published) or to κn (certified).
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 where any density will do.
+    """
+    needed = (n + 1) * lazybb_weight_unit(n) / LARGEST_ROUNDING
+    if normalise:
+        return 0.0 if needed <= 1 else 1.0
+    return min(1.0, needed)
+
+
+def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> None:
+    """Check that the rounding of weights leaves LazyBB's sensitivities true.
+
+    Parameters
+    ----------
+    n : int
+    density : float
+        κ.
+    normalise : bool
+        As for :func:`lazybb_smallest_density`.
+
+    Raises
+    ------
+    ValueError
+        If n or κ is out of range, or κ below :func:`lazybb_smallest_density`.
+    """
+    _check_lazybb(n, density)
+    smallest = lazybb_smallest_density(n, normalise)
+    if density < smallest:
+        raise ValueError(
+            f"density = {density:g} is too small for n = {n} records: weights are rounded to "
+            f"multiples of {lazybb_weight_unit(n):.3g}, and the privacy proof allows for that "
+            f"from a density of {_rounded_up(smallest)} on (docs/privacy.md, Fixed-point weights)"
+        )
 
 
 def one_rule_exact_epsilon(noise_rate: float, zeta: float) -> float:
@@ -366,6 +432,12 @@ def _check_lazybb(n: int, density: float) -> None:
     _check_n(n)
     if not 0 < density <= 1:
         raise ValueError(f"density = {density} is not in (0, 1]")
+
+
+def _rounded_up(x: float) -> str:
+    """Write a number in (0, 1] with three digits, not less than it is."""
+    digits = 10.0 ** (2 - math.floor(math.log10(x)))
+    return f"{math.ceil(x * digits) / digits:.3g}"
 
 
 def _check_brc(n: int, c1: float, c2: float) -> None:
