@@ -33,7 +33,7 @@ test-slurm: $(READY)  ## tests on a SLURM of one node, started for them; root on
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[slurm]'
 	$(ONE_NODE) install
 	@trap '$(ONE_NODE) stop' EXIT; trap 'exit 130' INT TERM; \
-	  $(ONE_NODE) start && $(BIN)/python -m pytest tests/cluster
+	  $(ONE_NODE) start && PRIVCURVE_TEST_SLURM=1 $(BIN)/python -m pytest tests/cluster
 
 peers: $(READY)  ## add the optional packages of the study `peers`
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
@@ -50,10 +50,11 @@ format: $(READY)  ## rewrite the code in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-benchmark: $(READY)  ## speed of the kernels against scikit-learn, ratios in one run
+benchmark: $(READY)  ## speed of kernels (ratios in one run), audit and workflow
 	$(BIN)/python benchmarks/lazybb.py
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/scale.py
 
 lock: $(READY)  ## write requirements.lock from .venv
 	@{ echo "# The tested set, for Python 3.11 and later. Made by \`make lock\`; no index is named."; \

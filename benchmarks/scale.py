@@ -33,7 +33,7 @@ from privcurve.learners import registry
 
 ROOT = Path(__file__).parents[1]
 DATASET = "toy-line"
-EPSILONS, FOLDS, DENSITIES = 20, 5, 20
+EPSILONS, FOLDS, DENSITIES = 50, 5, 50
 SEED = 1
 
 
@@ -46,6 +46,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="of the checkout; by default a temporary one")
     parser.add_argument("--json", type=Path, help="write the numbers to this file too")
     options = parser.parse_args()
+    if options.json is not None:
+        options.json = options.json.absolute()  # the working directory changes
     with tempfile.TemporaryDirectory() as temporary:
         found = measure(options, options.folder or Path(temporary))
     if options.json is not None:

@@ -1,5 +1,6 @@
 """Checkouts for SLURM, and what they are compared with."""
 
+import os
 import shutil
 import subprocess
 from contextlib import contextmanager
@@ -23,8 +24,12 @@ STUDY = {
 
 @pytest.fixture(scope="session", autouse=True)
 def _slurm():
-    if subprocess.run([SCRIPT, "status"], capture_output=True, check=False).returncode:
-        pytest.skip("no SLURM is running here: `make test-slurm` starts one")
+    status = subprocess.run([SCRIPT, "status"], capture_output=True, text=True, check=False)
+    if status.returncode:
+        # Where one was started for these tests, none may be left out.
+        end = pytest.fail if os.environ.get("PRIVCURVE_TEST_SLURM") else pytest.skip
+        told = status.stdout + status.stderr
+        end(f"no SLURM takes jobs here: `make test-slurm` starts one\n{told}")
 
 
 @contextmanager

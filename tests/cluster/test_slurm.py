@@ -114,6 +114,24 @@ def test_jobs_of_a_killed_snakemake_can_be_cancelled(project, undisturbed):
     check_resumed(project, before, undisturbed)
 
 
+def test_what_ended_after_a_killed_snakemake_is_kept(project, undisturbed):
+    running, job = project.start_and_pause()
+    project.kill(running)
+    project.release()
+    project.wait_for_state(job.number, "COMPLETED")
+    before = project.stored()
+    project.run("--unlock")
+    project.run()
+    assert len(project.jobs("train")) == 1
+    check_resumed(project, before, undisturbed)
+
+
+def test_the_profile_holds_beside_a_config_on_the_command_line(project):
+    output = project.run("--dry-run", "--printshellcmds", "--config", "seed=2")
+    assert "--seed 2" in output
+    assert '"seconds_per_job": 1200' in output  # what the manifest is told
+
+
 def test_a_drained_node_is_waited_for(project, undisturbed):
     running, _ = project.start_and_pause()
     name = slurm("sinfo", "--noheader", "--format=%n")

@@ -104,6 +104,10 @@ class Disturbed(Project):
         same cells; none of `kept` was trained again, and none more than `most` times at all.
         """
         assert self.outputs() == undisturbed.outputs()
+        self.check_store(undisturbed, kept, most)
+
+    def check_store(self, undisturbed, kept, most=1):
+        """Check the store alone, as `check_right` does."""
         times = Counter(self.stored_ids())
         assert set(times) == set(undisturbed.stored_ids())
         assert [name for name in kept if times[name] > 1] == []

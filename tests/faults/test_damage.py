@@ -84,11 +84,37 @@ def test_a_damaged_store(finished, undisturbed, damage):
     assert finished.counts() == (lost, len(kept), 0)
 
 
-@pytest.mark.parametrize("size", [0, slow(1000)])
-def test_a_damaged_file_of_cells_is_named(finished, undisturbed, size):
+def keep_nothing(content):
+    return b""
+
+
+def keep_the_start(content):
+    return content[:1000]
+
+
+def fill_the_footer_with_zeros(content):
+    return content[:-200] + bytes(200)
+
+
+@pytest.mark.parametrize("damage", [keep_nothing, slow(keep_the_start), fill_the_footer_with_zeros])
+def test_a_file_of_cells_that_does_not_say_what_it_is_of_is_made_again(
+    finished, undisturbed, damage
+):
     kept = finished.stored_ids()
     path = finished.folder / SHARD
-    os.truncate(path, size)
+    path.write_bytes(damage(path.read_bytes()))
+    shutil.rmtree(finished.folder / "results/refits")
+    finished.run()
+    finished.check_right(undisturbed, kept)
+
+
+def test_a_damaged_file_of_cells_is_named(finished, undisturbed):
+    """It says what it is of, and can't be read: a page of zeros, as a loss of power leaves it."""
+    kept = finished.stored_ids()
+    path = finished.folder / SHARD
+    content = path.read_bytes()
+    start = len(content) // 3
+    path.write_bytes(content[:start] + bytes(4096) + content[start + 4096 :])
     shutil.rmtree(finished.folder / "results/refits")
     output = finished.run(ok=False)
     assert f"error: {SHARD} is damaged; delete it" in output

@@ -4,9 +4,12 @@ import json
 import os
 import random
 import signal
+import subprocess
+import time
+from contextlib import suppress
 
 import pytest
-from disturbed import N_TRAINED, go_on, jobs, session, slow, state, wait_until
+from disturbed import N_TRAINED, copy, go_on, jobs, session, slow, state, wait_until
 
 pytestmark = pytest.mark.workflow
 
@@ -15,6 +18,7 @@ N_SEEDS = 20
 SEEDS = [slow(seed) if seed >= 2 else seed for seed in range(N_SEEDS)]
 # What each step moves into place.
 FILES = {"train": 1, "refit": 2, "tables": 6, "learning_curves": 3, "manifest": 1}
+TABLE = "results/tables/tiny/accuracy.csv"
 
 
 def in_training(rng, n_cells=N_TRAINED):
@@ -58,6 +62,37 @@ def test_killed_with_all_its_jobs(project, undisturbed, seed):
     project.run("--unlock")
     project.run()
     project.check_right(undisturbed, kept)
+
+
+@pytest.fixture(scope="module")
+def seconds(prepared, tmp_path_factory):
+    """How long a run to the tables takes that nothing disturbs."""
+    made = copy(prepared, tmp_path_factory.mktemp("timed"))
+    started = time.monotonic()
+    made.run(TABLE)
+    return time.monotonic() - started
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(N_SEEDS))
+def test_killed_at_any_time(project, undisturbed, seconds, seed):
+    """From the start of Snakemake to its end: also while it plans and writes its records."""
+    delay = random.Random(300 + seed).uniform(0, seconds)
+    running = project.start(TABLE)
+    with suppress(subprocess.TimeoutExpired):
+        running.wait(timeout=delay)
+    with suppress(ProcessLookupError):
+        os.killpg(running.pid, signal.SIGKILL)
+    running.wait(timeout=60)
+    wait_until(lambda: not session(running), "all processes have ended")
+    kept = project.stored_ids()
+
+    if list((project.folder / ".snakemake/locks").glob("*")):
+        project.run("--unlock")
+    project.run(TABLE)
+    tables = {k: v for k, v in undisturbed.outputs().items() if k.startswith("results/tables/")}
+    assert project.outputs() == tables
+    project.check_store(undisturbed, kept)
 
 
 @pytest.mark.parametrize("seed", SEEDS[:6])

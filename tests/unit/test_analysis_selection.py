@@ -128,6 +128,17 @@ def test_tie_key_sorts_numbers_before_texts():
     assert sorted(texts, key=tie_key) == ['{"C":9.5}', '{"C":10}', '{"C":"auto"}']
 
 
+def test_tie_key_knows_the_size_of_trees():
+    texts = [
+        '{"density":0.25,"depth":3,"n_rounds":9}',
+        '{"density":0.35,"depth":1,"n_rounds":9}',
+        '{"criterion":"gini","depth":3}',
+        '{"criterion":"zero_one","depth":1}',
+    ]
+    assert tie_key(texts[1]) < tie_key(texts[0])
+    assert tie_key(texts[3]) < tie_key(texts[2])
+
+
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_the_order_of_the_rows_does_not_matter(data):

@@ -191,3 +191,23 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
         tables.write_table(pd.DataFrame({"n": [2]}), stem, "c", [])
     assert stem.with_suffix(".csv").read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_names_stay_text_and_empty_fields_missing(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "dataset": ["2024", "NA"],
+            "arm": ["1", "None"],
+            "calibration": ["certified", None],
+            "epsilon": [0.5, math.inf],
+            "accuracy": [0.25, math.nan],
+        }
+    )
+    for part in (0, 1):
+        tables.write_table(frame.iloc[[part]], tmp_path / f"t{part}", "caption", ())
+    again = tables.read_table(tmp_path / "t0.csv", tmp_path / "t1.csv")
+    assert again["dataset"].tolist() == ["2024", "NA"]
+    assert again["arm"].tolist() == ["1", "None"]
+    assert again["calibration"].isna().tolist() == [False, True]
+    assert again["epsilon"].tolist() == [0.5, math.inf]
+    assert again["accuracy"].isna().tolist() == [False, True]

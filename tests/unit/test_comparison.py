@@ -40,6 +40,17 @@ def test_printed_percentages_are_means_over_the_widths():
     assert wrong[["table", "epsilon"]].to_numpy().tolist() == [["A.3", "1"]]
 
 
+def test_what_our_study_lacks_is_not_compared():
+    ours = pd.DataFrame(
+        [("adult", c, e) for c in BOTH for e in (0.05, 1)] + [("codrna", "certified", 1.0)],
+        columns=["dataset", "calibration", "epsilon"],
+    )
+    kept = comparison.comparable(printed("sparsity"), ours)
+    assert set(kept["dataset"]) == {"adult"}
+    assert set(kept["epsilon"].astype(float)) == {0.05, 1}
+    assert comparison.comparable(printed("sparsity"), ours.iloc[:2]).empty
+
+
 def test_a_difference_is_in_standard_errors():
     assert comparison.difference(3.0, 1.0, 0.5) == 4
     assert comparison.difference(1.0, 1.0, 0.0) == 0

@@ -164,7 +164,8 @@ def test_other_bins_of_a_dataset() -> None:
     [
         ({"n_bins": {"agee": 5}}, "adult has no 'agee'; did you mean 'age'"),
         ({"n_bins": {"sex": 5}}, "n_bins of 'sex' follows from its categories"),
-        ({"n_bins": {"age": 1}}, "1"),
+        ({"n_bins": {"age": 1}}, "less than the minimum of 2"),
+        ({"n_bins": {"age": 65537}}, "greater than the maximum of 65536"),
         ({"based_on": "adullt"}, "did you mean 'adult'"),
         ({"based_on": "adult-fine"}, "itself based on 'adult'"),
         ({"licence": "l"}, "licence"),
@@ -175,6 +176,15 @@ def test_broken_bins_are_refused(changes: dict[str, Any], message: str, tmp_path
     content = {"title": "t", "based_on": "adult", "n_bins": {"age": 5}} | changes
     path.write_text(yaml.safe_dump(content))
     with pytest.raises(DatasetError, match=message):
+        read_description(path)
+
+
+def test_a_description_based_on_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "resources/datasets/mine.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("{title: t, based_on: mine, n_bins: {age: 5}}")
+    with pytest.raises(DatasetError, match="mine is itself based on 'mine'"):
         read_description(path)
 
 

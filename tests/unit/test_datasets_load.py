@@ -179,10 +179,40 @@ def test_compressed_file(own: Any) -> None:
         datasets.load("mine")
 
 
+def test_unknown_encoding(own: Any) -> None:
+    own(parser={"kind": "delimited", "header": True, "encoding": "latin-one"})
+    with pytest.raises(DatasetError, match="encoding 'latin-one' is unknown"):
+        datasets.load("mine")
+
+
+def test_a_quote_that_never_ends(own: Any) -> None:
+    own([*LINES[:3], '"' + "x" * 140_000])
+    with pytest.raises(DatasetError, match=r"mine\.csv can't be read"):
+        datasets.load("mine")
+
+
+def test_damaged_inside(own: Any) -> None:
+    whole = gzip.compress(b"age,town,note,sick\n" * 1000, mtime=0)
+    own(files={"train": {"local": "data/mine.csv.gz"}})
+    Path("data/mine.csv.gz").write_bytes(whole[:12] + b"\xff" * 20 + whole[32:])
+    with pytest.raises(DatasetError, match=r"mine\.csv\.gz can't be read"):
+        datasets.load("mine")
+
+
+def test_parts_of_the_same_name_keep_their_checksums(own: Any) -> None:
+    own(
+        n_test=2,
+        files={"train": {"local": "data/mine.csv"}, "test": {"local": "test/mine.csv"}},
+    )
+    Path("test").mkdir()
+    Path("test/mine.csv").write_text("\n".join(LINES[:3]) + "\n")
+    assert set(datasets.load("mine").sources) == {"train/mine.csv", "test/mine.csv"}
+
+
 @pytest.mark.usefixtures("own")
 def test_wrong_encoding() -> None:
     Path("data/mine.csv").write_bytes("\n".join(LINES).replace("Oslo", "Århus").encode("latin-1"))
-    with pytest.raises(DatasetError, match="parser: encoding"):
+    with pytest.raises(DatasetError, match=r"parser \(encoding"):
         datasets.load("mine")
 
 

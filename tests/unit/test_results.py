@@ -1,6 +1,7 @@
 """Files of cells: facts beside the rows, and reading shard by shard."""
 
 import math
+import random
 
 import pytest
 
@@ -18,7 +19,22 @@ def key(setting, fold="1/1", epsilon="1"):
 def write(folder, *shards):
     for shard, settings in enumerate(shards):
         path = results.shard_path(folder, shard, len(shards))
-        results.write_cells([row(s) for s in settings], path)
+        facts = {"digest": f"d{shard}", "checksum": "c"}
+        results.write_cells([row(s) for s in settings], path, facts)
+
+
+def read(folder, *asked, digest="d{}", checksum="c"):
+    """Read shards that were asked for these settings."""
+    return list(
+        results.read_shards(
+            folder,
+            len(asked),
+            ["accuracy"],
+            digest.format,
+            checksum,
+            lambda shard: map(key, asked[shard]),
+        )
+    )
 
 
 def test_facts_are_kept_beside_the_rows(tmp_path):
@@ -44,10 +60,7 @@ def test_a_file_of_an_earlier_version_has_its_rows(tmp_path):
 
 def test_shards_come_one_by_one_with_the_columns_asked_for(tmp_path):
     write(tmp_path, "ab", "", "c")
-    asked = ["ab", "", "c"]
-    parts = list(
-        results.read_shards(tmp_path, 3, ["accuracy"], lambda shard: map(key, asked[shard]))
-    )
+    parts = read(tmp_path, "ab", "", "c")
     assert [list(part["setting"]) for part in parts] == [["a", "b"], [], ["c"]]
     assert set(parts[0].columns) == {"accuracy", *results.KEY_COLUMNS}
 
@@ -55,11 +68,75 @@ def test_shards_come_one_by_one_with_the_columns_asked_for(tmp_path):
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ("abc", "shard~0-of-1.parquet: 1 cells are missing: ε=1 c fold 1/1"),
-        ("a", "does not ask for, such as ε=1 b fold 1/1"),
+        ("abc", "shard~0-of-1.parquet: 1 cells are missing: ε=1 c fold 1/1 repeat 0; delete it"),
+        ("a", "does not ask for, such as ε=1 b fold 1/1 repeat 0; delete it"),
     ],
 )
 def test_a_shard_with_other_cells_than_asked_for_is_refused(tmp_path, asked, says):
     write(tmp_path, "ab")
     with pytest.raises(results.IncompleteError, match=says):
-        list(results.read_shards(tmp_path, 1, [], lambda shard: map(key, asked)))
+        read(tmp_path, asked)
+
+
+@pytest.mark.parametrize("other", [{"digest": "e{}"}, {"checksum": "d"}])
+def test_a_shard_that_was_made_for_something_else_is_refused(tmp_path, other):
+    write(tmp_path, "a", "b")
+    with pytest.raises(
+        results.IncompleteError,
+        match=r"shard~0-of-2.parquet was made for another study, seed, .*; delete it and run",
+    ):
+        read(tmp_path, "a", "b", **other)
+
+
+def test_a_shard_that_is_not_there_is_named(tmp_path):
+    write(tmp_path, "a", "b")
+    results.shard_path(tmp_path, 1, 2).unlink()
+    with pytest.raises(results.IncompleteError, match=r"shard~1-of-2.parquet is missing"):
+        read(tmp_path, "a", "b")
+
+
+def test_whether_a_file_is_of_what_is_asked_for(tmp_path):
+    path = results.shard_path(tmp_path, 0, 1)
+    assert not results.is_current(path, "d0", None)
+    write(tmp_path, "a")
+    assert results.is_current(path, "d0", "c")
+    assert results.is_current(path, "d0", None)
+    assert not results.is_current(path, "d0", "d")
+    assert not results.is_current(path, "d1", "c")
+    # Files of earlier versions do not say what they are.
+    results.write_cells([row("a")], path)
+    assert not results.is_current(path, "d0", None)
+
+
+@pytest.mark.parametrize("page", [64, 512, 4096])
+@pytest.mark.parametrize("fill", [b"\0", b"\xff"])
+def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
+    """Of accuracies that do not compress, too: they stand in the file as they are."""
+    rng = random.Random(0)
+    path = tmp_path / "cells.parquet"
+    rows = [row("ab"[n % 2], f"{n}/900") | {"accuracy": rng.random()} for n in range(900)]
+    results.write_cells(rows, path, {"digest": "d"})
+    whole, bytes_ = results.read_cells([path]), path.read_bytes()
+    said = []
+    for start in range(0, len(bytes_), page // 2):
+        hole = len(bytes_[start : start + page])
+        path.write_bytes(bytes_[:start] + fill * hole + bytes_[start + hole :])
+        assert results.read_facts(path) in (None, {"digest": "d", "rows": 900})
+        try:
+            assert results.read_cells([path]).equals(whole)
+        except results.IncompleteError as error:
+            said.append(str(error))
+    assert set(said) == {
+        f"{path} is damaged; delete it and run snakemake again. What is trained is kept."
+    }
+    # Where nobody looks, there is little.
+    assert len(said) > 0.9 * len(range(0, len(bytes_), page // 2))
+
+
+@pytest.mark.parametrize("size", [0, 3, 1000, -1])
+def test_a_file_that_was_cut_is_named(tmp_path, size):
+    path = results.shard_path(tmp_path, 0, 1)
+    write(tmp_path, "ab")
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(results.IncompleteError, match=r"shard~0-of-1.parquet is damaged"):
+        read(tmp_path, "ab")

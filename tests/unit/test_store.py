@@ -78,6 +78,13 @@ def test_holes_and_garbage_are_skipped(tmp_path, hole, length, place):
     assert list(Store(tmp_path).ids()) == [A, B]
 
 
+def test_an_id_that_is_damaged_is_none(tmp_path):
+    first, hole, last = lines(A, B, C)
+    (tmp_path / "x.jsonl").write_bytes(first + hole[:9] + bytes(40) + hole[49:] + last)
+    assert Store(tmp_path).read({A, B, C}) == {A: {"x": 1}, C: {"x": 3}}
+    assert list(Store(tmp_path).ids()) == [A, C]
+
+
 def test_a_damaged_result_is_taken_from_another_file(tmp_path):
     whole = lines(A)[0]
     (tmp_path / "1.jsonl").write_bytes(whole.replace(b'"x":1', b'"x":\0'))

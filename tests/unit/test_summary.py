@@ -77,6 +77,16 @@ def test_finished_and_running_shards_are_counted():
 
 
 @pytest.mark.usefixtures("coded")
+def test_a_damaged_id_is_a_cell_to_do():
+    one = curve(seconds_per_job=1e3)
+    run_shard(one, 0, write=False)
+    (path,) = (layout.STORE / "toy-line/lazybb").glob("*.jsonl")
+    found = path.read_bytes()
+    path.write_bytes(found[:20] + bytes(50) + found[70:])
+    assert counts(one) == (GRID + FRESH, GRID - 1, 0, FRESH + 1)
+
+
+@pytest.mark.usefixtures("coded")
 def test_failed_cells_are_told_apart(monkeypatch):
     def broken(self, n):
         raise ArithmeticError("broken")
@@ -105,7 +115,7 @@ def test_measured_seconds_replace_the_estimate():
 def test_the_table_has_a_total_and_no_false_hundred():
     studies = {
         "one": summary.Progress(1000, 1000, 0, 0.0),
-        "two": summary.Progress(100_000, 99_999, 1, 7300.0),
+        "two": summary.Progress(100_000, 99_999, 1, 7300.0, 9),
     }
     lines = summary.table(studies, cores=2).splitlines()
     assert lines[2].split() == ["one", "1000", "1000", "0", "0", "100.0", "–"]

@@ -94,6 +94,46 @@ def test_a_cell_that_fails_takes_no_other_with_it_and_is_tried_again(
     assert all(row["status"] == "ok" for row in rows)
 
 
+def test_a_cell_that_cannot_be_scored_takes_no_other_with_it(dataset, arm, tmp_path, monkeypatch):
+    whole = lazybb.LazyBBClassifier.decision_function
+
+    def broken(self, X):
+        if self.n_rounds == 7:
+            raise ArithmeticError("no score for seven")
+        return whole(self, X)
+
+    right = train.Trainer(dataset, arm, 1, tmp_path / "right").run(tasks(arm))
+    monkeypatch.setattr(lazybb.LazyBBClassifier, "decision_function", broken)
+    trainer = train.Trainer(dataset, arm, 1, tmp_path / "store")
+    rows = trainer.run(tasks(arm))
+    failed = [row for row in rows if row["status"] == "failed"]
+    assert len(failed) == trainer.n_failed == len(rows) // 3
+    assert {row["error"] for row in failed} == {"ArithmeticError: no score for seven"}
+    others = [row for row in rows if row["status"] == "ok"]
+    of_right = [row for row in right if '"n_rounds":7' not in row["setting"]]
+    assert without_time(others) == without_time(of_right)
+
+
+def test_a_setting_that_the_proof_does_not_cover_is_a_failed_cell(dataset, tmp_path):
+    raw = {
+        "title": "t",
+        "datasets": ["toy-line"],
+        "epsilons": [0.5],
+        "folds": 3,
+        "repeats": 2,
+        "learners": {
+            "b": {"learner": "lazybb", "grid": {"n_rounds": [3], "density": [1e-20, 0.35]}}
+        },
+    }
+    arm = study.from_mapping(raw, "t", "t.yaml").arm("b~certified")
+    rows = train.Trainer(dataset, arm, 1, tmp_path).run(tasks(arm))
+    failed = [row for row in rows if row["status"] == "failed"]
+    assert 0 < len(failed) == len(rows) // 2
+    for row in failed:
+        assert "1e-20" in row["setting"]
+        assert row["error"].startswith("ValueError: density = 1e-20 is too small for n = ")
+
+
 def test_rows_survive_a_file_and_missing_ones_are_named(dataset, arm, tmp_path):
     rows = train.Trainer(dataset, arm, 1, tmp_path / "store").run(tasks(arm))
     results.write_cells(rows[:-2], tmp_path / "cells.parquet")
@@ -102,6 +142,40 @@ def test_rows_survive_a_file_and_missing_ones_are_named(dataset, arm, tmp_path):
     assert frame["epsilon_spent"].to_numpy() == pytest.approx(frame["epsilon"].to_numpy())
     with pytest.raises(results.IncompleteError, match=r"2 cells are missing: ε=2 .*fold 2/3"):
         results.check_complete(frame, train.expected_keys(tasks(arm)), "toy-line, b")
+
+
+def test_a_selection_is_read_only_if_it_is_of_what_is_asked_for(dataset, tmp_path):
+    def made(**changes):
+        raw = {
+            "title": "t",
+            "datasets": ["toy-line"],
+            "epsilons": [0.5],
+            "folds": 2,
+            "repeats": 2,
+            "learners": {"b": {"learner": "lazybb", "grid": {"n_rounds": [3, 7]}}},
+        }
+        found = study.from_mapping(raw | changes, "t", "t.yaml")
+        return found, found.arm("b~certified")
+
+    asked = (*made(), 1)
+    for shard in range(2):
+        trainer = train.Trainer(dataset, asked[1], 1, tmp_path / "store")
+        points = cell.shard_points(asked[1], shard, 2)
+        rows = trainer.run(itertools.product(points, cell.selection_splits(2)))
+        digest = cell.shard_digest(*asked[:2], shard, 2, 1)
+        path = results.shard_path(tmp_path, shard, 2)
+        results.write_cells(rows, path, trainer.facts(digest))
+
+    def read(asked, checksum=dataset.checksum):
+        parts = train.read_selection(asked, checksum, tmp_path, 2, ["accuracy"])
+        return sum(len(part) for part in parts)
+
+    assert read(asked) == 2 * 2
+    for other in [(*made(), 2), (*made(epsilons=[2]), 1), (*made(folds=3), 1)]:
+        with pytest.raises(results.IncompleteError, match="was made for another"):
+            read(other)
+    with pytest.raises(results.IncompleteError, match="was made for another"):
+        read(asked, "of other data")
 
 
 def test_a_dataset_without_test_part_is_not_scored_on_one(dataset):

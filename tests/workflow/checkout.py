@@ -65,6 +65,20 @@ class Project:
         assert (done.returncode == 0) == ok, output
         return output
 
+    def step(self, name, *arguments):
+        """Call a step by hand, which must fail, and give what it says."""
+        done = subprocess.run(
+            [sys.executable, "-m", f"privcurve.steps.{name}", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 1, done.stdout + done.stderr
+        return done.stderr
+
     def counts(self):
         """Cells that the last runs of all jobs trained, reused and lost, from their logs."""
         totals = [0, 0, 0]
@@ -117,3 +131,23 @@ def make(folder):
     made = Project(folder)
     made.write_study()
     return made
+
+
+def write_dataset(project, name, categories, colours=("red", "blue") * 20):
+    """Give a checkout a dataset of its own, of one column."""
+    table = project.folder / f"{name}.csv"
+    table.write_text(
+        "colour,label\n" + "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in colours)
+    )
+    description = {
+        "title": "Colours",
+        "citation": "own",
+        "licence": "own",
+        "n_rows": len(colours),
+        "files": {"train": {"local": str(table)}},
+        "parser": {"kind": "delimited", "header": True},
+        "columns": [{"name": "colour", "kind": "categorical", "categories": categories}],
+        "label": {"column": "label", "negative": "no", "positive": "yes"},
+    }
+    path = project.folder / f"resources/datasets/{name}.yaml"
+    path.write_text(yaml.safe_dump(description))

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 import yaml
+from checkout import ROOT
 
 pytestmark = pytest.mark.workflow
 
@@ -33,6 +34,7 @@ def test_the_manifest_tells_what_was_run(finished):
     work = found["studies"]["tiny"]
     assert (work["trained"], work["reused"], work["failed"]) == (finished.cells(), 0, 0)
     assert 0 < work["not_training"] < 1
+    assert found["not_training"] == work["not_training"]  # there is one study
     jobs = {rule: times["jobs"] for rule, times in found["rules"].items()}
     assert jobs == {"prepare": 1, "train": 3, "refit": 3, "tables": 1, "learning_curves": 1}
     for rule, times in found["rules"].items():
@@ -59,8 +61,8 @@ def test_a_manifest_counts_todays_jobs_alone(finished):
 
 def test_the_commit_is_told_and_whether_files_differ(project):
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", str(project.folder)]
-    ignored = "results/\nlogs/\nbenchmarks/\n.snakemake/\ncache/\n"
-    (project.folder / ".gitignore").write_text(ignored)
+    ignored = (ROOT / ".gitignore").read_text()
+    (project.folder / ".gitignore").write_text(f"{ignored}cache/\n")
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
         subprocess.run([*git, *command], check=True)
     project.run("manifest")

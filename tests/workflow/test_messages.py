@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from checkout import write_dataset
 
 pytestmark = pytest.mark.workflow
 
@@ -27,12 +28,25 @@ def with_boost(**changes):
         ({"epsilons": [-1]}, ("epsilon = -1 is not above 0",)),
         (with_boost(grid={"density": [2]}), ("density = 2",)),
         (with_boost(grid={"n_rounds": []}), ("n_rounds", "no value")),
+        (with_boost(grid={"n_rounds": [float("inf")]}), ("n_rounds = inf",)),
+        ({"datasets": ["toy line"]}, ("toy line",)),
         ({"datasets": ["no-such"]}, ("no-such",)),
     ],
 )
 def test_studies(project, changes, says):
     project.write_study(**changes)
     refused(project, "config/studies/tiny.yaml" if "datasets" not in changes else "", *says)
+
+
+def test_a_study_that_is_not_yaml_is_named(project):
+    (project.folder / "config/studies/mine.yaml").write_text("title: [")
+    refused(project, "config/studies/mine.yaml is not valid YAML")
+
+
+def test_more_folds_than_records_of_a_class(project):
+    # WDBC has 212 records of the rarer class, toy-line 1,000.
+    project.write_study(datasets=["toy-line", "wdbc"], folds=300)
+    refused(project, "config/studies/tiny.yaml", "wdbc", "use at most 212 folds")
 
 
 def test_configuration(project):
@@ -71,20 +85,7 @@ def test_an_altered_file_is_refused_by_name_and_checksum(project, tmp_path):
     )
 
 
-def test_a_category_that_the_description_misses_is_named(project, tmp_path):
-    table = tmp_path / "colours.csv"
-    table.write_text("colour,label\n" + "red,yes\nblue,no\n" * 20 + "green,yes\n")
-    description = {
-        "title": "Colours",
-        "citation": "own",
-        "licence": "own",
-        "n_rows": 41,
-        "files": {"train": {"local": str(table)}},
-        "parser": {"kind": "delimited", "header": True},
-        "columns": [{"name": "colour", "kind": "categorical", "categories": ["red", "blue"]}],
-        "label": {"column": "label", "negative": "no", "positive": "yes"},
-    }
-    path = project.folder / "resources/datasets/colours.yaml"
-    path.write_text(yaml.safe_dump(description))
+def test_a_category_that_the_description_misses_is_named(project):
+    write_dataset(project, "colours", ["red", "blue"], [*("red", "blue") * 20, "green"])
     project.write_study(datasets=["wdbc", "colours"])
     refused(project, "colours", "colour", "green")

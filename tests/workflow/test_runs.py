@@ -48,6 +48,7 @@ GROWN_AXIS = {
         {"learners": GROWN_AXIS},
         {"repeats": 4},
         {"datasets": ["toy-line", "wdbc"]},
+        {"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2]},
     ],
 )
 def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
@@ -67,17 +68,41 @@ def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
     assert reselected == 0 or "learners" in changes
 
 
+def test_other_folds_in_one_run(finished):
+    before = finished.stored()
+    finished.forget_logs()
+    finished.write_study(folds=4)
+    finished.run()
+    # toy-line has no test set: its fresh trainings are scored on folds too.
+    assert finished.counts() == (finished.cells(folds=4), 0, 0)
+    assert len(finished.stored()) == len(before) + finished.cells(folds=4)
+
+
 def test_one_core_and_other_shards_give_the_same_bytes(finished, project):
     # Finished ran on two cores, with one shard an arm.
     project.run("--cores", "1", "--config", "seconds_per_job=0.001")
     assert project.outputs() == finished.outputs()
 
 
-def test_another_job_size_retrains_nothing(finished):
+@pytest.mark.parametrize(
+    ("sizes", "n_files"),
+    [
+        ([0.001], [13]),
+        pytest.param([0.001, 30, 0.001], [13, 13, 13], marks=pytest.mark.slow),
+        pytest.param([1200, 30], [3, 3], marks=pytest.mark.slow),
+    ],
+)
+def test_another_job_size_retrains_nothing_and_back(finished, sizes, n_files):
+    # Finished ran at 30, with one shard an arm.
     stored, made = finished.stored(), finished.outputs()
-    finished.run("--config", "seconds_per_job=0.001")
-    assert finished.stored() == stored
-    assert finished.outputs() == made
+    found = []
+    for size in sizes:
+        finished.run("--config", f"seconds_per_job={size}")
+        assert finished.stored() == stored
+        assert finished.outputs() == made
+        found.append(len(list((finished.folder / "results/cells").rglob("*.parquet"))))
+    assert found == n_files
+    assert "Nothing to be done" in finished.run("--config", f"seconds_per_job={sizes[-1]}")
 
 
 def test_one_figure_needs_only_its_study(finished):
@@ -87,3 +112,34 @@ def test_one_figure_needs_only_its_study(finished):
     other.write_text((ROOT / "config/studies/quickstart.yaml").read_text())
     output = finished.run("--dry-run", "results/figures/tiny.pdf")
     assert "Nothing to be done" in output
+
+
+@pytest.mark.parametrize(
+    ("changes", "lack"),
+    [
+        ({"datasets": ["toy-line"]}, "has no dataset adult"),
+        ({"epsilons": [0.5, 1]}, "has no epsilon = 0.4"),
+        ({"learners": {"lazybb_1r": {"learner": "lazybb"}}}, "no curve lazybb_1r~published"),
+    ],
+)
+def test_the_thesis_study_may_be_made_smaller(project, changes, lack):
+    whole = {
+        "datasets": ["adult"],
+        "epsilons": [0.4, 1],
+        "learners": {
+            "lazybb_1r": {"learner": "lazybb", "calibrations": ["certified", "published"]}
+        },
+    }
+    path = project.folder / "config/studies/smooth_boosting.yaml"
+    run = ("--dry-run", "--config", "studies=[smooth_boosting]")
+    project.write_study(**whole, figure="learning_curves")
+    tiny = project.folder / "config/studies/tiny.yaml"
+    tiny.rename(path)
+    assert "thesis_comparison" in project.run(*run)
+    project.write_study(**(whole | changes), figure="learning_curves")
+    tiny.rename(path)
+    output = project.run(*run)
+    (told,) = (line for line in output.splitlines() if "are left out: " in line)
+    assert lack in told
+    assert "thesis_comparison" not in output
+    assert "tables" in output

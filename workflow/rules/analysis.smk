@@ -4,7 +4,9 @@
 rule tables:
     input:
         selected=per_arm("results/refits/{study}/{dataset}/{arm}/selected.csv"),
-        refits=per_arm("results/refits/{study}/{dataset}/{arm}/cells.parquet"),
+        refits=per_arm(REFIT_FILE),
+        domains=per_dataset("results/data/{dataset}/domain.json"),
+        again=unless_recorded("results/tables/{study}/accuracy.csv"),
     output:
         expand(
             "results/tables/{{study}}/accuracy.{ending}",
@@ -39,11 +41,14 @@ rule tables:
         study=study_file,
         folder=subpath(output[0], parent=True),
         contents=table_digest,
+        digests=refit_digests,
+        data=per_arm("results/data/{dataset}"),
     message:
         "Make the tables of {wildcards.study}"
     shell:
         "python -m privcurve.steps.tables --study {params.study} --selected {input.selected} "
-        "--refits {input.refits} --output {params.folder} > {log} 2>&1"
+        "--refits {input.refits} --digests {params.digests:q} --data {params.data} "
+        "--output {params.folder} > {log} 2>&1"
 
 
 rule learning_curves:

@@ -4,7 +4,9 @@
 
 rule audit_learner:
     input:
-        f"results/data/{AUDITED_DATASET}/encoded.npz",
+        data=f"results/data/{AUDITED_DATASET}/encoded.npz",
+        domain=f"results/data/{AUDITED_DATASET}/domain.json",
+        again=unless_recorded("results/audit/{learner}.csv"),
     output:
         "results/audit/{learner}.csv",
     log:
@@ -19,7 +21,7 @@ rule audit_learner:
         mem_mb=growing(2000),
         runtime=growing(30),
     params:
-        folder=subpath(input[0], parent=True),
+        folder=subpath(input.data, parent=True),
         seed=config["seed"],
         digest=audit_digest,
     message:

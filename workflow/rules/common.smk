@@ -7,19 +7,24 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import yaml
 from snakemake.exceptions import WorkflowError
+from snakemake.io import IOFile
 from snakemake.logging import logger
 
 from privcurve import audit, datasets, schema
-from privcurve.experiments import cell, layout, study as studies
+from privcurve.experiments import cell, layout, results, study as studies
 from privcurve.learners import registry
 from privcurve.steps._common import failed_attempts
+from privcurve.steps._scheduler import one_timer
 
 SCHEMAS = Path(workflow.basedir) / "workflow" / "schemas"
 STUDY_FOLDER = Path(workflow.basedir) / "config" / "studies"
 ENVIRONMENT = "../../environment.yml"
 STORE = "results/store"
+SHARD_FILE = "results/cells/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.parquet"
+REFIT_FILE = "results/refits/{study}/{dataset}/{arm}/cells.parquet"
+
+one_timer()
 
 # Rules call `python -m privcurve.steps.…`: let it be the Python that runs Snakemake.
 os.environ.update(
@@ -39,7 +44,7 @@ def read_studies():
     found = {}
     for path in sorted(STUDY_FOLDER.glob("*.yaml")):
         where = f"config/studies/{path.name}"
-        content = yaml.safe_load(path.read_text())
+        content = schema.read_yaml(path)
         schema.check(content, SCHEMAS / "study.schema.yaml", where)
         found[path.stem] = studies.from_mapping(content, path.stem, where)
         for dataset in found[path.stem].datasets:
@@ -83,13 +88,15 @@ wildcard_constraints:
     figure="|".join(STUDY_OF_FIGURE),
 
 
-# The estimate of a job's time may be wrong by a factor, and a node slower than ours.
-TRAINING_MINUTES = 10 + math.ceil(3 * config["seconds_per_job"] / 60)
-
-
 def growing(amount):
     """Give a resource that grows with the attempts at a job: what ran out, gets more."""
     return lambda wildcards, attempt: attempt * amount
+
+
+def jobs_at_once():
+    """Give how many jobs may run at the same time: on a cluster more than this machine has cores."""
+    in_queue = workflow.nodes or sys.maxsize
+    return workflow.cores or 1 if in_queue == sys.maxsize else in_queue
 
 
 def study_file(wildcards):
@@ -104,12 +111,22 @@ def arm_of(wildcards):
 
 def curve(wildcards):
     """Give the jobs of an arm on a dataset."""
-    return layout.curve(
-        STUDIES[wildcards.study],
-        describe(wildcards.dataset),
-        arm_of(wildcards),
-        config["seconds_per_job"],
-    )
+    return curve_named(wildcards.study, wildcards.dataset, wildcards.arm)
+
+
+@cache
+def curve_named(study, dataset, arm):
+    """Give the jobs of an arm on a dataset, by their names."""
+    one = STUDIES[study]
+    return layout.curve(one, describe(dataset), one.arm(arm), config["seconds_per_job"])
+
+
+def training_minutes(wildcards, attempt):
+    """Give the time limit of a training job."""
+    # The estimate may be wrong by a factor, and a node slower than ours.
+    estimate = curve(wildcards).seconds(int(wildcards.shard))
+    seconds = max(config["seconds_per_job"], estimate)
+    return attempt * (10 + math.ceil(3 * seconds / 60))
 
 
 def shard_files(wildcards):
@@ -130,20 +147,73 @@ def shard_count(wildcards):
 
 def shard_digest(wildcards):
     """Give the digest of what a shard must train."""
-    return cell.shard_digest(
-        STUDIES[wildcards.study],
-        arm_of(wildcards),
-        int(wildcards.shard),
-        int(wildcards.shards),
-        config["seed"],
+    return shard_digest_named(
+        wildcards.study, wildcards.arm, int(wildcards.shard), int(wildcards.shards)
     )
+
+
+@cache
+def shard_digest_named(study, arm, shard, shards):
+    """Give the digest of what a shard must train, by names: on each dataset the same."""
+    one = STUDIES[study]
+    return cell.shard_digest(one, one.arm(arm), shard, shards, config["seed"])
 
 
 def refit_digest(wildcards):
     """Give the digest of what the selection and fresh trainings of an arm depend on."""
-    return cell.refit_digest(
-        STUDIES[wildcards.study], arm_of(wildcards), config["seed"]
-    )
+    return refit_digest_named(wildcards.study, wildcards.arm)
+
+
+@cache
+def refit_digest_named(study, arm):
+    """Give the digest of what an arm's fresh trainings depend on, by names."""
+    one = STUDIES[study]
+    return cell.refit_digest(one, one.arm(arm), config["seed"])
+
+
+@cache
+def coded_checksum(dataset):
+    """Give the checksum of a coded dataset; None if there is none that can be read."""
+    try:
+        found = datasets.facts(layout.CODED / dataset)
+    except ValueError:
+        return None
+    return found and found["checksum"]
+
+
+# Snakemake asks input functions before it decides what is to be run. The next two name no file;
+# they see to it that a file is made again of which Snakemake's own record would not tell that
+# it must be. There is no record where .snakemake was deleted, where results were copied without
+# it, and on a cluster of jobs that went on when Snakemake was killed.
+
+
+def unless_current(pattern, digest):
+    """Give an input function: a file of cells that was made for something else is made again."""
+
+    def none(wildcards):
+        path = Path(pattern.format(**dict(wildcards.items())))
+        if path.exists() and not results.is_current(
+            path, digest(wildcards), coded_checksum(wildcards.dataset)
+        ):
+            workflow.dag.forcefiles.add(str(path))
+        return []
+
+    return none
+
+
+def unless_recorded(pattern):
+    """Give an input function: a table or figure without a record is made again.
+
+    It does not say what it was made for, as files of cells do; and is made in a minute.
+    """
+
+    def none(wildcards):
+        path = pattern.format(**dict(wildcards.items()))
+        if os.path.exists(path) and not workflow.persistence.metadata(IOFile(path)):
+            workflow.dag.forcefiles.add(path)
+        return []
+
+    return none
 
 
 def table_digest(wildcards):
@@ -211,6 +281,22 @@ def say_once(note):
     logger.warning(note)
 
 
+def what_study_lacks(name, arms, dataset, epsilons):
+    """Say what a study lacks of what is to be made from it; empty if nothing."""
+    if name not in STUDIES:
+        return f"there is no study {name}"
+    one = STUDIES[name]
+    if dataset not in one.datasets:
+        return f"study {name} has no dataset {dataset}"
+    for arm in arms:
+        if arm not in one.arms:
+            return f"study {name} has no curve {arm}"
+        for epsilon in epsilons:
+            if epsilon not in one.arms[arm].epsilons:
+                return f"{arm} of study {name} has no epsilon = {epsilon}"
+    return ""
+
+
 def per_arm(pattern):
     """Give an input function: the pattern for each dataset and arm of a study."""
 
@@ -225,6 +311,19 @@ def per_arm(pattern):
         ]
 
     return files
+
+
+def per_dataset(pattern):
+    """Give an input function: the pattern for each dataset of a study."""
+    return lambda wildcards: [
+        pattern.format(dataset=dataset) for dataset in STUDIES[wildcards.study].datasets
+    ]
+
+
+def refit_digests(wildcards):
+    """Give the digest of each dataset and arm of a study, in the order of `per_arm`."""
+    one = STUDIES[wildcards.study]
+    return [refit_digest_named(one.name, arm) for _ in one.datasets for arm in one.arms]
 
 
 def study_outputs(name):

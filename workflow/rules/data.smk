@@ -11,6 +11,8 @@ rule prepare:
         "logs/prepare/{dataset}.log",
     benchmark:
         "benchmarks/prepare/{dataset}.tsv"
+    # Of all studies, before any training: what is missing is said at once.
+    priority: 100
     conda:
         ENVIRONMENT
     resources:
@@ -38,9 +40,18 @@ rule datasets_ready:
         "results/data/ready/{study}.txt",
     log:
         "logs/datasets_ready/{study}.log",
+    priority: 100
     conda:
         ENVIRONMENT
+    resources:
+        mem_mb=growing(1000),
+        runtime=growing(10),
+    params:
+        study=study_file,
+        folders=lambda wildcards, input: [Path(path).parent for path in input],
+        folds=lambda wildcards: STUDIES[wildcards.study].folds,
     message:
         "All datasets of {wildcards.study} are coded"
     shell:
-        "echo {input} > {output} 2> {log}"
+        "python -m privcurve.steps.ready --study {params.study} --data {params.folders} "
+        "--output {output} > {log} 2>&1"

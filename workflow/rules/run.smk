@@ -57,7 +57,7 @@ rule summary:
     params:
         folder=CONFIG_FOLDER,
         configuration=CONFIGURATION,
-        cores=workflow.cores or 1,
+        cores=jobs_at_once(),
     message:
         "Count what is done and what is left"
     shell:

@@ -4,9 +4,11 @@
 rule train:
     input:
         data="results/data/{dataset}/encoded.npz",
+        domain="results/data/{dataset}/domain.json",
         ready="results/data/ready/{study}.txt",
+        again=unless_current(SHARD_FILE, shard_digest),
     output:
-        "results/cells/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.parquet",
+        SHARD_FILE,
     log:
         "logs/train/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.log",
     benchmark:
@@ -15,7 +17,7 @@ rule train:
         ENVIRONMENT
     resources:
         mem_mb=growing(1000),
-        runtime=growing(TRAINING_MINUTES),
+        runtime=training_minutes,
     params:
         study=study_file,
         folder=subpath(input.data, parent=True),
@@ -37,11 +39,13 @@ rule train:
 rule refit:
     input:
         data="results/data/{dataset}/encoded.npz",
+        domain="results/data/{dataset}/domain.json",
         ready="results/data/ready/{study}.txt",
+        again=unless_current(REFIT_FILE, refit_digest),
         cells=shard_files,
     output:
         selected="results/refits/{study}/{dataset}/{arm}/selected.csv",
-        cells="results/refits/{study}/{dataset}/{arm}/cells.parquet",
+        cells=REFIT_FILE,
     log:
         "logs/refit/{study}/{dataset}/{arm}.log",
     benchmark:

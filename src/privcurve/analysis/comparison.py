@@ -62,6 +62,29 @@ def rounding(printed: str) -> float:
     return 10.0**-decimals / math.sqrt(12)
 
 
+def comparable(printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
+    """Keep the printed rows of datasets and ε that our study has, with both calibrations.
+
+    Parameters
+    ----------
+    printed : DataFrame of str
+        With dataset and epsilon.
+    selected : DataFrame
+        dataset, calibration, epsilon.
+
+    Returns
+    -------
+    DataFrame
+    """
+    ours = {
+        calibration: {(d, _epsilon(e)) for d, e in zip(one["dataset"], one["epsilon"], strict=True)}
+        for calibration, one in selected.groupby("calibration")
+    }
+    both = set.intersection(*(ours.get(calibration, set()) for calibration in CALIBRATIONS))
+    keys = zip(printed["dataset"], printed["epsilon"].map(_epsilon), strict=True)
+    return printed[[key in both for key in keys]]
+
+
 def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     """Compare features used: mean, standard deviation and percentage.
 
@@ -138,7 +161,7 @@ def compare_settings(
                 folds.get((*key, _setting_key(wanted))),
             )
         for name in SETTINGS:
-            values = {c: (float(settings[c][name]), *losses[c]) for c in CALIBRATIONS}
+            values = {c: (_value(settings[c], name), *losses[c]) for c in CALIBRATIONS}
             rows.append(_row(row, name, wanted[name], values))
     return _frame(rows)
 
@@ -304,7 +327,12 @@ def _epsilon(value: Any) -> str:
 
 
 def _setting_key(setting: Mapping[Any, Any]) -> str:
-    return " ".join(f"{float(setting[name]):.12g}" for name in SETTINGS)
+    return " ".join(f"{_value(setting, name):.12g}" for name in SETTINGS)
+
+
+def _value(setting: Mapping[Any, Any], name: str) -> float:
+    # A study of one's own may leave one at its default.
+    return float(setting.get(name, math.nan))
 
 
 def _row(

@@ -70,6 +70,8 @@ def votes_frame(
 ) -> pd.DataFrame:
     """Give the votes of several models, tidy.
 
+    Models of the same records: their ε add up, which no statement of one of them says.
+
     Parameters
     ----------
     calibration : str

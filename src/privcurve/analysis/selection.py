@@ -33,7 +33,7 @@ COLUMNS = [
 ]
 
 # Hyperparameters that measure the size of a model: among equals the smallest model wins.
-SIZES = ("n_rounds", "n_trees", "n_estimators", "max_depth")
+SIZES = ("n_rounds", "n_trees", "n_estimators", "depth", "max_depth", "n_splits")
 
 # Means closer than this are a tie: such a difference is rounding, not accuracy.
 TIE_DIGITS = 12

@@ -39,10 +39,12 @@ SHORT = ("epsilon", "delta")
 MISSING = "–"
 
 SELECTION_NOTES = (
-    "The cross-validated accuracy of the selected setting is optimistic: it is the best of all "
-    "the settings that were tried, on the folds that chose it.",
+    "The cross-validated accuracy of the selected setting is optimistic: it is the best of "
+    "the settings that were compared, on the folds that chose it.",
     "The selection of settings is itself not private: ε is the budget of one training, not of "
     "the search.",
+    "Accuracies and other scores are exact statistics of the records they are measured on, "
+    "without noise: ε covers the models, not these numbers.",
     "Calibration 'published' sets the noise as the method's paper prints it, 'certified' as "
     "this project proves it; a method without privacy has none, and ε = inf.",
 )
@@ -187,6 +189,26 @@ def write_table(
     replace_text(stem.with_name(stem.name + ".csv"), formatted(frame).to_csv(index=False))
     replace_text(stem.with_name(stem.name + ".md"), _markdown(shown, caption, notes))
     replace_text(stem.with_name(stem.name + ".tex"), _latex(shown, caption, stem.name, notes))
+
+
+def read_table(*paths: Path) -> pd.DataFrame:
+    """Read tables that this project wrote as CSV, one below the other.
+
+    Names stay text, whatever they look like: a dataset may be called 2024 or NA.
+
+    Parameters
+    ----------
+    *paths : Path
+
+    Returns
+    -------
+    DataFrame
+    """
+    names = dict.fromkeys(("dataset", "arm", "learner", "setting"), "str")
+    return pd.concat(
+        [pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""]) for path in paths],
+        ignore_index=True,
+    )
 
 
 def formatted(frame: pd.DataFrame) -> pd.DataFrame:

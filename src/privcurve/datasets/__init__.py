@@ -10,7 +10,7 @@ from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Column, Domain, Label
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import fetch
-from privcurve.datasets.rows import distinct, stratified_folds
+from privcurve.datasets.rows import check_folds, distinct, stratified_folds
 
 __all__ = [
     "Column",
@@ -19,6 +19,7 @@ __all__ = [
     "Description",
     "Domain",
     "Label",
+    "check_folds",
     "describe",
     "distinct",
     "facts",

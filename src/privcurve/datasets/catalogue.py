@@ -45,10 +45,14 @@ def describe(name: str) -> Description:
     DatasetError
         If there is no such dataset, or its description is not valid.
     """
+    return read_description(_find(name))
+
+
+def _find(name: str) -> Path:
     for folder in folders():
         path = folder / f"{name}.yaml"
         if path.is_file():
-            return read_description(path)
+            return path
     raise DatasetError(
         f"unknown dataset {name!r}{nearest(name, names())} There are: {', '.join(names())}. "
         f"A dataset of your own needs a file resources/datasets/{name}.yaml."
@@ -66,17 +70,20 @@ def read_description(path: Path) -> Description:
     content = _checked(path)
     if "based_on" not in content:
         return build(path.stem, path, content)
-    base = describe(content["based_on"])
-    if len(base.paths) > 1:
+    name = content["based_on"]
+    base_path = _find(name)
+    base = _checked(base_path)
+    if "based_on" in base:
         raise DatasetError(
-            f"{path}: based_on: {base.name} is itself based on {base.source!r}; name that one"
+            f"{path}: based_on: {name} is itself based on {base['based_on']!r}; name that one"
         )
-    return build(path.stem, path, _rebinned(_checked(base.paths[0]), content, path), base)
+    rebinned = _rebinned(base, content, path)
+    return build(path.stem, path, rebinned, build(name, base_path, base))
 
 
 def _checked(path: Path) -> dict[str, Any]:
-    content = _load_yaml(path)
     try:
+        content = schema.read_yaml(path)
         schema.check(content, _schema(), str(path))
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None
@@ -104,14 +111,3 @@ def _schema() -> Path:
         if path.is_file():
             return path
     raise DatasetError(f"this installation of privcurve lacks {_SCHEMA}; install it again")
-
-
-def _load_yaml(path: Path) -> object:
-    import yaml
-
-    # The compiled loader is ten times as fast, but not in every build of PyYAML.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), loader)
-    except yaml.YAMLError as error:
-        raise DatasetError(f"{path} is not valid YAML: {error}") from error

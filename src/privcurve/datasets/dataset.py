@@ -102,8 +102,17 @@ def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
         checksum=_checksum(description.domain, _parts(train, test)),
         n_clipped=train.n_clipped,
         n_clipped_test=0 if test is None else test.n_clipped,
-        sources={path.name: sha256_of(path) for path in paths.values()},
+        sources=_sources(paths),
     )
+
+
+def _sources(paths: Mapping[str, Path]) -> dict[str, str]:
+    """Give the checksum of each raw file by name; by part too, where both have the same name."""
+    same = len({path.name for path in paths.values()}) < len(paths)
+    return {
+        f"{part}/{path.name}" if same else path.name: sha256_of(path)
+        for part, path in paths.items()
+    }
 
 
 def _coded(description: Description, path: Path | None, key: str, n_rows: int) -> Coded:

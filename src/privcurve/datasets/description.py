@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -166,6 +167,10 @@ def build(
     files = {role: _file(entry) for role, entry in content.get("files", {}).items()}
     n_test = int(content.get("n_test", 0))
 
+    try:
+        codecs.lookup(parser.encoding)
+    except LookupError:
+        raise refuse(f"parser: encoding {parser.encoding!r} is unknown; try utf-8") from None
     twice = [key for key, count in Counter(c.name for c in columns).items() if count > 1]
     if twice:
         raise refuse(f"the column {twice[0]!r} is described twice; keep one")

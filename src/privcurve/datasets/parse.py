@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,10 +48,16 @@ def parse(description: Description, path: Path) -> RawTable:
     read = _read_libsvm if parser.kind == "libsvm" else _read_delimited
     try:
         table = read(description, path, parser)
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
+    except (
+        UnicodeDecodeError,
+        csv.Error,
+        gzip.BadGzipFile,
+        zlib.error,
+        EOFError,
+    ) as error:
         raise DatasetError(
             f"dataset {description.name!r}: {path} can't be read: {error}. "
-            f"Correct parser: encoding in {description.path}, or replace the file."
+            f"Correct parser (encoding, separator) in {description.path}, or replace the file."
         ) from error
     if not table.lines:
         raise DatasetError(f"dataset {description.name!r}: {path} holds no records")

@@ -70,6 +70,35 @@ def stratified_folds(
         If `n_folds` is below 2 or above the number of records of the smallest class.
     """
     y = np.asarray(y)
+    labels = check_folds(y, n_folds)
+    folds = np.empty(len(y), dtype=np.int64)
+    dealt = 0
+    for label in labels:
+        members = rng.permutation(np.flatnonzero(y == label))
+        # Going on where the last class ended keeps whole folds even too.
+        folds[members] = (dealt + np.arange(len(members))) % n_folds
+        dealt += len(members)
+    return folds
+
+
+def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer[Any]]:
+    """Check that each fold can have a record of each class.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+    n_folds : int
+
+    Returns
+    -------
+    ndarray
+        The classes, sorted.
+
+    Raises
+    ------
+    ValueError
+        As :func:`stratified_folds`.
+    """
     if n_folds < 2:
         raise ValueError(f"n_folds = {n_folds}, but a cross-validation needs at least 2 folds")
     labels, sizes = np.unique(y, return_counts=True)
@@ -80,11 +109,4 @@ def stratified_folds(
             f"{n_folds} folds, but there are only {smallest} records{which}: "
             f"use at most {smallest} folds, or more records"
         )
-    folds = np.empty(len(y), dtype=np.int64)
-    dealt = 0
-    for label in labels:
-        members = rng.permutation(np.flatnonzero(y == label))
-        # Going on where the last class ended keeps whole folds even too.
-        folds[members] = (dealt + np.arange(len(members))) % n_folds
-        dealt += len(members)
-    return folds
+    return labels

@@ -233,7 +233,7 @@ def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job:
 
     Follows from the registry's estimate of cost, so that one job trains for about
     `seconds_per_job`: once to twice of it, since each start costs two seconds. A power of two
-    seldom changes when a grid grows a little.
+    seldom changes when a grid grows a little. There are never more shards than keys.
     """
     cost = registry.entry(arm.learner).cost
     total = sum(cost(setting, n_rows, n_columns) for setting in arm.settings)
@@ -243,6 +243,15 @@ def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job:
     keys = {tuple(map(s.get, shared)) for s in arm.settings} if shared else arm.settings
     n_keys = len(arm.epsilons) * len(keys)
     shards = 1
-    while 2 * shards * seconds_per_job <= total and shards < n_keys:
+    while 2 * shards * seconds_per_job <= total and 2 * shards <= n_keys:
         shards *= 2
     return shards
+
+
+def shard_seconds(
+    arm: Arm, folds: int, shard: int, shards: int, n_rows: int, n_columns: int
+) -> float:
+    """Give the registry's estimate of what one shard costs: the hash deals unevenly."""
+    cost = registry.entry(arm.learner).cost
+    points = shard_points(arm, shard, shards)
+    return folds * sum(cost(point.setting, n_rows, n_columns) for point in points)

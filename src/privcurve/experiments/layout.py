@@ -46,6 +46,11 @@ class Curve:
         """Give the file of one shard."""
         return shard_path(self.folder, shard, self.shards)
 
+    def seconds(self, shard: int) -> float:
+        """Give an estimate of the time that one shard takes."""
+        rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
+        return cell.shard_seconds(self.arm, self.study.folds, shard, self.shards, rows, columns)
+
     @property
     def refit(self) -> Path:
         """The file of its fresh trainings."""
@@ -60,6 +65,11 @@ class Curve:
             "train": [train / f"{shard}.tsv" for shard in shards],
             "refit": [refit.with_name(f"{refit.name}.tsv")],
         }
+
+
+def begun(study: str) -> bool:
+    """Whether something of a study was trained below the working directory."""
+    return Path("results/cells", study).is_dir()
 
 
 def curve(study: Study, dataset: Description, arm: Arm, seconds_per_job: float) -> Curve:

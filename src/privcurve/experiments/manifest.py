@@ -32,6 +32,8 @@ PACKAGES = (
     "snakemake",
 )
 WORK = ("trained", "reused", "failed", "training_seconds")
+# The rules whose jobs say how long they trained.
+TRAINING = ("train", "refit")
 
 
 def manifest(
@@ -77,7 +79,9 @@ def manifest(
         "datasets": {name: _dataset(name) for name in names},
         "rules": rules,
         "studies": work,
-        "not_training": _not_training(work.values(), rules.values()),
+        "not_training": _not_training(
+            work.values(), (rules[rule] for rule in TRAINING if rule in rules)
+        ),
     }
 
 
@@ -156,7 +160,10 @@ def _times(benchmarks: Iterable[Path]) -> dict[str, Any]:
     for path in benchmarks:
         if path.exists():
             with path.open(newline="") as lines:
-                row = next(csv.DictReader(lines, delimiter="\t"))
+                row = next(csv.DictReader(lines, delimiter="\t"), None)
+            # Snakemake does not wait for the disk: a loss of power may leave an empty file.
+            if row is None or None in row.values():
+                continue
             jobs += 1
             wall += _number(row["s"])
             cpu += _number(row["cpu_time"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ Key = tuple[str, str, str, int]
 # Where a file's schema keeps its facts.
 FACTS = b"privcurve"
 
+_AGAIN = "delete it and run snakemake again. What is trained is kept."
+
 
 class IncompleteError(RuntimeError):
     """Cells that an aggregation needs are not there; the message names some of them."""
@@ -72,7 +75,9 @@ def write_cells(
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(dict(facts or {}))})
     table = pa.Table.from_pylist(list(rows), schema=schema)
-    replace_file(path, lambda temporary: pq.write_table(table, temporary, compression="zstd"))
+    # Without checksums a page of zeros, as a loss of power leaves it, may read as numbers.
+    write = partial(pq.write_table, table, compression="zstd", write_page_checksum=True)
+    replace_file(path, write)
 
 
 def read_facts(path: Path) -> dict[str, Any] | None:
@@ -90,10 +95,63 @@ def read_facts(path: Path) -> dict[str, Any] | None:
     """
     try:
         metadata = pq.read_metadata(path)
-    except (FileNotFoundError, pa.ArrowInvalid):
+        facts = json.loads((metadata.metadata or {}).get(FACTS, b"{}"))
+    except (OSError, pa.ArrowInvalid, ValueError):
         return None
-    facts = json.loads((metadata.metadata or {}).get(FACTS, b"{}"))
     return {**facts, "rows": metadata.num_rows}
+
+
+def is_current(path: Path, digest: str, checksum: str | None) -> bool:
+    """Whether a file of cells can be read and is of what is asked for now.
+
+    Parameters
+    ----------
+    path : Path
+    digest : str
+        Of what its job is asked for.
+    checksum : str or None
+        Of the coded dataset; None if there is none, and any is good.
+
+    Returns
+    -------
+    bool
+    """
+    facts = read_facts(path)
+    return (
+        facts is not None
+        and facts.get("digest") == digest
+        and checksum in (None, facts.get("checksum"))
+    )
+
+
+def check_current(path: Path, digest: str, checksum: str | None) -> None:
+    """Refuse a file of cells that is not of what is asked for now.
+
+    Snakemake sees by its own record of a file that a job has other parameters. A file without
+    such a record must tell it itself.
+
+    Parameters
+    ----------
+    path : Path
+    digest : str
+    checksum : str or None
+        See :func:`is_current`.
+
+    Raises
+    ------
+    IncompleteError
+        Naming the file.
+    """
+    if is_current(path, digest, checksum):
+        return
+    if not path.exists():
+        raise IncompleteError(f"{path} is missing; run snakemake again. What is trained is kept.")
+    if read_facts(path) is None:
+        raise _damaged(path)
+    raise IncompleteError(
+        f"{path} was made for another study, seed, dataset or version of a learner than is asked "
+        f"for now; {_AGAIN}"
+    )
 
 
 def read_cells(paths: Iterable[Path], columns: list[str] | None = None) -> Any:
@@ -119,18 +177,26 @@ def read_cells(paths: Iterable[Path], columns: list[str] | None = None) -> Any:
 
 def _read(path: Path, columns: list[str] | None) -> Any:
     try:
-        return pq.read_table(path, columns=columns)
-    except pa.ArrowInvalid as error:
-        raise IncompleteError(
-            f"{path} is damaged; delete it and run snakemake again. What is trained is kept."
-        ) from error
+        table = pq.read_table(path, columns=columns, page_checksum_verification=True)
+        # A column that a damaged footer does not know is left out without a word.
+        return table.select(columns or SCHEMA.names)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (OSError, pa.ArrowInvalid, KeyError) as error:
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> IncompleteError:
+    return IncompleteError(f"{path} is damaged; {_AGAIN}")
 
 
 def read_shards(
     folder: Path,
     shards: int,
     columns: list[str],
-    asked: Callable[[int], Iterable[Key]] | None = None,
+    digest: Callable[[int], str],
+    checksum: str | None,
+    asked: Callable[[int], Iterable[Key]],
 ) -> Iterator[Any]:
     """Read the cross-validation of an arm on a dataset, one shard at a time.
 
@@ -141,7 +207,11 @@ def read_shards(
         How many there are.
     columns : list of str
         Those to read.
-    asked : callable, optional
+    digest : callable
+        Gives the digest of what a shard must train.
+    checksum : str or None
+        Of the coded dataset; see :func:`is_current`.
+    asked : callable
         Gives the keys of the cells that a shard must have.
 
     Yields
@@ -151,13 +221,13 @@ def read_shards(
     Raises
     ------
     IncompleteError
-        If a shard has other cells than it must.
+        If a shard was made for something else, is damaged, or has other cells than it must.
     """
     for shard in range(shards):
         path = shard_path(folder, shard, shards)
+        check_current(path, digest(shard), checksum)
         frame = read_cells([path], list(dict.fromkeys([*columns, *KEY_COLUMNS])))
-        if asked is not None:
-            check_complete(frame, asked(shard), str(path))
+        check_complete(frame, asked(shard), str(path))
         yield frame
 
 
@@ -191,11 +261,11 @@ def check_complete(frame: Any, expected: Iterable[Key], what: str) -> None:
     if missing:
         named = "; ".join(map(_named, missing[:5]))
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        raise IncompleteError(f"{what}: {len(missing)} cells are missing: {named}{more}")
+        raise IncompleteError(f"{what}: {len(missing)} cells are missing: {named}{more}; {_AGAIN}")
     if found - asked:
         raise IncompleteError(
-            f"{what}: cells that the study does not ask for, such as {_named(min(found - asked))}; "
-            "delete the file and run again"
+            f"{what}: cells that the study does not ask for, such as "
+            f"{_named(min(found - asked))}; {_AGAIN}"
         )
 
 

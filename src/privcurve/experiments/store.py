@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import socket
 import time
 import uuid
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 # A line is {"id":"…","result":{…}}; the id, of 64 characters, can be told without parsing.
 START, END = b'{"id":"', b"}}"
 ID = slice(len(START), len(START) + 64)
+ID_FORM = re.compile(rb"[0-9a-f]{64}")
 
 
 class Store:
@@ -177,8 +179,8 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
             line = raw.rstrip(b"\n")
             # From the last start: before it may be a torn line without an end, or NUL bytes.
             start = line.rfind(START)
-            if start < 0 or not line.endswith(END):
+            whole = line[start:]
+            if start < 0 or not line.endswith(END) or not ID_FORM.fullmatch(whole[ID]):
                 logger.info("%s: line %d is torn and was skipped", path, number)
                 continue
-            whole = line[start:]
-            yield whole[ID].decode("ascii", "replace"), whole
+            yield whole[ID].decode("ascii"), whole

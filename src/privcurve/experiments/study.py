@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from privcurve import schema
 from privcurve.experiments import canonical
 from privcurve.learners import registry
 
@@ -153,7 +152,7 @@ def load(path: Path) -> Study:
         If a learner, parameter, ε, δ or calibration is not allowed, a grid is empty, or
         every learner needs a package that is not installed.
     """
-    return from_mapping(yaml.safe_load(path.read_text()), path.stem, str(path))
+    return from_mapping(schema.read_yaml(path), path.stem, str(path))
 
 
 def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,12 +35,15 @@ class Progress:
     done, failed : int
     seconds_left : float
         About what one core needs for the rest.
+    jobs_left : int
+        Jobs that are not finished: no more cores than that can share the rest.
     """
 
     cells: int = 0
     done: int = 0
     failed: int = 0
     seconds_left: float = 0.0
+    jobs_left: int = 0
 
     @property
     def to_do(self) -> int:
@@ -53,6 +56,7 @@ class Progress:
             self.done + other.done,
             self.failed + other.failed,
             self.seconds_left + other.seconds_left,
+            self.jobs_left + other.jobs_left,
         )
 
 
@@ -81,6 +85,7 @@ def _progress(curve: Curve, seed: int) -> Progress:
     costs = _Costs(curve)
     finished = Progress()
     unfinished: list[Point] = []
+    jobs_left = 0
     for shard in range(curve.shards):
         points = cell.shard_points(arm, shard, curve.shards)
         facts = read_facts(curve.shard(shard))
@@ -90,15 +95,29 @@ def _progress(curve: Curve, seed: int) -> Progress:
             costs.learn(facts, points)
         else:
             unfinished += points
+            jobs_left += 1
     facts = read_facts(curve.refit)
-    fresh = Progress(len(arm.epsilons) * cell.n_refits(study, arm))
+    fresh = Progress(len(arm.epsilons) * cell.n_refits(study, arm), jobs_left=1)
     if _is_current(facts, cell.refit_digest(study, arm, seed), checksum):
         finished, fresh = finished + _of_facts(facts), Progress()
-    n_stored = 0 if checksum is None else _n_stored(curve, unfinished, checksum, seed)
+    elif stored is not None and not jobs_left:
+        # Which points it trains is not known here: cells of an earlier selection count too.
+        splits = _refit_splits(curve, bool(stored["n_test"]))
+        done = _n_stored(curve, arm.points, splits, stored["checksum"], seed)
+        fresh = replace(fresh, done=min(done, fresh.cells))
+    splits = cell.selection_splits(study.folds)
+    n_stored = 0 if checksum is None else _n_stored(curve, unfinished, splits, checksum, seed)
     cells = len(unfinished) * study.folds
     to_do = (cells - n_stored) / cells if cells else 0.0
-    seconds = to_do * study.folds * costs.of(unfinished) + fresh.cells * costs.mean
-    return finished + fresh + Progress(cells, n_stored, 0, seconds * costs.scale)
+    seconds = to_do * study.folds * costs.of(unfinished) + fresh.to_do * costs.mean
+    return finished + fresh + Progress(cells, n_stored, 0, seconds * costs.scale, jobs_left)
+
+
+def _refit_splits(curve: Curve, has_test: bool) -> list[cell.Split]:
+    study = curve.study
+    second = cell.second_round(study, curve.arm)
+    finals = cell.final_splits(study.folds, second.draws) if second else []
+    return finals + cell.fresh_splits(study.folds, study.repeats, has_test)
 
 
 def _is_current(facts: Any, digest: str, checksum: str | None) -> bool:
@@ -116,8 +135,10 @@ def _of_facts(facts: Any) -> Progress:
     return Progress(good + facts["failed"], good, facts["failed"])
 
 
-def _n_stored(curve: Curve, points: Sequence[Point], checksum: str, seed: int) -> int:
-    """Count the cells of the cross-validation of some points that are in the store."""
+def _n_stored(
+    curve: Curve, points: Sequence[Point], splits: Sequence[cell.Split], checksum: str, seed: int
+) -> int:
+    """Count the cells of some points and splits that are in the store."""
     folder = STORE / curve.dataset.name / curve.arm.learner
     scheme = cell.key_scheme(curve.arm)
     marks = Marks(scheme, (path.name for path in folder.glob("*.jsonl")))
@@ -126,7 +147,6 @@ def _n_stored(curve: Curve, points: Sequence[Point], checksum: str, seed: int) -
     if not held:
         return 0
     ids = cell.CellIds(curve.dataset.name, checksum, curve.arm, seed)
-    splits = cell.selection_splits(curve.study.folds)
     asked = _short(name for _, point in held for name in ids.names(point, splits))
     found = _short(Store(folder, Keys(scheme, (key for key, _ in held))).ids())
     return len(np.intersect1d(asked, found))
@@ -177,7 +197,7 @@ def table(studies: Mapping[str, Progress], cores: int) -> str:
     ----------
     studies : mapping of str to Progress
     cores : int
-        That share what is left to do.
+        That share what is left to do: of a cluster, the jobs that run at once.
 
     Returns
     -------
@@ -205,7 +225,7 @@ def _percent(progress: Progress) -> str:
 
 
 def _duration(progress: Progress, cores: int) -> str:
-    seconds = math.ceil(progress.seconds_left / cores)
+    seconds = math.ceil(progress.seconds_left / max(1, min(cores, progress.jobs_left)))
     if not seconds:
         return "–"
     if seconds < 60:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import sys
 import time
@@ -22,12 +23,15 @@ from privcurve.experiments.cell import (
     generator,
     key_scheme,
     partition_generator,
+    selection_splits,
+    shard_digest,
     shard_key,
+    shard_points,
 )
 from privcurve.experiments.keys import Keys
-from privcurve.experiments.results import Key
+from privcurve.experiments.results import Key, read_shards
 from privcurve.experiments.store import Store
-from privcurve.experiments.study import Arm, Point
+from privcurve.experiments.study import Arm, Point, Study
 from privcurve.learners import registry
 
 logger = logging.getLogger(__name__)
@@ -109,6 +113,11 @@ class Trainer:
         self._version = registry.entry(arm.learner).version
         self.n_trained = self.n_reused = self.n_failed = 0
         self.training_seconds = 0.0
+
+    @property
+    def checksum(self) -> str:
+        """Of the coded dataset."""
+        return self._dataset.checksum
 
     @property
     def has_test(self) -> bool:
@@ -219,6 +228,8 @@ class Trainer:
             fitted = template.fit_many(
                 train.X, train.y, settings, [generator(cell) for cell in cells], train.counts
             )
+            seconds = (time.perf_counter() - started) / len(cells)
+            scores = [score(learner, train, scored, seconds) for learner in fitted]
         except Exception as error:
             if len(cells) > 1:
                 # One bad setting must not take its neighbours with it.
@@ -226,8 +237,6 @@ class Trainer:
             logger.exception("a cell failed: %s", cells[0])
             self.training_seconds += time.perf_counter() - started
             return [failure(error)]
-        seconds = (time.perf_counter() - started) / len(cells)
-        scores = [score(learner, train, scored, seconds) for learner in fitted]
         self.training_seconds += time.perf_counter() - started
         return scores
 
@@ -332,3 +341,46 @@ def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
         (canonical.number(point.epsilon), point.text, split.fold, split.repeat)
         for point, split in tasks
     ]
+
+
+def read_selection(
+    asked: tuple[Study, Arm, int],
+    checksum: str | None,
+    folder: Path,
+    shards: int,
+    columns: list[str],
+) -> Iterator[Any]:
+    """Read the cross-validation of an arm on a dataset, as it is asked for now.
+
+    Parameters
+    ----------
+    asked : (Study, Arm, base seed)
+    checksum : str or None
+        Of the coded dataset.
+    folder : Path
+        Of the shards.
+    shards : int
+        How many there are.
+    columns : list of str
+        Those to read.
+
+    Yields
+    ------
+    pandas.DataFrame
+        One a shard.
+
+    Raises
+    ------
+    IncompleteError
+        If a shard was made for something else, is damaged, or has other cells than it must.
+    """
+    study, arm, seed = asked
+    splits = selection_splits(study.folds)
+
+    def digest(shard: int) -> str:
+        return shard_digest(study, arm, shard, shards, seed)
+
+    def keys(shard: int) -> list[Key]:
+        return expected_keys(itertools.product(shard_points(arm, shard, shards), splits))
+
+    return read_shards(folder, shards, columns, digest, checksum, keys)

@@ -80,8 +80,8 @@ class CurveStyle:
     colour, marker : str
         The method's.
     linestyle : str or tuple
-        The calibration's, as is `filled`: solid and filled is certified, dashed and hollow
-        published.
+        The calibration's, as is `filled`: certified is solid (dash-dotted where δ > 0) and
+        filled, published dashed (dotted) and hollow.
     filled : bool
     """
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from privcurve.experiments.study import Arm, Study
 
 
@@ -33,10 +31,3 @@ def arms_of(arguments: argparse.Namespace) -> tuple[Study, list[Arm]]:
     if any(name not in study.arms for name in arguments.arms):
         raise changed(arguments.study)
     return study, [study.arms[name] for name in arguments.arms]
-
-
-def read_selected(paths: list[Path]) -> pd.DataFrame:
-    """Read files of selected settings into one frame."""
-    import pandas as pd
-
-    return pd.concat([pd.read_csv(path, dtype={"setting": "str"}) for path in paths])

@@ -13,11 +13,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m privcurve.steps.comparison", description=__doc__
     )
+    _thesis.add_study_arguments(parser)
     parser.add_argument("--printed", type=Path, required=True, help="folder of printed numbers")
     parser.add_argument("--sparsity", type=Path, required=True, help="our table, CSV")
     parser.add_argument("--rademacher", type=Path, required=True, help="our table, CSV")
     parser.add_argument("--votes", type=Path, required=True, help="CSV of the model card")
     _thesis.add_selected_argument(parser)
+    # Of each curve, like --arms: its data, what it must be made for, and its cross-validation.
+    parser.add_argument("--data", type=Path, nargs="+", required=True, help="coded datasets")
+    parser.add_argument("--digests", nargs="+", required=True, help="of fresh trainings")
     parser.add_argument("--cells", type=Path, nargs="+", required=True, help="folders of shards")
     parser.add_argument("--shards", type=int, nargs="+", required=True, help="how many in each")
     parser.add_argument("--output", type=Path, required=True, help="table, without its ending")
@@ -26,24 +30,40 @@ def main() -> None:
     import pandas as pd
 
     from privcurve.analysis import comparison, tables
-    from privcurve.experiments import results
+    from privcurve.experiments import cell, train
+
+    study, arms = _thesis.arms_of(arguments)
+    found = [cell.refit_digest(study, arm, arguments.seed) for arm in arms]
+    if found != arguments.digests:
+        raise _common.changed(arguments.study)
+    selected = tables.read_table(*arguments.selected)
 
     def printed(name: str) -> pd.DataFrame:
-        return pd.read_csv(arguments.printed / f"{name}.csv", dtype="str")
+        rows = pd.read_csv(arguments.printed / f"{name}.csv", dtype="str")
+        return comparison.comparable(rows, selected)
 
-    selected = _thesis.read_selected(arguments.selected)
     cells = pd.concat(
         comparison.of_settings(part, printed("settings"), selected)
-        for folder, shards in zip(arguments.cells, arguments.shards, strict=True)
-        for part in results.read_shards(folder, shards, comparison.CELL_COLUMNS)
+        for arm, data, folder, shards in zip(
+            arms, arguments.data, arguments.cells, arguments.shards, strict=True
+        )
+        for part in train.read_selection(
+            (study, arm, arguments.seed),
+            _common.checksum(data),
+            folder,
+            shards,
+            comparison.CELL_COLUMNS,
+        )
     )
     frame = comparison.in_order(
         [
-            comparison.compare_sparsity(printed("sparsity"), pd.read_csv(arguments.sparsity)),
+            comparison.compare_sparsity(printed("sparsity"), tables.read_table(arguments.sparsity)),
             comparison.compare_card(
-                printed("model_card"), printed("model_accuracy"), pd.read_csv(arguments.votes)
+                printed("model_card"), printed("model_accuracy"), tables.read_table(arguments.votes)
             ),
-            comparison.compare_rademacher(printed("rademacher"), pd.read_csv(arguments.rademacher)),
+            comparison.compare_rademacher(
+                printed("rademacher"), tables.read_table(arguments.rademacher)
+            ),
             comparison.compare_settings(printed("settings"), selected, cells),
         ]
     )

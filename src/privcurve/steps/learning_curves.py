@@ -18,14 +18,13 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="figure, without its ending")
     arguments = parser.parse_args()
 
-    import pandas as pd
-
+    from privcurve.analysis import tables
     from privcurve.datasets import describe
     from privcurve.experiments import study as studies
     from privcurve.figures import learning_curves
 
     study = studies.load(arguments.study)
-    frame = pd.read_csv(arguments.accuracy)
+    frame = tables.read_table(arguments.accuracy)
     figure = learning_curves.learning_curves(
         frame,
         titles={arm.name: arm.title for arm in study.arms.values()},

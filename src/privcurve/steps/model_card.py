@@ -1,4 +1,8 @@
-"""Train the model of a card, write the card as a table and draw it."""
+"""Train the model of a card, write the card as a table and draw it.
+
+The statement on the card is about its one model. The CSV of votes is for the comparison with
+the thesis: it holds the models of all repeats of all arms, whose budgets add up.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,9 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--table", type=Path, required=True, help="table, without its ending")
     parser.add_argument("--figure", type=Path, required=True, help="figure, without its ending")
-    parser.add_argument("--votes", type=Path, required=True, help="CSV: votes of all models")
+    parser.add_argument(
+        "--votes", type=Path, required=True, help="CSV: votes of all models, whose budgets add up"
+    )
     arguments = parser.parse_args()
 
     import pandas as pd
@@ -33,7 +39,7 @@ def main() -> None:
     from privcurve.files import replace_text
 
     study, arms = _thesis.arms_of(arguments)
-    selected = _thesis.read_selected(arguments.selected)
+    selected = tables.read_table(*arguments.selected)
     data = datasets.read(arguments.data)
     names = data.domain.bin_names
     title = describe(data.name).title.partition(":")[0]

@@ -29,7 +29,7 @@ def main() -> None:
     from privcurve.experiments import inspect
 
     study, arms = _thesis.arms_of(arguments)
-    selected = _thesis.read_selected(arguments.selected)
+    selected = tables.read_table(*arguments.selected)
     rows = []
     for folder in arguments.data:
         data = datasets.read(folder)
@@ -47,7 +47,7 @@ def main() -> None:
                         data.name, arm.name, arm.calibration, point.epsilon, found, bound
                     )
                 )
-    frame = rademacher.table(pd.DataFrame(rows), pd.read_csv(arguments.accuracy))
+    frame = rademacher.table(pd.DataFrame(rows), tables.read_table(arguments.accuracy))
     tables.write_table(
         frame,
         arguments.output,

@@ -34,15 +34,17 @@ def main() -> None:
     if cell.refit_digest(study, arm, arguments.seed) != arguments.digest:
         raise _common.changed(arguments.study)
 
-    def asked(shard: int) -> list[results.Key]:
-        points = cell.shard_points(arm, shard, arguments.shards)
-        return train.expected_keys(itertools.product(points, cell.selection_splits(study.folds)))
-
     def points_of(candidates: list[selection.Candidate]) -> list[Point]:
         chosen = {(one.key[2], setting) for one in candidates for setting in one.settings}
         return [point for point in arm.points if (point.epsilon, point.text) in chosen]
 
-    parts = results.read_shards(arguments.cells, arguments.shards, selection.CELL_COLUMNS, asked)
+    parts = train.read_selection(
+        (study, arm, arguments.seed),
+        trainer.checksum,
+        arguments.cells,
+        arguments.shards,
+        selection.CELL_COLUMNS,
+    )
     finalists = cell.second_round(study, arm)
     best = selection.rank(parts, finalists.settings if finalists else 1)
     if finalists:

@@ -11,18 +11,16 @@ from privcurve.steps import _common
 def main() -> None:
     """Read the command line and write the table."""
     parser = argparse.ArgumentParser(prog="python -m privcurve.steps.sparsity", description=__doc__)
-    parser.add_argument("--data", type=Path, nargs="+", required=True, help="coded datasets")
-    parser.add_argument("--refits", type=Path, nargs="+", required=True, help="cells.parquet")
+    _common.add_refits_arguments(parser)
     parser.add_argument("--output", type=Path, required=True, help="table, without its ending")
     arguments = parser.parse_args()
 
     from privcurve import datasets
     from privcurve.analysis import sparsity, tables
-    from privcurve.experiments import results
 
-    found = [datasets.read(folder) for folder in arguments.data]
+    found = [datasets.read(folder) for folder in dict.fromkeys(arguments.data)]
     frame = sparsity.table(
-        results.read_cells(arguments.refits), {data.name: data.domain.width for data in found}
+        _common.read_refits(arguments), {data.name: data.domain.width for data in found}
     )
     tables.write_table(
         frame, arguments.output, sparsity.CAPTION, sparsity.NOTES, shown=sparsity.shown(frame)

@@ -15,12 +15,18 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="that share the work")
     arguments = parser.parse_args()
 
-    from privcurve.experiments import summary
+    from privcurve.experiments import layout, summary
 
     configuration = _common.configuration(arguments)
+    # What is configured, and what was asked for by name.
+    begun = [path.stem for path in sorted((arguments.config / "studies").glob("*.yaml"))]
+    begun = [name for name in begun if layout.begun(name)]
+    names = dict.fromkeys([*configuration["studies"], *begun])
     studies = {
         name: summary.progress(curves, configuration["seed"])
-        for name, curves in _common.curves_of_studies(arguments.config, configuration).items()
+        for name, curves in _common.curves_of_studies(
+            arguments.config, {**configuration, "studies": list(names)}
+        ).items()
     }
     print(summary.table(studies, arguments.cores))
 

@@ -14,22 +14,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m privcurve.steps.tables", description=__doc__)
     parser.add_argument("--study", type=Path, required=True, help="study file")
     parser.add_argument("--selected", type=Path, nargs="+", required=True)
-    parser.add_argument("--refits", type=Path, nargs="+", required=True)
+    _common.add_refits_arguments(parser)
     parser.add_argument("--output", type=Path, required=True, help="folder of the tables")
     arguments = parser.parse_args()
-
-    import pandas as pd
 
     from privcurve.analysis import tables
     from privcurve.experiments import results
     from privcurve.experiments import study as studies
 
     study = studies.load(arguments.study)
-    selected = pd.concat(
-        [pd.read_csv(path, dtype={"setting": "str"}) for path in arguments.selected],
-        ignore_index=True,
-    )
-    refits = results.read_cells(arguments.refits)
+    selected = tables.read_table(*arguments.selected)
+    refits = _common.read_refits(arguments)
     found = set(zip(selected["dataset"], selected["arm"], strict=True))
     missing = [pair for pair in itertools.product(study.datasets, study.arms) if pair not in found]
     if missing:

@@ -1,0 +1,134 @@
+"""Files that Snakemake has no record of, or a wrong one: they say themselves what they are of.
+
+A record is lost with .snakemake, which is deleted to get rid of a lock or is not copied with
+the results; and a job that outlives Snakemake on a cluster leaves a file that never had one.
+"""
+
+import shutil
+
+import pytest
+from checkout import STUDY, write_dataset
+
+pytestmark = pytest.mark.workflow
+
+SHARD = "results/cells/tiny/toy-line/boost~certified/shard~0-of-1.parquet"
+REFIT = "results/refits/tiny/toy-line/boost~certified/cells.parquet"
+OTHER_SEED = ("--config", "seed=2")
+
+
+def lose_records(project):
+    shutil.rmtree(project.folder / ".snakemake")
+
+
+def without_majority():
+    return {"learners": {"boost": STUDY["learners"]["boost"]}}
+
+
+def slow(*values):
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changes"),
+    [
+        (OTHER_SEED, {}),
+        ((), {"epsilons": [0.5, 1, 2]}),
+        slow((), {"repeats": 4}),
+        slow((), without_majority()),
+    ],
+)
+def test_without_records_a_change_is_seen(finished, project, arguments, changes):
+    project.write_study(**changes)
+    project.run(*arguments)
+    stored = set(finished.stored())
+    lose_records(finished)
+    finished.forget_logs()
+    finished.write_study(**changes)
+    finished.run(*arguments)
+    assert finished.outputs() == project.outputs()
+    # What is stored of the first run is not trained again.
+    assert stored <= set(finished.stored())
+    assert finished.counts()[0] == len(finished.stored()) - len(stored)
+    assert "Nothing to be done" in finished.run(*arguments)
+
+
+def test_without_records_and_without_a_change_nothing_is_trained(finished):
+    stored, made = finished.stored(), finished.outputs()
+    lose_records(finished)
+    finished.forget_logs()
+    finished.run()
+    assert not list((finished.folder / "logs").rglob("train"))
+    assert not list((finished.folder / "logs").rglob("refit"))
+    assert finished.stored() == stored
+    assert finished.outputs() == made
+    assert "Nothing to be done" in finished.run()
+
+
+@pytest.mark.slow
+def test_a_refit_alone_without_a_record(finished, project):
+    finished.run("--cleanup-metadata", REFIT, REFIT.replace("cells.parquet", "selected.csv"))
+    for one in (finished, project):
+        one.write_study(repeats=4)
+        one.run()
+    assert finished.outputs() == project.outputs()
+
+
+def test_a_file_that_another_run_has_put_under_a_record(finished):
+    """A job of the old seed ends after its twin of the new one."""
+    old = (finished.folder / SHARD).read_bytes()
+    finished.run(*OTHER_SEED)
+    made, stored = finished.outputs(), finished.stored()
+    (finished.folder / SHARD).write_bytes(old)
+    shutil.rmtree(finished.folder / "results/refits")
+    finished.run(*OTHER_SEED)
+    assert finished.outputs() == made
+    assert finished.stored() == stored
+
+
+def test_a_table_is_not_made_of_other_files(finished):
+    """As a step sees it when a file changes under the eyes of Snakemake."""
+    made = finished.outputs()
+    path = finished.folder / "results/tables/tiny/accuracy.csv"
+    path.unlink()
+    output = finished.step(
+        *("tables", "--study", "config/studies/tiny.yaml", "--output", "results/tables/tiny"),
+        *("--selected", REFIT.replace("cells.parquet", "selected.csv"), "--refits", REFIT),
+        *("--digests", "of something else", "--data", "results/data/toy-line"),
+    )
+    assert output.startswith(f"error: {REFIT} was made for another study, seed, ")
+    assert "delete it and run snakemake again" in output
+    assert not path.exists()
+
+    (finished.folder / REFIT).unlink()
+    finished.run()
+    assert finished.outputs() == made
+
+
+def test_another_public_domain_is_seen_though_the_codes_are_the_same(project):
+    """A category that no row has: `prepare` ran by itself, and its matrix has the same bytes."""
+    write_dataset(project, "colours", ["red", "blue"])
+    project.write_study(datasets=["colours"])
+    project.run()
+    coded = project.folder / "results/data/colours/encoded.npz"
+    before, stored = coded.read_bytes(), project.stored()
+
+    write_dataset(project, "colours", ["red", "blue", "green"])
+    project.run("results/data/colours/encoded.npz")
+    assert coded.read_bytes() == before
+    project.forget_logs()
+    project.run()
+    n_cells = project.cells(datasets=["colours"])
+    assert project.counts() == (n_cells, 0, 0)
+    assert len(project.stored()) == len(stored) + n_cells
+    assert "Nothing to be done" in project.run()
+
+
+def test_a_domain_that_was_deleted_is_made_again(finished):
+    made = finished.outputs()
+    path = finished.folder / "results/data/toy-line/domain.json"
+    domain = path.read_text()
+    path.unlink()
+    finished.write_study(epsilons=[0.5, 1, 2])
+    finished.run()
+    assert path.read_text() == domain
+    assert finished.outputs() != made
