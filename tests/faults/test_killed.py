@@ -47,7 +47,7 @@ def test_a_killed_job(project, undisturbed, seed):
     project.check_right(undisturbed, kept)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:8])
 def test_killed_with_all_its_jobs(project, undisturbed, seed):
     rng = random.Random(100 + seed)
     step = list(FILES)[seed // 2 % len(FILES)]
