@@ -29,6 +29,21 @@ def test_a_private_learner_without_configuration_is_named(monkeypatch):
     assert problem == "new: no audit configuration has the calibration 'certified'"
 
 
+def test_a_learner_that_offers_delta_is_audited_with_it(monkeypatch):
+    new = dataclasses.replace(registry.entry("one_rule"), name="new")
+    monkeypatch.setattr(registry, "LEARNERS", {"new": new})
+    pure = tuple(c for c in CONFIGURATIONS["one_rule"] if c.delta == 0)
+    (problem,) = check_configurations({"new": pure}, registry.LEARNERS)
+    assert problem == "new offers δ > 0, but no audit configuration has it"
+    monkeypatch.setattr(registry, "LEARNERS", {"new": dataclasses.replace(new, approximate=False)})
+    assert check_configurations({"new": pure}, registry.LEARNERS) == []
+
+
+def test_both_weak_learners_of_lazybb_are_audited_with_delta():
+    some = [c.setting.get("weak_learner") for c in CONFIGURATIONS["lazybb"] if c.delta > 0]
+    assert {None, "topdown"} == set(some)
+
+
 def test_peers_and_learners_without_privacy_are_exempt():
     exempt = [n for n, known in registry.LEARNERS.items() if known.peer or not known.private]
     assert "majority_class" in exempt

@@ -6,12 +6,20 @@ the leaves' Laplace densities, Σ|V − V'|/b, which is attained in the tails.
 
 import itertools
 import sys
+import zlib
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from privcurve.audit.gradient_transcripts import (
+    gradient_tree_distribution,
+    leaf_cuts,
+    sample_gradient_trees,
+)
+from privcurve.audit.pairs import all_neighbours, crossed
+from privcurve.audit.search import search_exact
 from privcurve.kernels.gradient_tree import grow_tree
 from privcurve.learners.dpboost import DPBoostClassifier
 from privcurve.privacy.calibration_dpboost import PUBLISHED_PROVED, dpboost
@@ -82,6 +90,63 @@ def test_published_holds_up_to_what_is_proved(case):
 def test_published_is_not_epsilon_private_for_a_replaced_record():
     """Two records between leaves of their own: the leaves alone cost 2 · ε/2."""
     assert worst_log_ratio(3, (2, 2), 1, True, 0.1, "published") > EPSILON
+
+
+def one_split(calibration, regularisation, splits="threshold", **budget):
+    return DPBoostClassifier(
+        n_trees=1, trees_per_ensemble=1, max_depth=1, regularisation=regularisation,
+        splits=splits, calibration=calibration, classes=(-1, 1), **budget,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("calibration", ["published", "certified"])
+@pytest.mark.parametrize(
+    ("n", "n_bins", "splits", "regularisation"),
+    [(3, (2, 2), "threshold", 0.1), (2, (3,), "threshold", 0.1), (2, (3,), "equality", 3.0)],
+)
+def test_the_audit_enumerates_what_the_plain_reference_does(
+    calibration, n, n_bins, splits, regularisation
+):
+    """Cells of the leaf values lose nothing: the same worst ratio as of the densities."""
+    learner = one_split(calibration, regularisation, splits, epsilon=EPSILON)
+
+    def distribution(side):
+        chances = gradient_tree_distribution(learner.set_params(n_bins=side.n_bins), side)
+        assert chances.sum() == pytest.approx(1)
+        return chances
+
+    found = search_exact(all_neighbours(n, n_bins), distribution, EPSILON, 0.0)
+    expected = worst_log_ratio(n, n_bins, 1, splits == "threshold", regularisation, calibration)
+    assert found.epsilon == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_audit_enumerates_single_splits_alone():
+    with pytest.raises(ValueError, match="only one tree of one split"):
+        gradient_tree_distribution(DPBoostClassifier(n_trees=2, max_depth=1), crossed().left)
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 3.0}, {"epsilon": 1.0, "delta": 0.1}], ids=str)
+def test_the_audit_enumerates_what_fit_does(budget):
+    """Chi-square of 5,000 fits on each side; false alarm 1e-5 each."""
+    from scipy.stats import chisquare
+
+    learner = one_split("certified", 0.1, n_bins=[2, 2], **budget)
+    pair = crossed()
+    n_cells = len(leaf_cuts(learner)) + 1
+    outcomes = [
+        zlib.crc32(np.array(outcome).tobytes())
+        for outcome in itertools.product((0, 2), range(n_cells), range(n_cells))
+    ]
+    for side, seed in ((pair.left, 0), (pair.right, 1)):
+        sampled = sample_gradient_trees(learner, pair, side, 5_000, np.random.default_rng(seed))
+        counted = np.array([(sampled == outcome).sum() for outcome in outcomes])
+        assert counted.sum() == 5_000
+        expected = 5_000 * gradient_tree_distribution(learner, side)
+        rare = expected < 5
+        counted = np.append(counted[~rare], counted[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+        kept = expected > 0
+        assert chisquare(counted[kept], expected[kept]).pvalue > 1e-5
 
 
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])

@@ -96,9 +96,9 @@ def test_gradient_trees_are_numbered_by_splits_and_cells():
 
 
 def test_students_are_those_of_fit_many():
-    numbers = sample_students(BAGGING, PAIR, SIDE, 300, np.random.default_rng(3)).tolist()
+    numbers = sample_students(BAGGING, PAIR, SIDE, 100, np.random.default_rng(3)).tolist()
     described = []
-    for model in plainly(BAGGING, 300):
+    for model in plainly(BAGGING, 100):
         # The order of the queries moves the last digits of a student.
         described.append(tuple(np.round([*model.coef_, model.intercept_], 6) + 0.0))
     assert same_partition(numbers, described)

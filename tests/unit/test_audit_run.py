@@ -13,12 +13,14 @@ from privcurve.audit.configuration import (
     Configuration,
     generator,
     n_comparisons,
+    not_covered,
     run,
     verdict,
 )
 from privcurve.audit.pairs import Target, flipped_constant, records
 from privcurve.audit.search import Found
 from privcurve.audit.transcripts import one_rule_distribution, sample_transcripts
+from privcurve.learners.linear import DPLogisticRegressionClassifier
 
 TARGET = Target("small", records([[0], [1], [0]], [1, -1, -1], [2]))
 
@@ -119,6 +121,30 @@ def test_table(frame):
     assert shown["found ε"][2] == "–"
     assert shown["trainings"].tolist()[:3] == ["–", "–", "2000"]
     assert "6 claims tried, 3 refuted" in report.notes(table)[0]
+
+
+def test_a_refuted_claim_is_named_with_what_its_own_statement_says(frame):
+    """Read back from CSV, where an empty text is NaN."""
+    two = frame.iloc[:2].assign(verdict="violated", not_covered=["replacing a record", math.nan])
+    said = [note for note in report.notes(two) if note.startswith("Refuted")]
+    assert said == [
+        "Refuted: one_rule, certified, ε = 1 (exact): its own statement does not cover "
+        "replacing a record.",
+        "Refuted: one_rule, published, ε = 1 (exact): nothing in its statement excludes this; a "
+        "proof or the program is wrong.",
+    ]
+    assert not [note for note in report.notes(frame) if note.startswith("Refuted")]
+
+
+def test_what_all_statements_exclude_is_no_excuse(frame):
+    assert set(frame["not_covered"]) == {""}
+    flawed = DPLogisticRegressionClassifier(n_bins=2, calibration="published", classes=(-1, 1))
+    fitted = flawed.set_params(random_state=0).fit([[0], [1], [0]], [1, -1, -1])
+    assert "a flaw of the published noise" in not_covered(fitted.privacy_)
+    assert "seed" not in not_covered(fitted.privacy_)
+    sound = flawed.set_params(calibration="certified").fit([[0], [1], [0]], [1, -1, -1])
+    assert "tolerance" in str(sound.privacy_)
+    assert not_covered(sound.privacy_) == ""
 
 
 def test_bad_parts_are_named(frame):

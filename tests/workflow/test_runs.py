@@ -85,23 +85,22 @@ def test_one_core_and_other_shards_give_the_same_bytes(finished, project):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "n_files"),
+    "sizes",
     [
-        ([0.001], [13]),
-        pytest.param([0.001, 30, 0.001], [13, 13, 13], marks=pytest.mark.slow),
-        pytest.param([1200, 30], [3, 3], marks=pytest.mark.slow),
+        [0.001],
+        pytest.param([0.001, 30, 0.001], marks=pytest.mark.slow),
+        pytest.param([1200, 30], marks=pytest.mark.slow),
     ],
 )
-def test_another_job_size_retrains_nothing_and_back(finished, sizes, n_files):
-    # Finished ran at 30, with one shard an arm.
+def test_another_job_size_retrains_nothing_and_back(finished, sizes):
     stored, made = finished.stored(), finished.outputs()
-    found = []
     for size in sizes:
         finished.run("--config", f"seconds_per_job={size}")
         assert finished.stored() == stored
         assert finished.outputs() == made
-        found.append(len(list((finished.folder / "results/cells").rglob("*.parquet"))))
-    assert found == n_files
+    # Finished ran at 30, with one shard an arm.
+    shards = list((finished.folder / "results/cells").rglob("*.parquet"))
+    assert (len(shards) > 3) == (0.001 in sizes)
     assert "Nothing to be done" in finished.run("--config", f"seconds_per_job={sizes[-1]}")
 
 

@@ -17,7 +17,14 @@ from privcurve.audit.pairs import Pair, Records, Target
 from privcurve.audit.search import Found, search_exact, search_sampled
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.registry import entry, estimator_class
-from privcurve.privacy.ledger import REPLACE_ONE, PrivacyStatement
+from privcurve.privacy.ledger import (
+    NOT_FLOATS,
+    NOT_SEED,
+    NOT_SELECTION,
+    PUBLISHED,
+    REPLACE_ONE,
+    PrivacyStatement,
+)
 
 EXACT = "exact"
 SAMPLED = "sampled"
@@ -43,6 +50,7 @@ COLUMNS = (
     "found_epsilon",
     "found_delta",
     "verdict",
+    "not_covered",
     "event",
 )
 
@@ -212,6 +220,7 @@ def _row(c: Configuration, found: Found) -> dict[str, Any]:
         "found_epsilon": found.epsilon,
         "found_delta": found.delta,
         "verdict": verdict(found),
+        "not_covered": not_covered(said),
         "event": found.event,
     }
 
@@ -235,6 +244,18 @@ def statement(c: Configuration, side: Records) -> PrivacyStatement:
             f"δ = {c.delta:g} on {REPLACE_ONE} ones"
         )
     return said
+
+
+def not_covered(said: PrivacyStatement) -> str:
+    """Give what a published statement excludes beyond what all statements do.
+
+    A published calibration whose claim is not proved says so there: a refutation of it is
+    what its own statement warns of. Nothing excuses the refutation of a certified one.
+    """
+    if said.calibration != PUBLISHED:
+        return ""
+    common = NOT_SEED, NOT_FLOATS, NOT_SELECTION
+    return "; ".join(excluded for excluded in said.exclusions if excluded not in common)
 
 
 def verdict(found: Found) -> str:
@@ -268,7 +289,7 @@ def check_configurations(
     -------
     list of str
         One sentence a problem; empty if every private learner has a configuration for each
-        calibration that it offers.
+        calibration that it offers, and one with δ > 0 if it offers that.
     """
     problems = []
     for name in learners:
@@ -283,4 +304,6 @@ def check_configurations(
             for calibration in entry(name).calibrations
             if calibration not in covered
         ]
+        if entry(name).approximate and not any(c.delta > 0 for c in audited[name]):
+            problems.append(f"{name} offers δ > 0, but no audit configuration has it")
     return problems

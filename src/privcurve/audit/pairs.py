@@ -166,6 +166,29 @@ def _flip(dataset: str, name: str, positive: int, negative: int) -> Pair:
     return Pair(dataset, name, sides[0], sides[1])
 
 
+def crossed() -> Pair:
+    """Give two records in two columns of two bins, whose columns change places.
+
+    The positive record has the code 0 in both columns. The negative one, which is replaced,
+    shares the code of the first column on the left, that of the second on the right. So
+    one question tells the labels apart and the other does not, which is which depends on
+    the side, and all leaves of both move. It is the worst pair of the published DPBoost among
+    all of two or three such records.
+    """
+    sides = [records([codes, [0, 0]], [-1, 1], [2, 2]) for codes in ([0, 1], [1, 0])]
+    return Pair("tiny", "two records, columns that change places", sides[0], sides[1])
+
+
+def alone() -> Pair:
+    """Give one positive record, which differs in its code.
+
+    What is unknown to a learner is negative for it: a teacher of bagging votes + on the
+    left for the code 0 alone, and on the right for the code 1 alone.
+    """
+    sides = [records([[code]], [1], [2]) for code in (0, 1)]
+    return Pair("tiny", "one record alone, in one of two bins", sides[0], sides[1])
+
+
 def with_canary(target: Target, row: NDArray[Any], where: int = 0) -> Pair:
     """Put a canary record into a dataset, with the label +1 on the left, −1 on the right.
 

@@ -85,15 +85,34 @@ def _text(column: str, value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def _refuted(frame: pd.DataFrame) -> list[str]:
+    """Say which claims were refuted, and what the learner's own statement says of each."""
+    found = []
+    for row in frame[frame["verdict"] == VIOLATED].to_dict("records"):
+        # A CSV file gives NaN for an empty text.
+        excluded = row["not_covered"] if isinstance(row["not_covered"], str) else ""
+        found.append(
+            f"Refuted: {row['learner']}, {row['calibration']}, ε = {row['epsilon']:g} "
+            f"({row['method']}): "
+            + (
+                f"its own statement does not cover {excluded}."
+                if excluded
+                else "nothing in its statement excludes this; a proof or the program is wrong."
+            )
+        )
+    return list(dict.fromkeys(found))
+
+
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """Say how the numbers came about, and how many claims were refuted."""
     n_violated = int((frame["verdict"] == VIOLATED).sum())
     return (
         f"{len(frame)} claims tried, {n_violated} refuted. An audit can refute a claim; that a "
         "claim stands is no proof of it (proofs: docs/privacy.md).",
+        *_refuted(frame),
         "Neighbours differ in one replaced record. 'exact': every transcript on every pair of "
-        "tiny neighbouring datasets was enumerated; found ε and δ (at the claimed ε) are those "
-        "of the worst pair.",
+        "tiny neighbouring datasets was enumerated (numbers that are released: by cells); found ε "
+        "and δ (at the claimed ε) are those of the worst pair.",
         "'sampled': so many trainings on each side of a pair. Half of them chose one event, the "
         f"other half bound ε from below at {100 * (1 - REPORTED_ERROR):g} % (Clopper–Pearson; for "
         "δ > 0 from (p − δ)/q). A dash: no evidence that ε is above 0.",

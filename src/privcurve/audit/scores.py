@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Pair, Records, Target, with_canary
 from privcurve.learners.base import CodedClassifier
-
-# Fitted models held at once.
-BATCH = 500
 
 
 def sample_canary_scores(
@@ -35,18 +33,11 @@ def sample_canary_scores(
     ndarray of shape (n,)
     """
     signs = np.array([pair.left.signs[pair.where], -pair.right.signs[pair.where]], dtype=float)
-    scores = np.empty(n)
     with warnings.catch_warnings():
         # A fit that warns is part of what is audited.
         warnings.simplefilter("ignore")
-        for start in range(0, n, BATCH):
-            size = min(BATCH, n - start)
-            fitted = learner.fit_many(
-                side.codes, side.signs, [{}] * size, [rng] * size, side.counts
-            )
-            for i, model in enumerate(fitted, start):
-                scores[i] = model.decision_function(pair.canaries) @ signs
-    return scores
+        scores = [model._scores(pair.canaries) @ signs for model in fits(learner, side, n, rng)]
+    return np.array(scores)
 
 
 def rare_canary(base: Records) -> NDArray[Any]:

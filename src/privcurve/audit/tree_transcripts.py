@@ -1,15 +1,17 @@
-"""Transcripts of DP-TopDown trees, alone or boosted: every tree, with its exact probability."""
+"""Transcripts of DP-TopDown trees, alone or boosted: enumerated and sampled."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.pairs import Records
+from privcurve.audit.fits import sample_numbered
+from privcurve.audit.pairs import Pair, Records
 from privcurve.kernels.tree_boost import BinnedRows, bin_rows
 from privcurve.kernels.tree_scores import NodeScores, says_yes, score_node, weigh
+from privcurve.learners.base import CodedClassifier
 from privcurve.learners.trees import TreePlan
 from privcurve.privacy.calibration import EXPONENTIAL
 from privcurve.privacy.calibration_trees import LOGISTIC, TWO_LAPLACE
@@ -171,3 +173,14 @@ def _either(parts: list[Outcomes]) -> Outcomes:
     return Outcomes(
         np.concatenate([p.chances for p in parts]), np.concatenate([p.votes for p in parts])
     )
+
+
+def sample_trees(
+    learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Train n times, and number the questions and the labels of all trees of each fit."""
+
+    def released(model: Any) -> list[NDArray[Any]]:
+        return [model.model_.forest.splits, model.model_.forest.labels]
+
+    return sample_numbered(released, learner, side, n, rng)
