@@ -32,10 +32,8 @@ rule prepare:
 # a fault: a missing file is known before the first hour of training, not after it.
 rule datasets_ready:
     input:
-        lambda wildcards: expand(
-            "results/data/{dataset}/encoded.npz",
-            dataset=STUDIES[wildcards.study].datasets,
-        ),
+        coded=per_dataset("results/data/{dataset}/encoded.npz"),
+        domains=per_dataset("results/data/{dataset}/domain.json"),
     output:
         "results/data/ready/{study}.txt",
     log:
@@ -48,7 +46,7 @@ rule datasets_ready:
         runtime=growing(10),
     params:
         study=study_file,
-        folders=lambda wildcards, input: [Path(path).parent for path in input],
+        folders=per_dataset("results/data/{dataset}"),
         folds=lambda wildcards: STUDIES[wildcards.study].folds,
     message:
         "All datasets of {wildcards.study} are coded"
