@@ -47,7 +47,7 @@ def test_a_killed_job(project, undisturbed, seed):
     project.check_right(undisturbed, kept)
 
 
-@pytest.mark.parametrize("seed", SEEDS[:8])
+@pytest.mark.parametrize("seed", SEEDS[:4])
 def test_killed_with_all_its_jobs(project, undisturbed, seed):
     rng = random.Random(100 + seed)
     step = list(FILES)[seed // 2 % len(FILES)]
@@ -95,7 +95,7 @@ def test_killed_at_any_time(project, undisturbed, seconds, seed):
     project.check_store(undisturbed, kept)
 
 
-@pytest.mark.parametrize("seed", SEEDS[:6])
+@pytest.mark.parametrize("seed", SEEDS[:4])
 def test_killed_alone_with_a_job_that_lives_on(project, undisturbed, seed):
     rng = random.Random(200 + seed)
     moment = in_training(rng)
