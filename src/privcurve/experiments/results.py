@@ -116,7 +116,11 @@ def is_current(path: Path, digest: str, checksum: str | None) -> bool:
     -------
     bool
     """
-    facts = read_facts(path)
+    return facts_are_current(read_facts(path), digest, checksum)
+
+
+def facts_are_current(facts: Mapping[str, Any] | None, digest: str, checksum: str | None) -> bool:
+    """As :func:`is_current`, of what :func:`read_facts` gave."""
     return (
         facts is not None
         and facts.get("digest") == digest

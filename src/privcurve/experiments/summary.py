@@ -18,7 +18,7 @@ from privcurve import datasets
 from privcurve.experiments import cell
 from privcurve.experiments.keys import Keys, Marks
 from privcurve.experiments.layout import CODED, STORE, Curve
-from privcurve.experiments.results import read_facts
+from privcurve.experiments.results import facts_are_current, read_facts
 from privcurve.experiments.store import Store
 from privcurve.experiments.study import Point
 from privcurve.learners import registry
@@ -121,12 +121,8 @@ def _refit_splits(curve: Curve, has_test: bool) -> list[cell.Split]:
 
 
 def _is_current(facts: Any, digest: str, checksum: str | None) -> bool:
-    """Whether a job's file is of what is asked for today."""
-    return (
-        facts is not None
-        and checksum is not None
-        and (facts.get("digest"), facts.get("checksum")) == (digest, checksum)
-    )
+    # Where no dataset is coded, nothing is done.
+    return checksum is not None and facts_are_current(facts, digest, checksum)
 
 
 def _of_facts(facts: Any) -> Progress:

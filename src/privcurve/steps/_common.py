@@ -27,10 +27,11 @@ def run(main: Callable[[], None]) -> None:
     from privcurve.datasets import DatasetError
     from privcurve.experiments.results import IncompleteError
     from privcurve.experiments.study import StudyError
+    from privcurve.schema import SchemaError
 
     try:
         main()
-    except (DatasetError, StudyError, IncompleteError, OSError) as error:
+    except (DatasetError, StudyError, SchemaError, IncompleteError, OSError) as error:
         sys.exit(f"error: {error}")
 
 
@@ -59,11 +60,9 @@ def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
 
 def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     """Give the configuration of a run."""
-    import yaml
+    from privcurve import schema
 
-    found = arguments.configuration or yaml.safe_load(
-        (arguments.config / "config.yaml").read_text()
-    )
+    found = arguments.configuration or schema.read_yaml(arguments.config / "config.yaml")
     assert isinstance(found, dict)
     return found
 
