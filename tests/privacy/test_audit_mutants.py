@@ -17,11 +17,11 @@ from privcurve.audit import configurations as audited
 from privcurve.audit.configuration import EXACT, STANDS, VIOLATED, Configuration, run
 from privcurve.audit.configurations import COMPARISONS, CONFIGURATIONS
 from privcurve.audit.pairs import Target, crossed, records
-from privcurve.kernels.tree_boost import TreeNoise
+from privcurve.kernels.lazybb_trees import TreeNoise
 from privcurve.learners import dp_bagging, trees
 from privcurve.learners.dpboost import DPBoostClassifier
 from privcurve.learners.trees import TreePlan
-from privcurve.privacy.calibration_dpboost import PUBLISHED_PROVED
+from privcurve.privacy.calibration.dpboost import PUBLISHED_PROVED
 
 TARGET = Target("not used", records([[0]], [1], [2]))
 SEED = 7

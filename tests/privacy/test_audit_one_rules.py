@@ -19,10 +19,10 @@ from privcurve.audit.transcripts import (
     sample_canary_votes,
     sample_transcripts,
 )
-from privcurve.kernels.one_rule import count_votes, vote_table
+from privcurve.kernels.lazybb_rules import count_votes, vote_table
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
-from privcurve.privacy.sensitivity import lazybb_zeta, one_rule_exact_epsilon
+from privcurve.privacy.sensitivity.lazybb import lazybb_zeta, one_rule_exact_epsilon
 
 CLASSES = {"classes": (-1, 1)}
 RNG = np.random.default_rng(11)

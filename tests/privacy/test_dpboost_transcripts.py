@@ -20,9 +20,9 @@ from privcurve.audit.gradient_transcripts import (
 )
 from privcurve.audit.pairs import all_neighbours, crossed
 from privcurve.audit.search import search_exact
-from privcurve.kernels.gradient_tree import grow_tree
+from privcurve.kernels.dpboost import grow_tree
 from privcurve.learners.dpboost import DPBoostClassifier
-from privcurve.privacy.calibration_dpboost import PUBLISHED_PROVED, dpboost
+from privcurve.privacy.calibration.dpboost import PUBLISHED_PROVED, dpboost
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import gradient_tree as reference

@@ -9,8 +9,9 @@ import math
 import pytest
 
 from privcurve.privacy import LedgerEntry, PrivacyStatement
-from privcurve.privacy import composition as c
-from privcurve.privacy.calibration import lazybb_one_rule
+from privcurve.privacy.accountants import compose as c
+from privcurve.privacy.accountants.zcdp import zcdp_simple
+from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 
 
 def statement(delta: float = 0.0) -> PrivacyStatement:
@@ -111,7 +112,7 @@ def test_mixed_ledgers_use_each_entry_at_its_best() -> None:
     rho = 0.4**2 / 8 + (0.3 + math.exp(-0.3) - 1) + 0.02 + 0.2**2 / 2 + 0.01
     entries = (split, count, noise, other, known)
     assert mixed(c.ZCDP_SIMPLE, 1e-5, *entries).epsilon_spent == pytest.approx(
-        c.zcdp_simple(rho, 1e-5)
+        zcdp_simple(rho, 1e-5)
     )
     assert mixed(c.BASIC, 0.0, split, count, other).epsilon_spent == pytest.approx(0.9)
     assert mixed(c.BASIC, 0.0).epsilon_spent == 0

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from privcurve.privacy import composition
+from privcurve.privacy.accountants import compose as composition
 from privcurve.privacy.mechanisms import (
     ExponentialMechanism,
     GaussianMechanism,

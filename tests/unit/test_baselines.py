@@ -24,7 +24,8 @@ from privcurve.learners.linear import (
     Perturbation,
 )
 from privcurve.learners.majority import MajorityClassClassifier
-from privcurve.learners.registry import CERTIFIED, PUBLISHED, entry
+from privcurve.learners.registry import entry
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 
 N_BINS = [3, 4, 2, 5]
 NON_PRIVATE: Sequence[type[Any]] = (

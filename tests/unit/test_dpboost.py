@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from privcurve.kernels.gradient_tree import NO_SPLIT, grow_tree, part_gain
+from privcurve.kernels.dpboost import NO_SPLIT, grow_tree, part_gain
 from privcurve.learners.dpboost import DPBoostClassifier
-from privcurve.privacy.calibration_dpboost import chunk_ends, dpboost, leaf_bounds
+from privcurve.privacy.calibration.dpboost import chunk_ends, dpboost, leaf_bounds
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import gradient_tree as reference

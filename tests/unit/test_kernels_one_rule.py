@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
-from privcurve.kernels.one_rule import boost, count_votes, round_scores, vote_table
+from privcurve.kernels.lazybb_rules import boost, count_votes, round_scores, vote_table
 from privcurve.kernels.packing import pack
 from privcurve.learners.base import bin_equal_width
 

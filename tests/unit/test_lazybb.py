@@ -5,7 +5,7 @@ from sklearn.datasets import load_breast_cancer
 from privcurve.learners import LazyBBClassifier, OneRuleClassifier, one_rule
 from privcurve.learners.base import bin_equal_width
 from privcurve.learners.one_rule import VoteModel
-from privcurve.privacy.calibration import lazybb_one_rule
+from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 
 N_BINS = [10] * 30
 

@@ -7,9 +7,9 @@ import pytest
 from privcurve.analysis import margins
 from privcurve.datasets import distinct
 from privcurve.figures import advantage_and_margins as drawing
-from privcurve.kernels.one_rule import round_scores
+from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners import LazyBBClassifier
-from privcurve.learners.rounds import round_advantages
+from privcurve.learners.lazybb_rounds import round_advantages
 
 RNG = np.random.default_rng(4)
 ONES = np.ones(500, dtype=np.int64)

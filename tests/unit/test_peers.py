@@ -10,7 +10,8 @@ import pytest
 from privcurve.experiments import study
 from privcurve.learners import registry
 from privcurve.learners.registry import estimator_class
-from privcurve.privacy.composition import GAUSSIAN, GAUSSIAN_KIND, Cost, compose
+from privcurve.privacy.accountants.compose import GAUSSIAN, compose
+from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 
 PEERS = [name for name, entry in registry.LEARNERS.items() if entry.peer]
 

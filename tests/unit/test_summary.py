@@ -5,7 +5,9 @@ import itertools
 import pytest
 
 from privcurve import datasets
-from privcurve.experiments import cell, layout, results, study, summary, train
+from privcurve.experiments import results, study, summary, train
+from privcurve.experiments.jobs import CODED, STORE, curves, shard_digest, shard_points
+from privcurve.experiments.splits import selection_splits
 from privcurve.learners import lazybb
 
 SEED = 1
@@ -27,21 +29,21 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def coded():
-    datasets.save(datasets.load("toy-line"), layout.CODED / "toy-line")
+    datasets.save(datasets.load("toy-line"), CODED / "toy-line")
 
 
 def curve(seconds_per_job=1e-3, **changes):
-    (found,) = layout.curves(study.from_mapping({**RAW, **changes}, "t", "t"), seconds_per_job)
+    (found,) = curves(study.from_mapping({**RAW, **changes}, "t", "t"), seconds_per_job)
     return found
 
 
 def run_shard(one, shard, n_cells=None, write=True):
-    trainer = train.Trainer(datasets.read(layout.CODED / "toy-line"), one.arm, SEED, layout.STORE)
-    points = cell.shard_points(one.arm, shard, one.shards)
-    tasks = list(itertools.product(points, cell.selection_splits(one.study.folds)))
+    trainer = train.Trainer(datasets.read(CODED / "toy-line"), one.arm, SEED, STORE)
+    points = shard_points(one.arm, shard, one.shards)
+    tasks = list(itertools.product(points, selection_splits(one.study.folds)))
     rows = trainer.run(tasks[:n_cells])
     if write:
-        digest = cell.shard_digest(one.study, one.arm, shard, one.shards, SEED)
+        digest = shard_digest(one.study, one.arm, shard, one.shards, SEED)
         results.write_cells(rows, one.shard(shard), trainer.facts(digest))
     return len(rows)
 
@@ -61,12 +63,10 @@ def test_nothing_is_done_before_the_data_are_there():
 def test_finished_and_running_shards_are_counted():
     one = curve()
     assert one.shards >= 4
-    full = max(range(one.shards), key=lambda s: len(cell.shard_points(one.arm, s, one.shards)))
+    full = max(range(one.shards), key=lambda s: len(shard_points(one.arm, s, one.shards)))
     done = run_shard(one, full)
     assert counts(one) == (GRID + FRESH, done, 0, GRID + FRESH - done)
-    other = next(
-        s for s in range(one.shards) if s != full and cell.shard_points(one.arm, s, one.shards)
-    )
+    other = next(s for s in range(one.shards) if s != full and shard_points(one.arm, s, one.shards))
     done += run_shard(one, other, n_cells=2, write=False)
     assert counts(one)[1] == done
     # Other jobs, other seeds and grown grids: the store tells what of them is there.
@@ -80,7 +80,7 @@ def test_finished_and_running_shards_are_counted():
 def test_a_damaged_id_is_a_cell_to_do():
     one = curve(seconds_per_job=1e3)
     run_shard(one, 0, write=False)
-    (path,) = (layout.STORE / "toy-line/lazybb").glob("*.jsonl")
+    (path,) = (STORE / "toy-line/lazybb").glob("*.jsonl")
     found = path.read_bytes()
     path.write_bytes(found[:20] + bytes(50) + found[70:])
     assert counts(one) == (GRID + FRESH, GRID - 1, 0, FRESH + 1)
@@ -100,7 +100,7 @@ def test_failed_cells_are_told_apart(monkeypatch):
 @pytest.mark.usefixtures("coded")
 def test_measured_seconds_replace_the_estimate():
     one = curve()
-    shard = next(s for s in range(one.shards) if cell.shard_points(one.arm, s, one.shards))
+    shard = next(s for s in range(one.shards) if shard_points(one.arm, s, one.shards))
     before = summary.progress([one], SEED).seconds_left
     n_cells = run_shard(one, shard)
     path = one.shard(shard)

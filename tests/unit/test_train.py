@@ -2,12 +2,16 @@
 
 import io
 import itertools
+import sys
 import time
 
 import pytest
 
 from privcurve import datasets
-from privcurve.experiments import cell, results, study, train
+from privcurve.experiments import results, study, train
+from privcurve.experiments.jobs import expected_keys, read_selection, shard_digest, shard_points
+from privcurve.experiments.progress import Progress
+from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
 from privcurve.learners import lazybb
 
 
@@ -32,7 +36,7 @@ def arm():
 
 
 def tasks(arm):
-    return list(itertools.product(arm.points, cell.selection_splits(3)))
+    return list(itertools.product(arm.points, selection_splits(3)))
 
 
 def without_time(rows):
@@ -141,7 +145,7 @@ def test_rows_survive_a_file_and_missing_ones_are_named(dataset, arm, tmp_path):
     assert list(frame.columns) == results.SCHEMA.names
     assert frame["epsilon_spent"].to_numpy() == pytest.approx(frame["epsilon"].to_numpy())
     with pytest.raises(results.IncompleteError, match=r"2 cells are missing: ε=2 .*fold 2/3"):
-        results.check_complete(frame, train.expected_keys(tasks(arm)), "toy-line, b")
+        results.check_complete(frame, expected_keys(tasks(arm)), "toy-line, b")
 
 
 def test_a_selection_is_read_only_if_it_is_of_what_is_asked_for(dataset, tmp_path):
@@ -160,14 +164,14 @@ def test_a_selection_is_read_only_if_it_is_of_what_is_asked_for(dataset, tmp_pat
     asked = (*made(), 1)
     for shard in range(2):
         trainer = train.Trainer(dataset, asked[1], 1, tmp_path / "store")
-        points = cell.shard_points(asked[1], shard, 2)
-        rows = trainer.run(itertools.product(points, cell.selection_splits(2)))
-        digest = cell.shard_digest(*asked[:2], shard, 2, 1)
+        points = shard_points(asked[1], shard, 2)
+        rows = trainer.run(itertools.product(points, selection_splits(2)))
+        digest = shard_digest(*asked[:2], shard, 2, 1)
         path = results.shard_path(tmp_path, shard, 2)
         results.write_cells(rows, path, trainer.facts(digest))
 
     def read(asked, checksum=dataset.checksum):
-        parts = train.read_selection(asked, checksum, tmp_path, 2, ["accuracy"])
+        parts = read_selection(asked, checksum, tmp_path, 2, ["accuracy"])
         return sum(len(part) for part in parts)
 
     assert read(asked) == 2 * 2
@@ -180,22 +184,22 @@ def test_a_selection_is_read_only_if_it_is_of_what_is_asked_for(dataset, tmp_pat
 
 def test_a_dataset_without_test_part_is_not_scored_on_one(dataset):
     with pytest.raises(ValueError, match="no test part"):
-        train.Splitter(dataset, 1).parts(cell.Split(cell.TEST, 1))
+        Splitter(dataset, 1).parts(Split(TEST, 1))
 
 
 def test_what_another_sharding_stored_is_found(dataset, arm, tmp_path):
     store = tmp_path / "store"
     for shard in range(4):
-        points = cell.shard_points(arm, shard, 4)
+        points = shard_points(arm, shard, 4)
         trainer = train.Trainer(dataset, arm, 1, store)
-        trainer.run(itertools.product(points, cell.selection_splits(3)))
+        trainer.run(itertools.product(points, selection_splits(3)))
         assert trainer.n_reused == 0
     # All files of the store have marks; other jobs look into those that concern them.
     for shards in (1, 2, 16):
         for shard in range(shards):
-            points = cell.shard_points(arm, shard, shards)
+            points = shard_points(arm, shard, shards)
             trainer = train.Trainer(dataset, arm, 1, store)
-            trainer.run(itertools.product(points, cell.selection_splits(3)))
+            trainer.run(itertools.product(points, selection_splits(3)))
             assert (trainer.n_trained, trainer.n_reused) == (0, 3 * len(points))
 
 
@@ -228,21 +232,21 @@ class Terminal(io.StringIO):
 def test_progress_is_a_bar_in_a_terminal(monkeypatch, caplog):
     caplog.set_level("INFO")
     monkeypatch.setattr("sys.stderr", Terminal())
-    with train.Progress(3, every=0) as progress:
+    with Progress(3, every=0) as progress:
         for _ in range(3):
             progress.step()
-    assert "3/3" in train.sys.stderr.getvalue()
+    assert "3/3" in sys.stderr.getvalue()
     assert not caplog.records
 
 
 def test_progress_is_lines_in_a_log(monkeypatch, caplog):
     caplog.set_level("INFO")
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    with train.Progress(3, every=0) as progress:
+    with Progress(3, every=0) as progress:
         for _ in range(3):
             progress.step()
     assert [r.getMessage().partition(",")[0] for r in caplog.records] == [
         "1 of 3 cells",
         "2 of 3 cells",
     ]
-    assert not train.sys.stderr.getvalue()
+    assert not sys.stderr.getvalue()

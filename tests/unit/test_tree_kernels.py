@@ -9,9 +9,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import tree as reference
 
-from privcurve.kernels.tree_boost import bin_rows, boost_trees, count_tree_votes
-from privcurve.kernels.tree_choice import CRITERIA, impure_weight
-from privcurve.kernels.tree_scores import says_yes, score_node, weigh
+from privcurve.kernels.lazybb_trees import bin_rows, boost_trees, count_tree_votes
+from privcurve.kernels.trees.choice import CRITERIA, impure_weight
+from privcurve.kernels.trees.scores import says_yes, score_node, weigh
 from privcurve.learners.trees import TreeModel, TreePlan, draw_tree_noise
 
 N_BINS = np.array([2, 3, 1, 4])

@@ -3,8 +3,9 @@ import pytest
 
 from privcurve.learners import LazyBBClassifier, OneRuleClassifier, TopDownTreeClassifier
 from privcurve.learners.trees import TreeModel
-from privcurve.privacy import sensitivity
-from privcurve.privacy.calibration_trees import lazybb_trees
+from privcurve.privacy.calibration.trees import lazybb_trees
+from privcurve.privacy.sensitivity import lazybb as sensitivity
+from privcurve.privacy.sensitivity.impurity import impurity
 
 N_BINS = [2, 5, 3]
 
@@ -163,7 +164,7 @@ def test_range_covers_every_move_of_weight(criterion):
     def phi(cells):
         total = 0.0
         for a, b in cells:
-            total += (a + b) * sensitivity.impurity(a / (a + b), criterion) if a + b else 0.0
+            total += (a + b) * impurity(a / (a + b), criterion) if a + b else 0.0
         return total
 
     largest = 0.0

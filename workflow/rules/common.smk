@@ -12,7 +12,7 @@ from snakemake.io import IOFile
 from snakemake.logging import logger
 
 from privcurve import audit, datasets, schema
-from privcurve.experiments import cell, layout, results, study as studies
+from privcurve.experiments import jobs, results, study as studies
 from privcurve.learners import registry
 from privcurve.steps._common import failed_attempts
 from privcurve.steps._scheduler import one_timer
@@ -118,7 +118,7 @@ def curve(wildcards):
 def curve_named(study, dataset, arm):
     """Give the jobs of an arm on a dataset, by their names."""
     one = STUDIES[study]
-    return layout.curve(one, describe(dataset), one.arm(arm), config["seconds_per_job"])
+    return jobs.curve(one, describe(dataset), one.arm(arm), config["seconds_per_job"])
 
 
 def training_minutes(wildcards, attempt):
@@ -156,7 +156,7 @@ def shard_digest(wildcards):
 def shard_digest_named(study, arm, shard, shards):
     """Give the digest of what a shard must train, by names: on each dataset the same."""
     one = STUDIES[study]
-    return cell.shard_digest(one, one.arm(arm), shard, shards, config["seed"])
+    return jobs.shard_digest(one, one.arm(arm), shard, shards, config["seed"])
 
 
 def refit_digest(wildcards):
@@ -168,14 +168,14 @@ def refit_digest(wildcards):
 def refit_digest_named(study, arm):
     """Give the digest of what an arm's fresh trainings depend on, by names."""
     one = STUDIES[study]
-    return cell.refit_digest(one, one.arm(arm), config["seed"])
+    return jobs.refit_digest(one, one.arm(arm), config["seed"])
 
 
 @cache
 def coded_checksum(dataset):
     """Give the checksum of a coded dataset; None if there is none that can be read."""
     try:
-        found = datasets.facts(layout.CODED / dataset)
+        found = datasets.facts(jobs.CODED / dataset)
     except ValueError:
         return None
     return found and found["checksum"]

@@ -17,11 +17,11 @@ from privcurve.audit.pairs import Pair, Records, Target
 from privcurve.audit.search import Found, search_exact, search_sampled
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.registry import entry, estimator_class
+from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import (
     NOT_FLOATS,
     NOT_SEED,
     NOT_SELECTION,
-    PUBLISHED,
     REPLACE_ONE,
     PrivacyStatement,
 )

@@ -45,8 +45,8 @@ from privcurve.audit.transcripts import (
 )
 from privcurve.audit.tree_transcripts import sample_trees, tree_distribution
 from privcurve.learners.one_rule import OneRuleEnsemble
-from privcurve.learners.registry import CERTIFIED, PUBLISHED
-from privcurve.privacy.calibration import EXPONENTIAL, PERMUTE_AND_FLIP
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED
+from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
 
 BOTH = (PUBLISHED, CERTIFIED)
 DELTAS = (1e-5, 1e-2)

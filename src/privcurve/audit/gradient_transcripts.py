@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from privcurve.audit.fits import sample_numbered
 from privcurve.audit.pairs import Pair, Records
-from privcurve.kernels.gradient_tree import grow_tree, part_gain
+from privcurve.kernels.dpboost import grow_tree, part_gain
 from privcurve.learners.dpboost import THRESHOLD, DPBoostClassifier
-from privcurve.privacy.calibration import EXPONENTIAL
-from privcurve.privacy.calibration_dpboost import leaf_bounds
-from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
+from privcurve.privacy.calibration.dpboost import leaf_bounds
+from privcurve.privacy.mechanisms import (
+    EXPONENTIAL,
+    exponential_probabilities,
+    permute_and_flip_probabilities,
+)
 
 
 def leaf_cuts(learner: DPBoostClassifier) -> NDArray[np.float64]:

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.pairs import Pair, Records
-from privcurve.kernels.one_rule import boost, round_scores
+from privcurve.kernels.lazybb_rules import boost, round_scores
 from privcurve.kernels.packing import pack
 from privcurve.learners.one_rule import OneRuleEnsemble
-from privcurve.privacy.calibration import EXPONENTIAL
-from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
+from privcurve.privacy.mechanisms import (
+    EXPONENTIAL,
+    exponential_probabilities,
+    permute_and_flip_probabilities,
+)
 
 # Floats of noise drawn at once while sampling: 32 MB.
 NOISE_BATCH = 2**22

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import datasets
-from privcurve.experiments.layout import CODED, Curve
+from privcurve.experiments.jobs import CODED, Curve
 from privcurve.experiments.results import read_facts
 
 # Those that a result or its speed may depend on.

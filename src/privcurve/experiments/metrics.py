@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.experiments.splits import Part
+
 Array = NDArray[Any]
 
 
@@ -60,3 +62,46 @@ def log_loss(probabilities: Array, signs: Array, counts: Array) -> float:
 
     value = sklearn_log_loss(signs, probabilities, sample_weight=counts, labels=[-1, 1])
     return float(value)
+
+
+def failure(error: Exception) -> dict[str, Any]:
+    """Give the result of a cell that could not be trained."""
+    return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
+
+
+def score(learner: Any, train: Part, scored: Part, seconds: float) -> dict[str, Any]:
+    """Score a fitted learner.
+
+    Parameters
+    ----------
+    learner : fitted learner
+    train, scored : Part
+    seconds : float
+        What the fit took.
+
+    Returns
+    -------
+    dict
+        The result columns of a cell, plain JSON values.
+    """
+    values = learner.decision_function(scored.X)
+    if not np.isfinite(values).all():
+        return failure(FloatingPointError("the model gives scores that are not finite"))
+    loss = None
+    if hasattr(learner, "predict_proba"):
+        loss = log_loss(learner.predict_proba(scored.X), scored.y, scored.counts)
+    statement = learner.privacy_
+    return {
+        "neighbours": statement.neighbours,
+        "epsilon_spent": float(statement.epsilon_spent),
+        "accuracy": accuracy(values, scored.y, scored.counts),
+        "balanced_accuracy": balanced_accuracy(values, scored.y, scored.counts),
+        "auc": auc(values, scored.y, scored.counts),
+        "log_loss": loss,
+        "train_accuracy": accuracy(learner.decision_function(train.X), train.y, train.counts),
+        "n_train": int(train.counts.sum()),
+        "n_features_used": int(learner.n_features_used_),
+        "fit_seconds": round(seconds, 6),
+        "status": "ok",
+        "error": None,
+    }

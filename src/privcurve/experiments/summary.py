@@ -15,10 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve import datasets
-from privcurve.experiments import cell
+from privcurve.experiments import cells
+from privcurve.experiments.jobs import (
+    CODED,
+    STORE,
+    Curve,
+    key_scheme,
+    n_refits,
+    refit_digest,
+    second_round,
+    shard_digest,
+    shard_key,
+    shard_points,
+)
 from privcurve.experiments.keys import Keys, Marks
-from privcurve.experiments.layout import CODED, STORE, Curve
 from privcurve.experiments.results import facts_are_current, read_facts
+from privcurve.experiments.splits import Split, final_splits, fresh_splits, selection_splits
 from privcurve.experiments.store import Store
 from privcurve.experiments.study import Point
 from privcurve.learners import registry
@@ -87,9 +99,9 @@ def _progress(curve: Curve, seed: int) -> Progress:
     unfinished: list[Point] = []
     jobs_left = 0
     for shard in range(curve.shards):
-        points = cell.shard_points(arm, shard, curve.shards)
+        points = shard_points(arm, shard, curve.shards)
         facts = read_facts(curve.shard(shard))
-        digest = cell.shard_digest(study, arm, shard, curve.shards, seed)
+        digest = shard_digest(study, arm, shard, curve.shards, seed)
         if _is_current(facts, digest, checksum):
             finished += _of_facts(facts)
             costs.learn(facts, points)
@@ -97,15 +109,15 @@ def _progress(curve: Curve, seed: int) -> Progress:
             unfinished += points
             jobs_left += 1
     facts = read_facts(curve.refit)
-    fresh = Progress(len(arm.epsilons) * cell.n_refits(study, arm), jobs_left=1)
-    if _is_current(facts, cell.refit_digest(study, arm, seed), checksum):
+    fresh = Progress(len(arm.epsilons) * n_refits(study, arm), jobs_left=1)
+    if _is_current(facts, refit_digest(study, arm, seed), checksum):
         finished, fresh = finished + _of_facts(facts), Progress()
     elif stored is not None and not jobs_left:
         # Which points it trains is not known here: cells of an earlier selection count too.
         splits = _refit_splits(curve, bool(stored["n_test"]))
         done = _n_stored(curve, arm.points, splits, stored["checksum"], seed)
         fresh = replace(fresh, done=min(done, fresh.cells))
-    splits = cell.selection_splits(study.folds)
+    splits = selection_splits(study.folds)
     n_stored = 0 if checksum is None else _n_stored(curve, unfinished, splits, checksum, seed)
     cells = len(unfinished) * study.folds
     to_do = (cells - n_stored) / cells if cells else 0.0
@@ -113,11 +125,11 @@ def _progress(curve: Curve, seed: int) -> Progress:
     return finished + fresh + Progress(cells, n_stored, 0, seconds * costs.scale, jobs_left)
 
 
-def _refit_splits(curve: Curve, has_test: bool) -> list[cell.Split]:
+def _refit_splits(curve: Curve, has_test: bool) -> list[Split]:
     study = curve.study
-    second = cell.second_round(study, curve.arm)
-    finals = cell.final_splits(study.folds, second.draws) if second else []
-    return finals + cell.fresh_splits(study.folds, study.repeats, has_test)
+    second = second_round(study, curve.arm)
+    finals = final_splits(study.folds, second.draws) if second else []
+    return finals + fresh_splits(study.folds, study.repeats, has_test)
 
 
 def _is_current(facts: Any, digest: str, checksum: str | None) -> bool:
@@ -132,17 +144,17 @@ def _of_facts(facts: Any) -> Progress:
 
 
 def _n_stored(
-    curve: Curve, points: Sequence[Point], splits: Sequence[cell.Split], checksum: str, seed: int
+    curve: Curve, points: Sequence[Point], splits: Sequence[Split], checksum: str, seed: int
 ) -> int:
     """Count the cells of some points and splits that are in the store."""
     folder = STORE / curve.dataset.name / curve.arm.learner
-    scheme = cell.key_scheme(curve.arm)
+    scheme = key_scheme(curve.arm)
     marks = Marks(scheme, (path.name for path in folder.glob("*.jsonl")))
-    keyed = ((cell.shard_key(curve.arm, point), point) for point in points)
+    keyed = ((shard_key(curve.arm, point), point) for point in points)
     held = [(key, point) for key, point in keyed if marks.may_hold(key)]
     if not held:
         return 0
-    ids = cell.CellIds(curve.dataset.name, checksum, curve.arm, seed)
+    ids = cells.CellIds(curve.dataset.name, checksum, curve.arm, seed)
     asked = _short(name for _, point in held for name in ids.names(point, splits))
     found = _short(Store(folder, Keys(scheme, (key for key, _ in held))).ids())
     return len(np.intersect1d(asked, found))

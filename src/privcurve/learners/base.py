@@ -8,10 +8,8 @@ nothing of it is read from the rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,33 +18,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from privcurve.learners.checks import RandomState, check_counts, check_n_bins, generator_of
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.privacy.ledger import ASSUMED_BOTH, PrivacyStatement
 
 Codes = NDArray[np.unsignedinteger[Any]]
-RandomState = int | np.random.Generator | np.random.RandomState | None
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
-
-
-def generator_of(random_state: RandomState) -> np.random.Generator:
-    """Turn scikit-learn's `random_state` into a generator.
-
-    Parameters
-    ----------
-    random_state : int, Generator, RandomState or None
-        A generator is used as it is.
-
-    Returns
-    -------
-    numpy.random.Generator
-    """
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
-    return np.random.default_rng(random_state)
 
 
 class CodedClassifier(ClassifierMixin, BaseEstimator):
@@ -134,7 +113,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             learners.append(learner)
         codes = self._code(X, fit=True)
         labels, signs = self._check_labels(y, codes.shape[0])
-        weights = _check_counts(counts, codes.shape[0])
+        weights = check_counts(counts, codes.shape[0])
         for learner in learners:
             learner.n_features_in_ = codes.shape[1]
             if hasattr(self, "feature_names_in_"):
@@ -231,7 +210,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=1)
         n_columns = checked.shape[1]
         if fit:
-            self.n_bins_ = _check_n_bins(self.n_bins, n_columns)
+            self.n_bins_ = check_n_bins(self.n_bins, n_columns)
         if self.bounds is not None:
             return bin_equal_width(checked, self.bounds, self.n_bins_)
         if checked.dtype.kind != "u":
@@ -341,30 +320,3 @@ def bin_equal_width(
     place = (np.asarray(X, dtype=float) - low) * n_bins / (high - low)
     dtype = np.uint8 if int(n_bins.max()) <= 256 else np.uint16
     return np.clip(np.floor(place), 0, n_bins - 1).astype(dtype)
-
-
-def _check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> NDArray[np.int64]:
-    if isinstance(n_bins, Integral):
-        bins = np.full(n_columns, int(n_bins), dtype=np.int64)
-    else:
-        bins = np.asarray(n_bins, dtype=np.int64)
-    if bins.shape != (n_columns,):
-        raise ValueError(f"n_bins has {bins.size} entries, but X has {n_columns} columns")
-    if (bins < 1).any() or (bins > 2**16).any():
-        raise ValueError(f"n_bins must be between 1 and {2**16} for each column")
-    return bins
-
-
-def _check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
-    if counts is None:
-        return np.ones(n_rows, dtype=np.int64)
-    given = np.asarray(counts)
-    whole = given.astype(np.int64)
-    if given.shape != (n_rows,) or not np.array_equal(whole, given) or (whole < 1).any():
-        raise ValueError(f"counts must be {n_rows} whole numbers of at least 1")
-    return whole
-
-
-def is_private(epsilon: float) -> bool:
-    """Whether ε is finite."""
-    return not math.isinf(epsilon)

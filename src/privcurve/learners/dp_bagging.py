@@ -11,12 +11,13 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from privcurve.kernels.teachers import add_votes
-from privcurve.learners.base import Codes, RandomState, is_private
+from privcurve.kernels.dp_bagging import add_votes
+from privcurve.learners.base import Codes
+from privcurve.learners.checks import RandomState
 from privcurve.learners.encoding import one_hot
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
-from privcurve.learners.registry import CERTIFIED
-from privcurve.privacy.calibration_bagging import LAPLACE, BaggingNoise, bagging
+from privcurve.privacy.budget import CERTIFIED, is_private
+from privcurve.privacy.calibration.dp_bagging import LAPLACE, BaggingNoise, bagging
 from privcurve.privacy.ledger import PrivacyStatement
 
 # A teacher of fewer records knows nothing: small data get fewer teachers. Their number is

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.kernels.gradient_tree import NO_SPLIT, add_up_trees, grow_tree
-from privcurve.learners.base import CodedClassifier, Codes, RandomState, is_private
-from privcurve.learners.registry import CERTIFIED
-from privcurve.privacy.calibration import EXPONENTIAL
-from privcurve.privacy.calibration_dpboost import (
+from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees, grow_tree
+from privcurve.learners.base import CodedClassifier, Codes
+from privcurve.learners.checks import RandomState
+from privcurve.privacy.budget import CERTIFIED, is_private
+from privcurve.privacy.calibration.dpboost import (
     GEOMETRIC,
     GRADIENT_BOUND,
     BoostNoise,
@@ -21,6 +21,7 @@ from privcurve.privacy.calibration_dpboost import (
     leaf_bounds,
 )
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.mechanisms import EXPONENTIAL
 
 THRESHOLD = "threshold"
 
@@ -75,7 +76,7 @@ class DPBoostClassifier(CodedClassifier):
     Attributes
     ----------
     splits_ : ndarray of shape (n_trees, 2**max_depth - 1)
-        Splits, numbered as in :mod:`privcurve.kernels.gradient_tree`.
+        Splits, numbered as in :mod:`privcurve.kernels.dpboost`.
     leaf_values_ : ndarray of shape (n_trees, 2**max_depth)
         η times the released leaf values.
     n_features_used_ : int

@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.learners.base import Codes, RandomState
+from privcurve.learners.base import Codes
+from privcurve.learners.checks import RandomState
 from privcurve.learners.one_rule import OneRuleEnsemble
 from privcurve.learners.trees import TreeModel, TreePlan, fit_trees
-from privcurve.privacy import calibration as calibrations
-from privcurve.privacy.calibration import OneRuleNoise
+from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
 
 
 class LazyBBClassifier(OneRuleEnsemble):
@@ -117,7 +117,7 @@ class LazyBBClassifier(OneRuleEnsemble):
         self.random_state = random_state
 
     def _calibrate(self, n: int) -> OneRuleNoise:
-        return calibrations.lazybb_one_rule(
+        return lazybb_one_rule(
             n=n,
             n_rounds=int(self.n_rounds),
             density=float(self.density),

@@ -19,11 +19,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._linear_loss import LinearModelLoss
 from threadpoolctl import threadpool_limits
 
-from privcurve.learners.base import Codes, RandomState, is_private
+from privcurve.learners.base import Codes
+from privcurve.learners.checks import RandomState
 from privcurve.learners.encoding import one_hot
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
-from privcurve.learners.registry import CERTIFIED, PUBLISHED
-from privcurve.privacy.composition import BASIC
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.ledger import (
     ASSUMED_BINS,
     ASSUMED_LABELS,

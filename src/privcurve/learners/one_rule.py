@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.kernels.one_rule import boost, count_votes, vote_table
+from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import pack
-from privcurve.learners.base import CodedClassifier, Codes, RandomState
-from privcurve.privacy import calibration as calibrations
-from privcurve.privacy.calibration import OneRuleNoise
+from privcurve.learners.base import CodedClassifier, Codes
+from privcurve.learners.checks import RandomState
+from privcurve.privacy.calibration.one_rules import OneRuleNoise, one_rule
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.mechanisms import EXPONENTIAL
 
 # What the projection may exceed its bound by, for rounding (PRIVACY.md §a).
 DENSITY_TOLERANCE = 1e-9
@@ -54,7 +55,7 @@ class VoteModel:
         Parameters
         ----------
         picks : ndarray of shape (n_rounds,)
-            Literals, numbered as in :mod:`privcurve.kernels.one_rule`.
+            Literals, numbered as in :mod:`privcurve.kernels.lazybb_rules`.
         n_bins : ndarray of shape (n_columns,)
         """
         starts = np.concatenate([[0], np.cumsum(n_bins)])
@@ -104,7 +105,7 @@ class OneRuleEnsemble(CodedClassifier):
     ----------
     chosen_ : ndarray of shape (n_rounds,)
         The literal picked in each round, numbered as in
-        :mod:`privcurve.kernels.one_rule`.
+        :mod:`privcurve.kernels.lazybb_rules`.
     model_ : VoteModel
         The ensemble, readable.
     n_features_used_ : int
@@ -192,7 +193,7 @@ def draw_noise(
     if np.isinf(calibrated.rates).any():
         return None
     shape = len(calibrated.rates), n_literals
-    if calibrated.mechanism == calibrations.EXPONENTIAL:
+    if calibrated.mechanism == EXPONENTIAL:
         return rng.gumbel(size=shape)
     return rng.standard_exponential(size=shape)
 
@@ -249,7 +250,7 @@ class OneRuleClassifier(OneRuleEnsemble):
         self.random_state = random_state
 
     def _calibrate(self, n: int) -> OneRuleNoise:
-        return calibrations.one_rule(
+        return one_rule(
             n=n,
             epsilon=float(self.epsilon),
             delta=float(self.delta),

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.kernels.tree_boost import (
+from privcurve.kernels.lazybb_trees import (
     BinnedRows,
     Forest,
     TreeNoise,
@@ -20,9 +20,10 @@ from privcurve.kernels.tree_boost import (
 )
 from privcurve.learners.base import Codes
 from privcurve.learners.one_rule import DENSITY_TOLERANCE
-from privcurve.privacy import calibration_trees
-from privcurve.privacy.calibration import EXPONENTIAL, PUBLISHED
-from privcurve.privacy.calibration_trees import LOGISTIC, TWO_LAPLACE, TreeNoiseRates
+from privcurve.privacy.budget import PUBLISHED
+from privcurve.privacy.calibration import trees as calibration_trees
+from privcurve.privacy.calibration.trees import LOGISTIC, TWO_LAPLACE, TreeNoiseRates
+from privcurve.privacy.mechanisms import EXPONENTIAL
 
 EQUALITY = "equality"
 
@@ -158,7 +159,7 @@ class TreeModel:
     Attributes
     ----------
     forest : Forest
-        See :class:`privcurve.kernels.tree_boost.Forest`.
+        See :class:`privcurve.kernels.lazybb_trees.Forest`.
     n_bins : ndarray of shape (n_columns,)
     """
 

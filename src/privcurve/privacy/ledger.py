@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from privcurve.privacy import composition as accountants
-from privcurve.privacy.sensitivity import ADD_REMOVE, REPLACE_ONE
-
-PUBLISHED = "published"
-CERTIFIED = "certified"
+from privcurve.privacy.accountants import compose as accountants
+from privcurve.privacy.accountants.compose import ADVANCED, BASIC, KOV, compose
+from privcurve.privacy.accountants.cost import (
+    BOUNDED_RANGE_KIND,
+    GAUSSIAN_KIND,
+    LAPLACE_KIND,
+    PURE_KIND,
+    ZCDP_KIND,
+    Cost,
+)
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, REPLACE_ONE
 
 ASSUMED_N = "the number of records"
 ASSUMED_BINS = "the bins of each column"
@@ -123,9 +129,7 @@ class PrivacyStatement:
 
         Equal to `epsilon` up to 1e-9 of it; infinite for a method without privacy.
         """
-        return accountants.epsilon_of_ledger(
-            self.composition, self.ledger, self.delta, near=self.epsilon
-        )
+        return epsilon_of_ledger(self.composition, self.ledger, self.delta, near=self.epsilon)
 
     def to_json(self) -> str:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
@@ -217,3 +221,45 @@ def _entry(row: Mapping[str, Any]) -> LedgerEntry:
         if values.get(name) is not None:
             values[name] = float(values[name])
     return LedgerEntry(**values)
+
+
+def epsilon_of_ledger(
+    accountant: str, ledger: Sequence[LedgerEntry], delta: float, near: float | None = None
+) -> float:
+    """Compose a ledger.
+
+    Accountants of pure privacy use the entries' ε; the others use the sharpest guarantee
+    that an entry carries.
+
+    Parameters
+    ----------
+    accountant : str
+    ledger : sequence of LedgerEntry
+    delta : float
+    near : float, optional
+        A guess of ε.
+
+    Returns
+    -------
+    float
+    """
+    if accountant == BASIC:
+        return math.fsum(entry.epsilon for entry in ledger)
+    pure = accountant in (ADVANCED, KOV)
+    groups = Counter(_kind_and_amount(entry, pure) for entry in ledger)
+    costs = [Cost(kind, amount, count) for (kind, amount), count in groups.items()]
+    return compose(accountant, costs, delta, near)
+
+
+def _kind_and_amount(entry: LedgerEntry, pure: bool) -> tuple[str, float]:
+    if pure:
+        return PURE_KIND, entry.epsilon
+    if entry.bounded_range is not None:
+        return BOUNDED_RANGE_KIND, entry.bounded_range
+    if entry.mechanism == "gaussian":
+        return GAUSSIAN_KIND, entry.noise_rate * entry.sensitivity
+    if entry.mechanism == "laplace":
+        return LAPLACE_KIND, entry.epsilon
+    if entry.rho is not None:
+        return ZCDP_KIND, math.sqrt(2 * entry.rho)
+    return PURE_KIND, entry.epsilon

@@ -14,7 +14,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.privacy.sensitivity import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.accountants.cost import Cost
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, REPLACE_ONE
 
 
 @dataclass(frozen=True)
@@ -249,8 +250,8 @@ class GaussianMechanism:
     @classmethod
     def for_budget(cls, epsilon: float, delta: float, sensitivity: float) -> Self:
         """Give the least noise for (ε, δ): the analytic calibration (§d, exact)."""
-        from privcurve.privacy.calibration import calibrate
-        from privcurve.privacy.composition import GAUSSIAN_KIND, Cost
+        from privcurve.privacy.accountants.cost import GAUSSIAN_KIND
+        from privcurve.privacy.calibration.search import calibrate
 
         found = calibrate((Cost(GAUSSIAN_KIND, 1.0),), epsilon, delta)
         return cls(sensitivity / found.scale, sensitivity)
@@ -299,3 +300,28 @@ class NoisyLabel:
         """Draw labels, −1 or +1."""
         chance = self.probabilities(margins)
         return np.where(rng.random(chance.shape) < chance, 1, -1).astype(np.int8)
+
+
+EXPONENTIAL = "exponential"
+PERMUTE_AND_FLIP = "permute_and_flip"
+
+
+def resolve_mechanism(mechanism: str, delta: float, calibration: str) -> str:
+    """Give the mechanism that the word ``auto`` stands for; check any other word."""
+    if calibration not in (PUBLISHED, CERTIFIED):
+        raise ValueError(
+            f"calibration = {calibration!r} is not one of {PUBLISHED!r}, {CERTIFIED!r}"
+        )
+    if mechanism == "auto":
+        pure = calibration == CERTIFIED and delta == 0
+        return PERMUTE_AND_FLIP if pure else EXPONENTIAL
+    if mechanism not in (EXPONENTIAL, PERMUTE_AND_FLIP):
+        raise ValueError(
+            f"mechanism = {mechanism!r} is not one of 'auto', {EXPONENTIAL!r}, {PERMUTE_AND_FLIP!r}"
+        )
+    if mechanism == PERMUTE_AND_FLIP and delta > 0:
+        raise ValueError(
+            "permute-and-flip is not bounded-range, so delta > 0 gains nothing with it: "
+            "use mechanism='exponential', or delta = 0"
+        )
+    return mechanism

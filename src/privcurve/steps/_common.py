@@ -9,10 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privcurve.experiments.jobs import curves
+from privcurve.experiments.progress import start_log
+
 if TYPE_CHECKING:
     import pandas as pd
 
-    from privcurve.experiments.layout import Curve
+    from privcurve.experiments.jobs import Curve
     from privcurve.experiments.study import Arm, Study, StudyError
     from privcurve.experiments.train import Trainer
 
@@ -69,12 +72,11 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def curves_of_studies(folder: Path, configuration: dict[str, Any]) -> dict[str, list[Curve]]:
     """Give the jobs of each configured study, by its name."""
-    from privcurve.experiments import layout
     from privcurve.experiments import study as studies
 
     return {
         name: list(
-            layout.curves(
+            curves(
                 studies.load(folder / "studies" / f"{name}.yaml"), configuration["seconds_per_job"]
             )
         )
@@ -129,7 +131,7 @@ def trainer(arguments: argparse.Namespace) -> tuple[Study, Arm, Trainer]:
     from privcurve.experiments import study as studies
     from privcurve.experiments import train
 
-    train.start_log()
+    start_log()
     study = studies.load(arguments.study)
     if arguments.arm not in study.arms:
         raise changed(arguments.study)

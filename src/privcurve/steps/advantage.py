@@ -30,7 +30,7 @@ def main() -> None:
 
     from privcurve import datasets
     from privcurve.analysis import margins
-    from privcurve.experiments import inspect
+    from privcurve.experiments import models
     from privcurve.figures import advantage_and_margins, style
 
     _, arms = _thesis.arms_of(arguments)
@@ -45,7 +45,7 @@ def main() -> None:
     runs = [(str(arm.calibration), arm, arguments.epsilon) for arm in arms]
     frames = []
     for name, arm, epsilon in [*runs, (WITHOUT_NOISE, arms[0], math.inf)]:
-        advantages, found = inspect.round_by_round(
+        advantages, found = models.round_by_round(
             data, arm, epsilon, setting, arguments.runs, arguments.seed
         )
         frames.append(margins.advantage_frame(name, advantages))

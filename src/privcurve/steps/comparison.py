@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from privcurve.experiments.jobs import read_selection, refit_digest
 from privcurve.steps import _common, _thesis
 
 
@@ -29,11 +30,11 @@ def main() -> None:
 
     import pandas as pd
 
-    from privcurve.analysis import comparison, tables
-    from privcurve.experiments import cell, train
+    from privcurve.analysis import printed as comparison
+    from privcurve.analysis import tables
 
     study, arms = _thesis.arms_of(arguments)
-    found = [cell.refit_digest(study, arm, arguments.seed) for arm in arms]
+    found = [refit_digest(study, arm, arguments.seed) for arm in arms]
     if found != arguments.digests:
         raise _common.changed(arguments.study)
     selected = tables.read_table(*arguments.selected)
@@ -47,7 +48,7 @@ def main() -> None:
         for arm, data, folder, shards in zip(
             arms, arguments.data, arguments.cells, arguments.shards, strict=True
         )
-        for part in train.read_selection(
+        for part in read_selection(
             (study, arm, arguments.seed),
             _common.checksum(data),
             folder,

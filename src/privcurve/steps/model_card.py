@@ -33,7 +33,7 @@ def main() -> None:
     from privcurve import datasets
     from privcurve.analysis import model_card, tables
     from privcurve.datasets import describe
-    from privcurve.experiments import inspect
+    from privcurve.experiments import models
     from privcurve.figures import model_card as drawing
     from privcurve.figures import style
     from privcurve.files import replace_text
@@ -45,9 +45,9 @@ def main() -> None:
     title = describe(data.name).title.partition(":")[0]
     frames = []
     for arm in arms:
-        point = inspect.selected_point(arm, selected, data.name, arguments.epsilon)
-        models = list(inspect.inspect(data, arm, point, study.repeats, arguments.seed))
-        found = [(model.repeat, model.accuracy(), model.votes(names)) for model in models]
+        point = models.selected_point(arm, selected, data.name, arguments.epsilon)
+        inspected = list(models.inspect(data, arm, point, study.repeats, arguments.seed))
+        found = [(model.repeat, model.accuracy(), model.votes(names)) for model in inspected]
         frames.append(model_card.votes_frame(str(arm.calibration), point.epsilon, found))
         if arm is arms[0]:
             _, accuracy, votes = found[0]
@@ -58,7 +58,7 @@ def main() -> None:
                 card,
                 arguments.table,
                 "A model card: " + "; ".join(heading),
-                model_card.notes(positive, point.text, str(models[0].learner.privacy_)),
+                model_card.notes(positive, point.text, str(inspected[0].learner.privacy_)),
                 shown=model_card.shown(card),
             )
             figure = drawing.model_card(card, "\n".join(heading), positive)

@@ -26,7 +26,7 @@ def main() -> None:
 
     from privcurve import datasets
     from privcurve.analysis import rademacher, tables
-    from privcurve.experiments import inspect
+    from privcurve.experiments import models
 
     study, arms = _thesis.arms_of(arguments)
     selected = tables.read_table(*arguments.selected)
@@ -34,12 +34,12 @@ def main() -> None:
     for folder in arguments.data:
         data = datasets.read(folder)
         X, _, counts = datasets.distinct(data.X, data.y)
-        rng = inspect.stream("rademacher", data, arguments.seed)
+        rng = models.stream("rademacher", data, arguments.seed)
         found = rademacher.estimate(X, data.domain.n_bins, counts, arguments.draws, rng)
         print(f"{data.name}: {found}", flush=True)
         for arm in arms:
-            point = inspect.selected_point(arm, selected, data.name, arguments.epsilon)
-            for model in inspect.inspect(data, arm, point, study.repeats, arguments.seed):
+            point = models.selected_point(arm, selected, data.name, arguments.epsilon)
+            for model in models.inspect(data, arm, point, study.repeats, arguments.seed):
                 margins = model.margins(model.train)
                 bound = rademacher.bound(margins, model.train.counts, found)
                 rows.append(

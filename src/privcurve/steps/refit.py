@@ -7,6 +7,8 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from privcurve.experiments.jobs import read_selection, refit_digest, second_round
+from privcurve.experiments.splits import final_splits, fresh_splits
 from privcurve.steps import _common
 
 if TYPE_CHECKING:
@@ -27,32 +29,32 @@ def main() -> None:
     import pandas as pd
 
     from privcurve.analysis import selection
-    from privcurve.experiments import cell, results, train
+    from privcurve.experiments import results
     from privcurve.files import replace_file
 
     study, arm, trainer = _common.trainer(arguments)
-    if cell.refit_digest(study, arm, arguments.seed) != arguments.digest:
+    if refit_digest(study, arm, arguments.seed) != arguments.digest:
         raise _common.changed(arguments.study)
 
     def points_of(candidates: list[selection.Candidate]) -> list[Point]:
         chosen = {(one.key[2], setting) for one in candidates for setting in one.settings}
         return [point for point in arm.points if (point.epsilon, point.text) in chosen]
 
-    parts = train.read_selection(
+    parts = read_selection(
         (study, arm, arguments.seed),
         trainer.checksum,
         arguments.cells,
         arguments.shards,
         selection.CELL_COLUMNS,
     )
-    finalists = cell.second_round(study, arm)
+    finalists = second_round(study, arm)
     best = selection.rank(parts, finalists.settings if finalists else 1)
     if finalists:
-        splits = cell.final_splits(study.folds, finalists.draws)
+        splits = final_splits(study.folds, finalists.draws)
         again = trainer.run(itertools.product(points_of(best), splits))
         best = selection.final(best, pd.DataFrame(again, columns=selection.CELL_COLUMNS))
     selected = selection.table(best)
-    splits = cell.fresh_splits(study.folds, study.repeats, trainer.has_test)
+    splits = fresh_splits(study.folds, study.repeats, trainer.has_test)
     rows = trainer.run(itertools.product(points_of(best), splits))
     replace_file(
         arguments.selected, lambda path: selected.to_csv(path, index=False, float_format="%.17g")

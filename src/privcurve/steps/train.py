@@ -6,6 +6,8 @@ import argparse
 import itertools
 from pathlib import Path
 
+from privcurve.experiments.jobs import shard_digest, shard_points
+from privcurve.experiments.splits import selection_splits
 from privcurve.steps import _common
 
 
@@ -19,14 +21,14 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="Parquet file to write")
     arguments = parser.parse_args()
 
-    from privcurve.experiments import cell, results
+    from privcurve.experiments import results
 
     study, arm, trainer = _common.trainer(arguments)
-    found = cell.shard_digest(study, arm, arguments.shard, arguments.shards, arguments.seed)
+    found = shard_digest(study, arm, arguments.shard, arguments.shards, arguments.seed)
     if found != arguments.digest:
         raise _common.changed(arguments.study)
-    points = cell.shard_points(arm, arguments.shard, arguments.shards)
-    splits = cell.selection_splits(study.folds)
+    points = shard_points(arm, arguments.shard, arguments.shards)
+    splits = selection_splits(study.folds)
     rows = trainer.run(itertools.product(points, splits))
     results.write_cells(rows, arguments.output, trainer.facts(arguments.digest))
     _common.report(trainer, arguments.failures)

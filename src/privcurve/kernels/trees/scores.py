@@ -1,7 +1,7 @@
 """Scores that a tree's choices are made from, one node at a time: for tests and audits.
 
 With the rates and the mechanism they fix the exact distribution of every choice;
-:func:`privcurve.kernels.tree_boost.boost_trees` does not use them.
+:func:`privcurve.kernels.lazybb_trees.boost_trees` does not use them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.kernels.lazybb_trees import BinnedRows
 from privcurve.kernels.projection import fixed_point_bits, project
-from privcurve.kernels.tree_boost import BinnedRows
-from privcurve.kernels.tree_choice import (
+from privcurve.kernels.trees.choice import (
     CRITERIA,
     answer_questions,
     impure_weight,

@@ -14,9 +14,10 @@ from diffprivlib.utils import PrivacyLeakWarning
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from privcurve.learners.base import CodedClassifier, Codes, RandomState, is_private
-from privcurve.learners.registry import PUBLISHED
-from privcurve.privacy.composition import BASIC
+from privcurve.learners.base import CodedClassifier, Codes
+from privcurve.learners.checks import RandomState
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.ledger import (
     ASSUMED_BINS,
     ASSUMED_LABELS,
@@ -27,7 +28,6 @@ from privcurve.privacy.ledger import (
     LedgerEntry,
     PrivacyStatement,
 )
-from privcurve.privacy.sensitivity import ADD_REMOVE
 
 # diffprivlib's forest hands its trees labels 0, 1, …, but looks for the values of
 # `classes`: with other labels than these it counts wrongly (0.6.6; docs/peers.md).

@@ -1,4 +1,4 @@
-"""From a budget (ε, δ) to the noise of a learner."""
+"""Noise of 1-rules, alone and as voters of LazyBB."""
 
 from __future__ import annotations
 
@@ -9,126 +9,31 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy import composition, sensitivity
-from privcurve.privacy.composition import (
+from privcurve.privacy.accountants import compose as composition
+from privcurve.privacy.accountants.compose import (
     ADAPTIVE,
     ADVANCED,
     BASIC,
-    BOUNDED_RANGE_KIND,
-    GAUSSIAN,
     KOV,
-    PLD,
-    PURE_KIND,
     ZCDP_CKS,
     ZCDP_SIMPLE,
-    Cost,
 )
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
+from privcurve.privacy.calibration.search import Calibration, calibrate
 from privcurve.privacy.ledger import (
     ASSUMED_BINS,
     ASSUMED_LABELS,
     ASSUMED_N,
-    CERTIFIED,
     NOT_FLOATS,
     NOT_SEED,
     NOT_SELECTION,
-    PUBLISHED,
     REPLACE_ONE,
     LedgerEntry,
     PrivacyStatement,
 )
-
-EXPONENTIAL = "exponential"
-PERMUTE_AND_FLIP = "permute_and_flip"
-
-# Tried in this order; the first of equals is named. Not in it: the advanced composition
-# and the simple conversion, which are never better than KOV and CKS.
-_BEST_OF = (BASIC, KOV, ZCDP_CKS, ADAPTIVE, GAUSSIAN, PLD)
-
-# `composition.solve` is right to 1e-11; stay on the side that keeps δ.
-_SAFETY = 1 - 3e-11
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Result of :func:`calibrate`.
-
-    Attributes
-    ----------
-    scale : float
-        By which every amount (and so every noise rate) may be multiplied.
-    accountant : str
-        The accountant that allows it.
-    """
-
-    scale: float
-    accountant: str
-
-
-@lru_cache(maxsize=4096)
-def calibrate(
-    costs: tuple[Cost, ...],
-    epsilon: float,
-    delta: float,
-    accountants: tuple[str, ...] = _BEST_OF,
-) -> Calibration:
-    """Find the largest noise rates that a budget allows, under the best valid accountant.
-
-    All that enters is public, so choosing the best accountant costs nothing (PRIVACY.md
-    §g).
-
-    Parameters
-    ----------
-    costs : tuple of Cost
-        The calls, with amounts in the wanted proportion, e.g. ``(Cost("bounded_range", 1.0,
-        39),)``.
-    epsilon : float
-        Finite.
-    delta : float
-    accountants : tuple of str
-        Candidates; those that do not fit the costs or δ are passed over.
-
-    Returns
-    -------
-    Calibration
-
-    Raises
-    ------
-    ValueError
-        If ε is infinite, or no accountant fits (pure privacy of Gaussian noise).
-    """
-    check_budget(epsilon, delta)
-    if math.isinf(epsilon):
-        raise ValueError("epsilon = inf needs no noise: there is nothing to calibrate")
-    best: Calibration | None = None
-    for accountant in accountants:
-        if composition.admits(accountant, costs, delta):
-            scale = _largest_scale(accountant, costs, epsilon, delta)
-            if best is None or scale > best.scale:
-                best = Calibration(scale, accountant)
-    if best is None:
-        raise ValueError(f"no accountant of {accountants} fits delta = {delta} and {costs}")
-    return best
-
-
-def _largest_scale(accountant: str, costs: tuple[Cost, ...], epsilon: float, delta: float) -> float:
-    if accountant == BASIC:
-        return epsilon / composition.basic(costs)
-
-    def excess(scale: float) -> float:
-        grown = composition.scaled(costs, scale)
-        if accountant in (ADVANCED, ZCDP_SIMPLE):
-            return composition.compose(accountant, grown, delta) - epsilon
-        return composition.log_ratio(composition.delta_of(accountant, grown, epsilon), delta)
-
-    # With ρ at scale 1 taken as growing like scale²: only a first guess.
-    root = math.sqrt(math.log(1 / delta))
-    guess = (math.sqrt(root**2 + epsilon) - root) / math.sqrt(composition.total_rho(costs))
-    first_step = 0.1
-    if accountant == ADAPTIVE:
-        # One evaluation is some 10 ms: start where the other accountants end.
-        guess = calibrate(costs, epsilon, delta, (BASIC, ZCDP_CKS)).scale
-        first_step = 0.02
-    return composition.solve(excess, guess, first_step) * _SAFETY
+from privcurve.privacy.mechanisms import EXPONENTIAL, resolve_mechanism
+from privcurve.privacy.sensitivity import lazybb as sensitivity
 
 
 @dataclass(frozen=True)
@@ -225,7 +130,7 @@ def _one_rule(
     mechanism: str,
 ) -> OneRuleNoise:
     check_budget(epsilon, delta)
-    mechanism = _resolve(mechanism, delta, calibration)
+    mechanism = resolve_mechanism(mechanism, delta, calibration)
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
     published = calibration == PUBLISHED
     if math.isinf(epsilon):
@@ -323,37 +228,3 @@ def lazybb_table(
             each = calibrate((cost,), epsilon, delta, (accountant,)).scale
             rows.append(TableRow(calibration, accountant, each, each / (factor * zeta)))
     return rows
-
-
-def check_budget(epsilon: float, delta: float) -> None:
-    """Check a budget.
-
-    Raises
-    ------
-    ValueError
-        If ε is not in (0, ∞] or δ not in [0, 1).
-    """
-    if not epsilon > 0:
-        raise ValueError(f"epsilon = {epsilon} must be above 0 (inf: not private)")
-    if not 0 <= delta < 1:
-        raise ValueError(f"delta = {delta} must be in [0, 1)")
-
-
-def _resolve(mechanism: str, delta: float, calibration: str) -> str:
-    if calibration not in (PUBLISHED, CERTIFIED):
-        raise ValueError(
-            f"calibration = {calibration!r} is not one of {PUBLISHED!r}, {CERTIFIED!r}"
-        )
-    if mechanism == "auto":
-        pure = calibration == CERTIFIED and delta == 0
-        return PERMUTE_AND_FLIP if pure else EXPONENTIAL
-    if mechanism not in (EXPONENTIAL, PERMUTE_AND_FLIP):
-        raise ValueError(
-            f"mechanism = {mechanism!r} is not one of 'auto', {EXPONENTIAL!r}, {PERMUTE_AND_FLIP!r}"
-        )
-    if mechanism == PERMUTE_AND_FLIP and delta > 0:
-        raise ValueError(
-            "permute-and-flip is not bounded-range, so delta > 0 gains nothing with it: "
-            "use mechanism='exponential', or delta = 0"
-        )
-    return mechanism

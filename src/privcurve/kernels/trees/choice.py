@@ -131,7 +131,7 @@ def rule_error(answers: NDArray[np.int64], totals: NDArray[np.int64], rule: int)
     answers, totals
         As for :func:`split_values`.
     rule : int
-        Numbered as in :mod:`privcurve.kernels.one_rule`: 2q says + to a yes and − to a no,
+        Numbered as in :mod:`privcurve.kernels.lazybb_rules`: 2q says + to a yes and − to a no,
         2q + 1 the contrary; then come + and − for all rows.
 
     Returns

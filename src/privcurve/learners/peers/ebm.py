@@ -15,10 +15,12 @@ from interpret import privacy
 from interpret.glassbox import ExplainableBoostingClassifier
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.learners.base import Codes, RandomState, is_private
+from privcurve.learners.base import Codes
+from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
-from privcurve.learners.registry import PUBLISHED
-from privcurve.privacy.composition import BASIC, GAUSSIAN, GAUSSIAN_KIND, Cost, compose
+from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
+from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
+from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.ledger import (
     ASSUMED_BINS,
     ASSUMED_LABELS,
@@ -29,7 +31,6 @@ from privcurve.privacy.ledger import (
     LedgerEntry,
     PrivacyStatement,
 )
-from privcurve.privacy.sensitivity import ADD_REMOVE
 
 # interpret's share of ε for the bins (its default); it gives them half of δ.
 BIN_SHARE = 0.1

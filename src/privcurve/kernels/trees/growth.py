@@ -1,6 +1,6 @@
 """Growth of one decision tree over coded columns, by histograms, in exact integers.
 
-Questions are those of :mod:`privcurve.kernels.tree_choice`. Rows that say yes go to the
+Questions are those of :mod:`privcurve.kernels.trees.choice`. Rows that say yes go to the
 right child, the others to the left. A node's histogram holds the weight of its rows in
 each bin, apart for the two labels: entries ``b`` for the positive label and
 ``n_bins + b`` for the negative. Of two children only the one with fewer rows is counted;
@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privcurve.kernels.tree_choice import (
+from privcurve.kernels.trees.choice import (
     answer_questions,
     impure_weight,
     pick_gain,

@@ -12,19 +12,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.calibration import (
-    EXPONENTIAL,
-    PERMUTE_AND_FLIP,
-    calibrate,
-    check_budget,
-)
-from privcurve.privacy.composition import (
-    BASIC,
-    BOUNDED_RANGE_KIND,
-    LAPLACE_KIND,
-    ZCDP_CKS,
-    Cost,
-)
+from privcurve.privacy.accountants.compose import BASIC, ZCDP_CKS
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, LAPLACE_KIND, Cost
+from privcurve.privacy.budget import PUBLISHED, check_budget
+from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import (
     ASSUMED_BINS,
     ASSUMED_LABELS,
@@ -32,11 +23,11 @@ from privcurve.privacy.ledger import (
     NOT_FLOATS,
     NOT_SEED,
     NOT_SELECTION,
-    PUBLISHED,
     REPLACE_ONE,
     LedgerEntry,
     PrivacyStatement,
 )
+from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
 
 # g*: the largest gradient that is not filtered, that of square loss on ±1 labels at 0.
 GRADIENT_BOUND = 1.0

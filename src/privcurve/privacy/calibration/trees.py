@@ -9,27 +9,23 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy import sensitivity
-from privcurve.privacy.calibration import (
-    EXPONENTIAL,
-    PERMUTE_AND_FLIP,
-    calibrate,
-    check_budget,
-)
-from privcurve.privacy.composition import BASIC, BOUNDED_RANGE_KIND, Cost
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
+from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import (
     ASSUMED_BINS,
     ASSUMED_LABELS,
     ASSUMED_N,
-    CERTIFIED,
     NOT_FLOATS,
     NOT_SEED,
     NOT_SELECTION,
-    PUBLISHED,
     REPLACE_ONE,
     LedgerEntry,
     PrivacyStatement,
 )
+from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
+from privcurve.privacy.sensitivity import lazybb as sensitivity
 
 # The noise on a leaf's margin, in units of 1/rate.
 LAPLACE = "laplace"

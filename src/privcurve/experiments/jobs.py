@@ -1,4 +1,4 @@
-"""A cell: one trained and scored model, its id, and the randomness derived from it."""
+"""How the workflow cuts a study into jobs, and where their files are."""
 
 from __future__ import annotations
 
@@ -7,145 +7,15 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from privcurve.datasets import Description, describe
 from privcurve.experiments import canonical
+from privcurve.experiments.results import Key, read_shards, shard_path
+from privcurve.experiments.splits import Split, selection_splits
 from privcurve.experiments.study import Arm, Finalists, Point, Study
 from privcurve.learners import registry
-
-TEST = "test"
-
-
-@dataclass(frozen=True)
-class Split:
-    """Which rows train and which score.
-
-    Attributes
-    ----------
-    fold : str
-        ``"k/n"`` (fold k of n, from 1), or ``"test"``: the dataset's own test part.
-    repeat : int
-        0 in the cross-validation that selects; 1, 2, … for fresh trainings; −1, −2, … for
-        the finalists of a selection.
-    """
-
-    fold: str
-    repeat: int
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds of the partition."""
-        return int(self.fold.partition("/")[2])
-
-    @property
-    def fold_number(self) -> int:
-        """The fold that scores, from 0."""
-        return int(self.fold.partition("/")[0]) - 1
-
-    @property
-    def partition(self) -> int:
-        """The number of the partition into folds: 0 selects, later ones are fresh."""
-        return 0 if self.repeat <= 0 else 1 + (self.repeat - 1) // self.n_folds
-
-
-def selection_splits(n_folds: int) -> list[Split]:
-    """Give the splits of the cross-validation that selects settings."""
-    return [Split(f"{k}/{n_folds}", 0) for k in range(1, n_folds + 1)]
-
-
-def final_splits(n_folds: int, draws: int) -> list[Split]:
-    """Give the splits of the finalists: the folds of the selection, once a draw of noise."""
-    return [
-        Split(split.fold, -draw)
-        for draw in range(1, draws + 1)
-        for split in selection_splits(n_folds)
-    ]
-
-
-def fresh_splits(n_folds: int, repeats: int, has_test: bool) -> list[Split]:
-    """Give the splits of the fresh trainings.
-
-    On a dataset with a test part each repeat trains on all of the training part. On the
-    others, repeat r scores one fold of a fresh partition: the first `n_folds` repeats are
-    the folds of one new partition, the next ones of another.
-    """
-    if has_test:
-        return [Split(TEST, repeat) for repeat in range(1, repeats + 1)]
-    return [
-        Split(f"{(repeat - 1) % n_folds + 1}/{n_folds}", repeat) for repeat in range(1, repeats + 1)
-    ]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One point of an arm on one split of one dataset."""
-
-    point: Point
-    split: Split
-    id: str
-
-
-class CellIds:
-    """Makes the cells of one arm on one dataset.
-
-    Parameters
-    ----------
-    dataset : str
-    checksum : str
-        Of the coded dataset.
-    arm : Arm
-    seed : int
-        Base seed of the run.
-    """
-
-    def __init__(self, dataset: str, checksum: str, arm: Arm, seed: int) -> None:
-        facts = {
-            "calibration": arm.calibration,
-            "checksum": checksum,
-            "dataset": dataset,
-            "delta": arm.delta,
-        }
-        # The key is canonical JSON, put together from parts: a study may have a million cells.
-        self._first = canonical.text(facts)[1:-1]
-        self._learner = canonical.text({"learner": arm.learner})[1:-1]
-        self._seed = canonical.text({"seed": seed})[1:-1]
-        self._version = canonical.text({"version": registry.entry(arm.learner).version})[1:-1]
-
-    def cell(self, point: Point, split: Split) -> Cell:
-        """Give the cell of a point on a split."""
-        (name,) = self.names(point, [split])
-        return Cell(point, split, name)
-
-    def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
-        """Give the ids of the cells of a point."""
-        epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
-        for split in splits:
-            key = (
-                f'{{{self._first},"epsilon":{epsilon},"fold":"{split.fold}",{self._learner},'
-                f'"repeat":{split.repeat},{self._seed},"setting":{setting},{self._version}}}'
-            )
-            yield hashlib.sha256(key.encode()).hexdigest()
-
-
-def generator(cell: Cell) -> np.random.Generator:
-    """Give the random stream of a cell."""
-    return np.random.default_rng(np.random.SeedSequence(int(cell.id, 16)))
-
-
-def partition_generator(
-    dataset: str, checksum: str, n_folds: int, partition: int, seed: int
-) -> np.random.Generator:
-    """Give the stream that draws a partition of a dataset into folds."""
-    key = {
-        "dataset": dataset,
-        "checksum": checksum,
-        "folds": n_folds,
-        "partition": partition,
-        "seed": seed,
-    }
-    return np.random.default_rng(np.random.SeedSequence(int(canonical.digest(key), 16)))
 
 
 def shard_of(arm: Arm, point: Point, n_shards: int) -> int:
@@ -255,3 +125,131 @@ def shard_seconds(
     cost = registry.entry(arm.learner).cost
     points = shard_points(arm, shard, shards)
     return folds * sum(cost(point.setting, n_rows, n_columns) for point in points)
+
+
+CODED = Path("results/data")
+
+
+STORE = Path("results/store")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """An arm of a study on a dataset: some jobs that train shards, and one that refits.
+
+    Attributes
+    ----------
+    study : Study
+    dataset : Description
+    arm : Arm
+    shards : int
+    """
+
+    study: Study
+    dataset: Description
+    arm: Arm
+    shards: int
+
+    @property
+    def name(self) -> Path:
+        """What its folders are called, under any root."""
+        return Path(self.study.name, self.dataset.name, self.arm.name)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its cross-validation."""
+        return "results/cells" / self.name
+
+    def shard(self, shard: int) -> Path:
+        """Give the file of one shard."""
+        return shard_path(self.folder, shard, self.shards)
+
+    def seconds(self, shard: int) -> float:
+        """Give an estimate of the time that one shard takes."""
+        rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
+        return shard_seconds(self.arm, self.study.folds, shard, self.shards, rows, columns)
+
+    @property
+    def refit(self) -> Path:
+        """The file of its fresh trainings."""
+        return "results/refits" / self.name / "cells.parquet"
+
+    @property
+    def benchmarks(self) -> dict[str, list[Path]]:
+        """Snakemake's benchmark files of its jobs, by rule."""
+        train, refit = Path("benchmarks/train", self.name), Path("benchmarks/refit", self.name)
+        shards = [self.shard(shard).stem for shard in range(self.shards)]
+        return {
+            "train": [train / f"{shard}.tsv" for shard in shards],
+            "refit": [refit.with_name(f"{refit.name}.tsv")],
+        }
+
+
+def begun(study: str) -> bool:
+    """Whether something of a study was trained below the working directory."""
+    return Path("results/cells", study).is_dir()
+
+
+def curve(study: Study, dataset: Description, arm: Arm, seconds_per_job: float) -> Curve:
+    """Cut an arm on a dataset into jobs of about `seconds_per_job`."""
+    rows, columns = dataset.n_rows, len(dataset.domain.columns)
+    return Curve(study, dataset, arm, n_shards(arm, study.folds, rows, columns, seconds_per_job))
+
+
+def curves(study: Study, seconds_per_job: float) -> Iterator[Curve]:
+    """Give all curves of a study, dataset by dataset."""
+    for name in study.datasets:
+        dataset = describe(name)
+        for arm in study.arms.values():
+            yield curve(study, dataset, arm, seconds_per_job)
+
+
+def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
+    """Give the keys that the rows of some tasks must have."""
+    return [
+        (canonical.number(point.epsilon), point.text, split.fold, split.repeat)
+        for point, split in tasks
+    ]
+
+
+def read_selection(
+    asked: tuple[Study, Arm, int],
+    checksum: str | None,
+    folder: Path,
+    shards: int,
+    columns: list[str],
+) -> Iterator[Any]:
+    """Read the cross-validation of an arm on a dataset, as it is asked for now.
+
+    Parameters
+    ----------
+    asked : (Study, Arm, base seed)
+    checksum : str or None
+        Of the coded dataset.
+    folder : Path
+        Of the shards.
+    shards : int
+        How many there are.
+    columns : list of str
+        Those to read.
+
+    Yields
+    ------
+    pandas.DataFrame
+        One a shard.
+
+    Raises
+    ------
+    IncompleteError
+        If a shard was made for something else, is damaged, or has other cells than it must.
+    """
+    study, arm, seed = asked
+    splits = selection_splits(study.folds)
+
+    def digest(shard: int) -> str:
+        return shard_digest(study, arm, shard, shards, seed)
+
+    def keys(shard: int) -> list[Key]:
+        return expected_keys(itertools.product(shard_points(arm, shard, shards), splits))
+
+    return read_shards(folder, shards, columns, digest, checksum, keys)

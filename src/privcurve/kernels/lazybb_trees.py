@@ -1,7 +1,7 @@
 """LazyBB over decision trees (thesis, Algorithms 2 and 3): the loop over rounds.
 
 One round weighs the records by their margins, grows a tree (see
-:mod:`privcurve.kernels.tree_growth`), labels its leaves, and lets it vote. A single tree
+:mod:`privcurve.kernels.trees.growth`), labels its leaves, and lets it vote. A single tree
 is one round: all records weigh the same.
 """
 
@@ -14,8 +14,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.kernels.projection import fixed_point_bits, project
-from privcurve.kernels.tree_choice import CRITERIA
-from privcurve.kernels.tree_growth import grow_best_first, grow_by_levels
+from privcurve.kernels.trees.choice import CRITERIA
+from privcurve.kernels.trees.growth import grow_best_first, grow_by_levels
 
 
 class BinnedRows(NamedTuple):
@@ -64,7 +64,7 @@ class Forest(NamedTuple):
     Attributes
     ----------
     splits : ndarray of int64, shape (n_rounds, n_nodes)
-        The question of a node, see :mod:`privcurve.kernels.tree_choice`; −1 for a leaf.
+        The question of a node, see :mod:`privcurve.kernels.trees.choice`; −1 for a leaf.
     children : ndarray of int64, shape (n_rounds, n_nodes)
         The left child (the rows that say no); the right one follows it. 0 for a leaf.
     labels : ndarray of int8, shape (n_rounds, n_nodes)

@@ -9,13 +9,14 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from privcurve.privacy.calibration import calibrate, check_budget
-from privcurve.privacy.composition import BASIC, BOUNDED_RANGE_KIND, Cost
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
+from privcurve.privacy.budget import CERTIFIED, check_budget
+from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import (
     ASSUMED_BINS,
     ASSUMED_LABELS,
     ASSUMED_N,
-    CERTIFIED,
     NOT_FLOATS,
     NOT_SEED,
     NOT_SELECTION,

@@ -68,7 +68,7 @@ def _histogram(
 
 
 def _predicts_positive(literal: int, starts: NDArray[np.int64], codes: Codes) -> NDArray[Any]:
-    """Evaluate a literal, numbered as in :mod:`privcurve.kernels.one_rule`."""
+    """Evaluate a literal, numbered as in :mod:`privcurve.kernels.lazybb_rules`."""
     b, negated = literal >> 1, literal & 1 == 1
     if b == starts[-1]:
         return np.full(len(codes), not negated)

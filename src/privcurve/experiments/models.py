@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from privcurve.datasets import Dataset, distinct
 from privcurve.experiments import canonical, metrics
-from privcurve.experiments.cell import TEST, CellIds, Split, generator
+from privcurve.experiments.cells import CellIds, generator
 from privcurve.experiments.results import IncompleteError
+from privcurve.experiments.splits import TEST, Part, Split
 from privcurve.experiments.study import Arm, Point, StudyError
-from privcurve.experiments.train import Part
 from privcurve.learners import registry
-from privcurve.learners.rounds import round_advantages
+from privcurve.learners.lazybb_rounds import round_advantages
 
 # Stands for the fold of a model that is trained on a dataset without a test part.
 WHOLE = "whole"
