@@ -8,14 +8,14 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src/privcurve"
 
 # Files at the top of the package that every room may use.
-SHARED = {"files", "schema"}
+SHARED = {"coding", "files", "schema"}
 
 ALLOWED = {
     "privacy": set(),
     "kernels": set(),
     "datasets": set(),
     "learners": {"privacy", "kernels"},
-    "experiments": {"learners", "datasets"},
+    "experiments": {"learners", "datasets", "analysis"},
     "analysis": set(),
     "audit": {"learners", "privacy", "kernels"},
     "figures": set(),

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from privcurve import datasets
-from privcurve.experiments import results, study, train
-from privcurve.experiments.jobs import expected_keys, read_selection, shard_digest, shard_points
+from privcurve.experiments import refit, results, study, train
+from privcurve.experiments.jobs import CODED, STORE, Curve, expected_keys, read_refits, shard_points
 from privcurve.experiments.progress import Progress
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
 from privcurve.learners import lazybb
@@ -148,8 +148,13 @@ def test_rows_survive_a_file_and_missing_ones_are_named(dataset, arm, tmp_path):
         results.check_complete(frame, expected_keys(tasks(arm)), "toy-line, b")
 
 
-def test_a_selection_is_read_only_if_it_is_of_what_is_asked_for(dataset, tmp_path):
-    def made(**changes):
+@pytest.fixture
+def curve(tmp_path, monkeypatch):
+    """Make curves of a small study in two shards; the data are coded."""
+    monkeypatch.chdir(tmp_path)
+    datasets.save(datasets.load("toy-line"), CODED / "toy-line")
+
+    def made(seed=1, **changes):
         raw = {
             "title": "t",
             "datasets": ["toy-line"],
@@ -159,27 +164,56 @@ def test_a_selection_is_read_only_if_it_is_of_what_is_asked_for(dataset, tmp_pat
             "learners": {"b": {"learner": "lazybb", "grid": {"n_rounds": [3, 7]}}},
         }
         found = study.from_mapping(raw | changes, "t", "t.yaml")
-        return found, found.arm("b~certified")
+        about = datasets.describe("toy-line")
+        return Curve(found, about, found.arm("b~certified"), 2, seed)
 
-    asked = (*made(), 1)
-    for shard in range(2):
-        trainer = train.Trainer(dataset, asked[1], 1, tmp_path / "store")
-        points = shard_points(asked[1], shard, 2)
-        rows = trainer.run(itertools.product(points, selection_splits(2)))
-        digest = shard_digest(*asked[:2], shard, 2, 1)
-        path = results.shard_path(tmp_path, shard, 2)
-        results.write_cells(rows, path, trainer.facts(digest))
+    return made
 
-    def read(asked, checksum=dataset.checksum):
-        parts = read_selection(asked, checksum, tmp_path, 2, ["accuracy"])
-        return sum(len(part) for part in parts)
 
-    assert read(asked) == 2 * 2
-    for other in [(*made(), 2), (*made(epsilons=[2]), 1), (*made(folds=3), 1)]:
+def train_shards(curve):
+    for shard in range(curve.shards):
+        trainer = train.Trainer(datasets.read(curve.data), curve.arm, curve.seed, STORE)
+        rows = trainer.run(curve.tasks(shard))
+        results.write_cells(rows, curve.shard(shard), trainer.facts(curve.shard_digest(shard)))
+    return trainer
+
+
+def change_data():
+    path = CODED / "toy-line/domain.json"
+    path.write_text(path.read_text().replace('"checksum": "', '"checksum": "0'))
+
+
+def test_a_selection_is_read_only_if_it_is_of_what_is_asked_for(curve):
+    train_shards(curve())
+
+    def read(**asked):
+        return sum(len(part) for part in curve(**asked).selection(["accuracy"]))
+
+    assert read() == 2 * 2
+    for other in ({"seed": 2}, {"epsilons": [2]}, {"folds": 3}):
         with pytest.raises(results.IncompleteError, match="was made for another"):
-            read(other)
+            read(**other)
+    change_data()
     with pytest.raises(results.IncompleteError, match="was made for another"):
-        read(asked, "of other data")
+        read()
+
+
+def test_the_selected_setting_is_trained_afresh_and_read_if_it_is_of_what_is_asked_for(curve):
+    one = curve()
+    selected, rows = refit.select_and_train(one, train_shards(one))
+    assert list(selected["arm"]) == ["b~certified"]
+    assert [row["setting"] for row in rows] == [selected["setting"][0]] * 2
+    assert [row["repeat"] for row in rows] == [1, 2]
+    with pytest.raises(results.IncompleteError, match=r"cells.parquet is missing"):
+        read_refits([one])
+    facts = {"digest": one.refit_digest, "checksum": one.checksum}
+    results.write_cells(rows, one.refit, facts)
+    assert len(read_refits([one, one])) == 4
+    with pytest.raises(results.IncompleteError, match="was made for another"):
+        read_refits([curve(repeats=3)])
+    change_data()
+    with pytest.raises(results.IncompleteError, match="was made for another"):
+        read_refits([one])
 
 
 def test_a_dataset_without_test_part_is_not_scored_on_one(dataset):

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +21,6 @@ from privcurve.steps._scheduler import one_timer
 SCHEMAS = Path(workflow.basedir) / "workflow" / "schemas"
 STUDY_FOLDER = Path(workflow.basedir) / "config" / "studies"
 ENVIRONMENT = "../../environment.yml"
-STORE = "results/store"
 SHARD_FILE = "results/cells/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.parquet"
 REFIT_FILE = "results/refits/{study}/{dataset}/{arm}/cells.parquet"
 
@@ -118,7 +118,9 @@ def curve(wildcards):
 def curve_named(study, dataset, arm):
     """Give the jobs of an arm on a dataset, by their names."""
     one = STUDIES[study]
-    return jobs.curve(one, describe(dataset), one.arm(arm), config["seconds_per_job"])
+    return jobs.curve(
+        one, describe(dataset), one.arm(arm), config["seed"], config["seconds_per_job"]
+    )
 
 
 def training_minutes(wildcards, attempt):
@@ -135,40 +137,20 @@ def shard_files(wildcards):
     return [str(one.shard(shard)) for shard in range(one.shards)]
 
 
-def shard_folder(wildcards):
-    """Give the folder of these files: a command line has no room for thousands of names."""
-    return str(curve(wildcards).folder)
-
-
 def shard_count(wildcards):
     """Give the number of these files."""
     return curve(wildcards).shards
 
 
 def shard_digest(wildcards):
-    """Give the digest of what a shard must train."""
-    return shard_digest_named(
-        wildcards.study, wildcards.arm, int(wildcards.shard), int(wildcards.shards)
-    )
-
-
-@cache
-def shard_digest_named(study, arm, shard, shards):
-    """Give the digest of what a shard must train, by names: on each dataset the same."""
-    one = STUDIES[study]
-    return jobs.shard_digest(one, one.arm(arm), shard, shards, config["seed"])
+    """Give the digest of what a shard must train, however many shards are asked for."""
+    asked = replace(curve(wildcards), shards=int(wildcards.shards))
+    return asked.shard_digest(int(wildcards.shard))
 
 
 def refit_digest(wildcards):
     """Give the digest of what the selection and fresh trainings of an arm depend on."""
-    return refit_digest_named(wildcards.study, wildcards.arm)
-
-
-@cache
-def refit_digest_named(study, arm):
-    """Give the digest of what an arm's fresh trainings depend on, by names."""
-    one = STUDIES[study]
-    return jobs.refit_digest(one, one.arm(arm), config["seed"])
+    return curve(wildcards).refit_digest
 
 
 @cache
@@ -222,17 +204,12 @@ def table_digest(wildcards):
     return [list(one.datasets), [(arm.name, arm.title) for arm in one.arms.values()]]
 
 
-def failures_file(wildcards):
-    """Give the file that counts the failed attempts of a job."""
-    folder = f"results/failures/{wildcards.study}/{wildcards.dataset}"
-    if "shard" in wildcards.keys():
-        return f"{folder}/{wildcards.arm}~shard~{wildcards.shard}-of-{wildcards.shards}.json"
-    return f"{folder}/{wildcards.arm}.json"
-
-
 def attempts(wildcards):
     """Give the number of attempts that ended with failed cells: they are tried again."""
-    return failed_attempts(Path(failures_file(wildcards)))
+    if "shard" not in wildcards.keys():
+        return failed_attempts(curve(wildcards).failures())
+    asked = replace(curve(wildcards), shards=int(wildcards.shards))
+    return failed_attempts(asked.failures(int(wildcards.shard)))
 
 
 def description_digest(wildcards):
@@ -323,7 +300,11 @@ def per_dataset(pattern):
 def refit_digests(wildcards):
     """Give the digest of each dataset and arm of a study, in the order of `per_arm`."""
     one = STUDIES[wildcards.study]
-    return [refit_digest_named(one.name, arm) for _ in one.datasets for arm in one.arms]
+    return [
+        curve_named(one.name, dataset, arm).refit_digest
+        for dataset in one.datasets
+        for arm in one.arms
+    ]
 
 
 def study_outputs(name):

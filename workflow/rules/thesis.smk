@@ -285,7 +285,6 @@ if THESIS_DATASETS:
             folders=[f"results/data/{one.dataset}" for one in THESIS_CURVES],
             digests=lambda wildcards: [refit_digest(one) for one in THESIS_CURVES],
             seed=config["seed"],
-            shard_folders=lambda wildcards: [shard_folder(one) for one in THESIS_CURVES],
             shards=lambda wildcards: [shard_count(one) for one in THESIS_CURVES],
             stem=subpath(output[0], strip_suffix=".csv"),
         message:
@@ -295,5 +294,5 @@ if THESIS_DATASETS:
             "--seed {params.seed} --data {params.folders} --digests {params.digests:q} "
             "--printed {params.printed} "
             "--sparsity {input.sparsity} --rademacher {input.rademacher} --votes {input.votes} "
-            "--selected {input.selected} --cells {params.shard_folders} "
-            "--shards {params.shards} --output {params.stem} > {log} 2>&1"
+            "--selected {input.selected} --shards {params.shards} --output {params.stem} "
+            "> {log} 2>&1"

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from privcurve.datasets import Description, describe
-from privcurve.experiments import canonical
-from privcurve.experiments.results import Key, read_shards, shard_path
-from privcurve.experiments.splits import Split, selection_splits
+from privcurve.datasets import Description, describe, facts
+from privcurve.experiments import canonical, results
+from privcurve.experiments.results import Key
+from privcurve.experiments.splits import Split, final_splits, fresh_splits, selection_splits
 from privcurve.experiments.study import Arm, Finalists, Point, Study
 from privcurve.learners import registry
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Where things are, from the working directory.
+CODED = Path("results/data")
+STORE = Path("results/store")
 
 
 def shard_of(arm: Arm, point: Point, n_shards: int) -> int:
@@ -61,8 +68,8 @@ def _shards(arm: Arm, n_shards: int) -> list[list[Point]]:
     return shards
 
 
-def shard_digest(study: Study, arm: Arm, shard: int, n_shards: int, seed: int) -> str:
-    """Give a digest of all that a shard is asked for: the job reruns when it changes."""
+@cache
+def _shard_digest(arm: Arm, folds: int, shard: int, n_shards: int, seed: int) -> str:
     points = shard_points(arm, shard, n_shards)
     epsilons = {point.epsilon: canonical.number(point.epsilon) for point in points}
     return canonical.digest(
@@ -71,7 +78,7 @@ def shard_digest(study: Study, arm: Arm, shard: int, n_shards: int, seed: int) -
             arm.learner,
             arm.calibration,
             arm.delta,
-            study.folds,
+            folds,
             seed,
             registry.entry(arm.learner).version,
         ]
@@ -81,21 +88,6 @@ def shard_digest(study: Study, arm: Arm, shard: int, n_shards: int, seed: int) -
 def second_round(study: Study, arm: Arm) -> Finalists | None:
     """Give the second round of an arm's selection; a learner without noise needs none."""
     return study.finalists if arm.calibration and len(arm.settings) > 1 else None
-
-
-def refit_digest(study: Study, arm: Arm, seed: int) -> str:
-    """Give a digest of what the selection and the fresh trainings of an arm depend on."""
-    second = second_round(study, arm)
-    final = f"{second.settings} of {second.draws} " if second else ""
-    return f"{study.repeats} {final}{shard_digest(study, arm, 0, 1, seed)}"
-
-
-def n_refits(study: Study, arm: Arm) -> int:
-    """Give how many cells follow the cross-validation at each ε: finalists and fresh ones."""
-    second = second_round(study, arm)
-    if second is None:
-        return study.repeats
-    return study.repeats + min(second.settings, len(arm.settings)) * second.draws * study.folds
 
 
 def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job: float) -> int:
@@ -127,15 +119,11 @@ def shard_seconds(
     return folds * sum(cost(point.setting, n_rows, n_columns) for point in points)
 
 
-CODED = Path("results/data")
-
-
-STORE = Path("results/store")
-
-
 @dataclass(frozen=True)
 class Curve:
     """An arm of a study on a dataset: some jobs that train shards, and one that refits.
+
+    All that is known of them without a look at their results, and the one way to read these.
 
     Attributes
     ----------
@@ -143,17 +131,27 @@ class Curve:
     dataset : Description
     arm : Arm
     shards : int
+    seed : int
+        Base seed of the run.
     """
 
     study: Study
     dataset: Description
     arm: Arm
     shards: int
+    seed: int
 
     @property
     def name(self) -> Path:
         """What its folders are called, under any root."""
         return Path(self.study.name, self.dataset.name, self.arm.name)
+
+    # Files
+
+    @property
+    def data(self) -> Path:
+        """The folder of its coded dataset."""
+        return CODED / self.dataset.name
 
     @property
     def folder(self) -> Path:
@@ -162,17 +160,23 @@ class Curve:
 
     def shard(self, shard: int) -> Path:
         """Give the file of one shard."""
-        return shard_path(self.folder, shard, self.shards)
-
-    def seconds(self, shard: int) -> float:
-        """Give an estimate of the time that one shard takes."""
-        rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
-        return shard_seconds(self.arm, self.study.folds, shard, self.shards, rows, columns)
+        return results.shard_path(self.folder, shard, self.shards)
 
     @property
     def refit(self) -> Path:
         """The file of its fresh trainings."""
         return "results/refits" / self.name / "cells.parquet"
+
+    @property
+    def selected(self) -> Path:
+        """The file of its selected settings."""
+        return self.refit.with_name("selected.csv")
+
+    def failures(self, shard: int | None = None) -> Path:
+        """Give the file that counts the failed attempts at a shard; by default, at the refit."""
+        ending = "" if shard is None else f"~{self.shard(shard).stem}"
+        name = f"{self.arm.name}{ending}.json"
+        return Path("results/failures", self.study.name, self.dataset.name, name)
 
     @property
     def benchmarks(self) -> dict[str, list[Path]]:
@@ -184,24 +188,154 @@ class Curve:
             "refit": [refit.with_name(f"{refit.name}.tsv")],
         }
 
+    # What is asked for
+
+    def points(self, shard: int) -> list[Point]:
+        """Give the points that a shard trains."""
+        return shard_points(self.arm, shard, self.shards)
+
+    @property
+    def splits(self) -> list[Split]:
+        """The splits that each point of a shard is trained on."""
+        return selection_splits(self.study.folds)
+
+    def tasks(self, shard: int) -> list[tuple[Point, Split]]:
+        """Give the cells that a shard trains, as points and splits."""
+        return list(itertools.product(self.points(shard), self.splits))
+
+    @property
+    def finalists(self) -> Finalists | None:
+        """The second round of its selection."""
+        return second_round(self.study, self.arm)
+
+    @property
+    def final_splits(self) -> list[Split]:
+        """The splits of the second round; none without one."""
+        second = self.finalists
+        return final_splits(self.study.folds, second.draws) if second else []
+
+    def fresh_splits(self, has_test: bool) -> list[Split]:
+        """Give the splits of the fresh trainings.
+
+        Parameters
+        ----------
+        has_test : bool
+            Whether the dataset has a test part.
+        """
+        return fresh_splits(self.study.folds, self.study.repeats, has_test)
+
+    @property
+    def n_refits(self) -> int:
+        """How many cells follow the cross-validation at each ε: finalists and fresh ones."""
+        second = self.finalists
+        n_finalists = min(second.settings, len(self.arm.settings)) if second else 0
+        return self.study.repeats + n_finalists * len(self.final_splits)
+
+    def shard_digest(self, shard: int) -> str:
+        """Give a digest of all that a shard is asked for: the job reruns when it changes."""
+        return _shard_digest(self.arm, self.study.folds, shard, self.shards, self.seed)
+
+    @property
+    def refit_digest(self) -> str:
+        """A digest of what the selection and the fresh trainings depend on."""
+        second = self.finalists
+        final = f"{second.settings} of {second.draws} " if second else ""
+        whole = _shard_digest(self.arm, self.study.folds, 0, 1, self.seed)
+        return f"{self.study.repeats} {final}{whole}"
+
+    def seconds(self, shard: int) -> float:
+        """Give an estimate of the time that one shard takes."""
+        rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
+        return shard_seconds(self.arm, self.study.folds, shard, self.shards, rows, columns)
+
+    # Results
+
+    @property
+    def checksum(self) -> str | None:
+        """Of the coded dataset as it is now; None if there is none."""
+        found = facts(self.data)
+        return None if found is None else found["checksum"]
+
+    def selection(self, columns: list[str]) -> Iterator[pd.DataFrame]:
+        """Read the cross-validation, as it is asked for now.
+
+        Parameters
+        ----------
+        columns : list of str
+            Those to read.
+
+        Yields
+        ------
+        DataFrame
+            One a shard: memory does not grow with the study.
+
+        Raises
+        ------
+        IncompleteError
+            If a shard was made for something else, is damaged, or has other cells than it must.
+        """
+
+        def keys(shard: int) -> list[Key]:
+            return expected_keys(self.tasks(shard))
+
+        return results.read_shards(
+            self.folder, self.shards, columns, self.shard_digest, self.checksum, keys
+        )
+
+    def check_refit(self) -> None:
+        """Refuse fresh trainings that are not of what is asked for now.
+
+        Raises
+        ------
+        IncompleteError
+            Naming the file.
+        """
+        results.check_current(self.refit, self.refit_digest, self.checksum)
+
+
+def read_refits(curves: Sequence[Curve], columns: list[str] | None = None) -> pd.DataFrame:
+    """Read the fresh trainings of some curves, as they are asked for now.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+    columns : list of str, optional
+        Those to read; all by default.
+
+    Returns
+    -------
+    DataFrame
+        In the order of `curves`.
+
+    Raises
+    ------
+    IncompleteError
+        If a file was made for something else, or is damaged.
+    """
+    for curve in curves:
+        curve.check_refit()
+    frame: pd.DataFrame = results.read_cells([curve.refit for curve in curves], columns)
+    return frame
+
 
 def begun(study: str) -> bool:
     """Whether something of a study was trained below the working directory."""
     return Path("results/cells", study).is_dir()
 
 
-def curve(study: Study, dataset: Description, arm: Arm, seconds_per_job: float) -> Curve:
+def curve(study: Study, dataset: Description, arm: Arm, seed: int, seconds_per_job: float) -> Curve:
     """Cut an arm on a dataset into jobs of about `seconds_per_job`."""
     rows, columns = dataset.n_rows, len(dataset.domain.columns)
-    return Curve(study, dataset, arm, n_shards(arm, study.folds, rows, columns, seconds_per_job))
+    shards = n_shards(arm, study.folds, rows, columns, seconds_per_job)
+    return Curve(study, dataset, arm, shards, seed)
 
 
-def curves(study: Study, seconds_per_job: float) -> Iterator[Curve]:
+def curves(study: Study, seed: int, seconds_per_job: float) -> Iterator[Curve]:
     """Give all curves of a study, dataset by dataset."""
     for name in study.datasets:
         dataset = describe(name)
         for arm in study.arms.values():
-            yield curve(study, dataset, arm, seconds_per_job)
+            yield curve(study, dataset, arm, seed, seconds_per_job)
 
 
 def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
@@ -210,46 +344,3 @@ def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
         (canonical.number(point.epsilon), point.text, split.fold, split.repeat)
         for point, split in tasks
     ]
-
-
-def read_selection(
-    asked: tuple[Study, Arm, int],
-    checksum: str | None,
-    folder: Path,
-    shards: int,
-    columns: list[str],
-) -> Iterator[Any]:
-    """Read the cross-validation of an arm on a dataset, as it is asked for now.
-
-    Parameters
-    ----------
-    asked : (Study, Arm, base seed)
-    checksum : str or None
-        Of the coded dataset.
-    folder : Path
-        Of the shards.
-    shards : int
-        How many there are.
-    columns : list of str
-        Those to read.
-
-    Yields
-    ------
-    pandas.DataFrame
-        One a shard.
-
-    Raises
-    ------
-    IncompleteError
-        If a shard was made for something else, is damaged, or has other cells than it must.
-    """
-    study, arm, seed = asked
-    splits = selection_splits(study.folds)
-
-    def digest(shard: int) -> str:
-        return shard_digest(study, arm, shard, shards, seed)
-
-    def keys(shard: int) -> list[Key]:
-        return expected_keys(itertools.product(shard_points(arm, shard, shards), splits))
-
-    return read_shards(folder, shards, columns, digest, checksum, keys)

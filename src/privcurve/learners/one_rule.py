@@ -10,13 +10,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privcurve.coding import Codes
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import pack
-from privcurve.learners.base import CodedClassifier, Codes
+from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, one_rule
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import EXPONENTIAL
+from privcurve.privacy.mechanisms import MECHANISMS
 
 # What the projection may exceed its bound by, for rounding (PRIVACY.md §a).
 DENSITY_TOLERANCE = 1e-9
@@ -177,9 +178,6 @@ def draw_noise(
 ) -> NDArray[np.float64] | None:
     """Draw what is added to the scores of all rounds.
 
-    Gumbel noise makes the choice of the largest the exponential mechanism; standard
-    exponential noise makes it permute-and-flip.
-
     Parameters
     ----------
     calibrated : OneRuleNoise
@@ -192,10 +190,7 @@ def draw_noise(
     """
     if np.isinf(calibrated.rates).any():
         return None
-    shape = len(calibrated.rates), n_literals
-    if calibrated.mechanism == EXPONENTIAL:
-        return rng.gumbel(size=shape)
-    return rng.standard_exponential(size=shape)
+    return MECHANISMS[calibrated.mechanism].draw(rng, (len(calibrated.rates), n_literals))
 
 
 class OneRuleClassifier(OneRuleEnsemble):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from privcurve.experiments.jobs import read_selection, refit_digest
 from privcurve.steps import _common, _thesis
 
 
@@ -23,19 +22,23 @@ def main() -> None:
     # Of each curve, like --arms: its data, what it must be made for, and its cross-validation.
     parser.add_argument("--data", type=Path, nargs="+", required=True, help="coded datasets")
     parser.add_argument("--digests", nargs="+", required=True, help="of fresh trainings")
-    parser.add_argument("--cells", type=Path, nargs="+", required=True, help="folders of shards")
     parser.add_argument("--shards", type=int, nargs="+", required=True, help="how many in each")
     parser.add_argument("--output", type=Path, required=True, help="table, without its ending")
     arguments = parser.parse_args()
 
     import pandas as pd
 
+    from privcurve import datasets
     from privcurve.analysis import printed as comparison
     from privcurve.analysis import tables
+    from privcurve.experiments.jobs import Curve
 
     study, arms = _thesis.arms_of(arguments)
-    found = [refit_digest(study, arm, arguments.seed) for arm in arms]
-    if found != arguments.digests:
+    curves = [
+        Curve(study, datasets.describe(data.name), arm, shards, arguments.seed)
+        for arm, data, shards in zip(arms, arguments.data, arguments.shards, strict=True)
+    ]
+    if [curve.refit_digest for curve in curves] != arguments.digests:
         raise _common.changed(arguments.study)
     selected = tables.read_table(*arguments.selected)
 
@@ -45,16 +48,8 @@ def main() -> None:
 
     cells = pd.concat(
         comparison.of_settings(part, printed("settings"), selected)
-        for arm, data, folder, shards in zip(
-            arms, arguments.data, arguments.cells, arguments.shards, strict=True
-        )
-        for part in read_selection(
-            (study, arm, arguments.seed),
-            _common.checksum(data),
-            folder,
-            shards,
-            comparison.CELL_COLUMNS,
-        )
+        for curve in curves
+        for part in curve.selection(comparison.CELL_COLUMNS)
     )
     frame = comparison.in_order(
         [
