@@ -14,6 +14,8 @@ from privcurve import schema
 from privcurve.experiments import canonical
 from privcurve.learners import registry
 
+DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
+
 
 class StudyError(ValueError):
     """A study file asks for something that can't be done; the message names it."""
@@ -114,6 +116,10 @@ class Study:
     arms : dict of str to Arm
     finalists : Finalists or None
         None: the best of the cross-validation is selected as it is.
+    outputs : tuple of (str, mapping)
+        What is made of its results, in the order of the file: word and options.
+    paper : str or None
+        The paper whose figures it makes.
     skipped : tuple of str
         For each entry whose learner needs a package that is not installed: which it is,
         and how to get it.
@@ -127,6 +133,8 @@ class Study:
     figure: str
     arms: Mapping[str, Arm]
     finalists: Finalists | None = None
+    outputs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    paper: str | None = None
     skipped: tuple[str, ...] = ()
 
     def arm(self, name: str) -> Arm:
@@ -198,8 +206,18 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         figure=raw.get("figure", name),
         arms=arms,
         finalists=Finalists(**raw["finalists"]) if "finalists" in raw else None,
+        outputs=tuple(_output(entry) for entry in raw.get("outputs", DEFAULT_OUTPUTS)),
+        paper=raw.get("paper"),
         skipped=tuple(skipped),
     )
+
+
+def _output(entry: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Read an entry of `outputs`: a word alone, or a word with its options."""
+    if isinstance(entry, str):
+        return entry, {}
+    ((word, options),) = entry.items()
+    return word, options or {}
 
 
 def _arms(label: str, spec: Mapping[str, Any], epsilons: list[Any] | None) -> Iterator[Arm]:

@@ -1,4 +1,4 @@
-"""The accuracy of each learner at each ε: fresh trainings beside the optimistic cross-validation."""
+"""The accuracy of each learner at each ε: of fresh trainings, beside the optimistic one."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 TABLES = Path("results/tables")
 FIGURES = Path("results/figures")
+AUDITS = Path("results/audit")
 TABLE_ENDINGS = (".csv", ".md", ".tex")
 FIGURE_ENDINGS = (".pdf", ".png", ".csv")
 # The numbers that a paper prints, and what it claims, beside those of other papers.
@@ -215,7 +216,7 @@ class Asked:
     @property
     def record(self) -> Path:
         """The file that says what its files were made for (:mod:`.record`)."""
-        return Path("results/made", self.study.name, f"{self.key}.json")
+        return Path("results/made", f"{self.target}.json")
 
     def arms_of(self, learner: str) -> list[Arm]:
         """Give the arms of one entry of the study's learners.
@@ -364,6 +365,10 @@ class Context:
 
         stem = self.others[word].files.tables[0]
         return read_table(stem.with_name(f"{stem.name}.csv"))
+
+    def audit(self, learner: str) -> Path:
+        """Give the file of a learner's audit."""
+        return AUDITS / f"{learner}.csv"
 
     def write(self, table: Table) -> None:
         """Write the output's table."""
