@@ -41,14 +41,17 @@ def describe(dataset):
 def read_studies():
     """Read and check the configuration and all study files, before anything runs."""
     schema.check(config, SCHEMAS / "config.schema.yaml", "configuration")
-    found = {}
+    found, notes = {}, {}
     for path in sorted(STUDY_FOLDER.glob("*.yaml")):
         where = f"config/studies/{path.name}"
         content = schema.read_yaml(path)
         schema.check(content, SCHEMAS / "study.schema.yaml", where)
         found[path.stem] = studies.from_mapping(content, path.stem, where)
-        for dataset in found[path.stem].datasets:
-            describe(dataset)
+        about = {dataset: describe(dataset) for dataset in found[path.stem].datasets}
+        notes[path.stem] = [
+            *found[path.stem].skipped,
+            *studies.notes(found[path.stem], about, where),
+        ]
     unknown = [name for name in config["studies"] if name not in found]
     if unknown:
         raise ValueError(
@@ -61,11 +64,11 @@ def read_studies():
                 f"studies {figures[one.figure]} and {name} have the same figure, {one.figure!r}"
             )
         figures[one.figure] = name
-    return found, figures
+    return found, figures, notes
 
 
 try:
-    STUDIES, STUDY_OF_FIGURE = read_studies()
+    STUDIES, STUDY_OF_FIGURE, STUDY_NOTES = read_studies()
 except (ValueError, datasets.DatasetError, OSError) as error:
     raise WorkflowError(str(error)) from None
 
@@ -279,7 +282,7 @@ def per_arm(pattern):
 
     def files(wildcards):
         one = STUDIES[wildcards.study]
-        for note in one.skipped:
+        for note in STUDY_NOTES[one.name]:
             say_once(note)
         return [
             pattern.format(study=one.name, dataset=dataset, arm=arm)
@@ -307,8 +310,17 @@ def refit_digests(wildcards):
     ]
 
 
+def resampling(study):
+    """Give what decides whether a dataset has enough records for a study."""
+    return [study.holdout, study.metric] if study.holdout else study.folds
+
+
 def study_outputs(name):
-    """Give the tables and the figure of a study."""
+    """Give the tables and the figure of a study; where nothing is selected, its runs."""
+    one = STUDIES[name]
+    if one.select == "all":
+        curves = [curve_named(name, d, arm) for d in one.datasets for arm in one.arms]
+        return [str(path) for curve in curves for path in curve.runs]
     return [
         *(
             f"results/tables/{name}/{table}.{ending}"
