@@ -9,7 +9,6 @@ import pytest
 from privcurve.experiments import study
 from privcurve.experiments.cells import CellIds
 from privcurve.experiments.jobs import curves
-from privcurve.experiments.splits import final_splits, fresh_splits, selection_splits
 from privcurve.learners import registry
 
 STUDIES = Path(__file__).parents[2] / "config/studies"
@@ -29,10 +28,10 @@ def sha256(texts):
 
 def ids(made, arm):
     splits = [
-        *selection_splits(made.folds),
-        *final_splits(made.folds, 1)[:1],
-        *fresh_splits(made.folds, 1, has_test=False),
-        *fresh_splits(made.folds, 1, has_test=True),
+        *made.selection_splits,
+        *made.final_splits(1)[:1],
+        *made.fresh_splits(has_test=False)[:1],
+        *made.fresh_splits(has_test=True)[:1],
     ]
     maker = CellIds(made.datasets[0], "checksum", arm, SEED)
     return sha256(name for point in arm.points for name in maker.names(point, splits))

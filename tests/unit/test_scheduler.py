@@ -4,9 +4,8 @@ import threading
 import time
 
 import pytest
-from snakemake.scheduling.job_scheduler import JobScheduler
-
 from privcurve.steps._scheduler import one_timer
+from snakemake.scheduling.job_scheduler import JobScheduler
 
 DELAY = 0.2
 

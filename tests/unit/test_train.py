@@ -1,10 +1,12 @@
 """Training of cells: the same result in any company, failures kept apart, nothing trained twice."""
 
+import dataclasses
 import io
 import itertools
 import sys
 import time
 
+import pandas as pd
 import pytest
 
 from privcurve import datasets
@@ -154,7 +156,7 @@ def curve(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     datasets.save(datasets.load("toy-line"), CODED / "toy-line")
 
-    def made(seed=1, **changes):
+    def made(seed=1, arm="b~certified", **changes):
         raw = {
             "title": "t",
             "datasets": ["toy-line"],
@@ -163,11 +165,16 @@ def curve(tmp_path, monkeypatch):
             "repeats": 2,
             "learners": {"b": {"learner": "lazybb", "grid": {"n_rounds": [3, 7]}}},
         }
-        found = study.from_mapping(raw | changes, "t", "t.yaml")
+        asked = {key: value for key, value in (raw | changes).items() if value is not None}
+        found = study.from_mapping(asked, "t", "t.yaml")
         about = datasets.describe("toy-line")
-        return Curve(found, about, found.arm("b~certified"), 2, seed)
+        return Curve(found, about, found.arm(arm), 2, seed)
 
     return made
+
+
+# In place of folds and repeats.
+HOLD_OUT = {"folds": None, "repeats": None}
 
 
 def train_shards(curve):
@@ -214,6 +221,52 @@ def test_the_selected_setting_is_trained_afresh_and_read_if_it_is_of_what_is_ask
     change_data()
     with pytest.raises(results.IncompleteError, match="was made for another"):
         read_refits([one])
+
+
+def test_all_runs_are_results_where_nothing_is_selected(curve):
+    splits = {"holdout": 0.5, "repeats": 3}
+    one = curve(**HOLD_OUT, splits=splits, select="all", outputs=["runs"])
+    train_shards(one)
+    (first, second) = one.results(["accuracy", "n_train"])
+    frame = pd.concat([first, second])
+    assert set(frame["fold"]) == {"1@0.5", "2@0.5", "3@0.5"}
+    assert len(frame) == 2 * 3
+    assert set(frame["n_train"]) == {1000}
+    # More hold-outs are more cells, and those that are there stay.
+    grown = curve(**HOLD_OUT, splits={**splits, "repeats": 4}, select="all", outputs=["runs"])
+    with pytest.raises(results.IncompleteError, match="was made for another"):
+        list(grown.results())
+    assert train_shards(grown).n_reused == 3
+
+
+def test_a_lone_setting_of_hold_outs_is_not_selected(curve):
+    learners = {"b": {"learner": "lazybb", "grid": {"n_rounds": [3]}}}
+    found = curve(**HOLD_OUT, splits={"holdout": 0.1, "repeats": 3}, learners=learners)
+    one = dataclasses.replace(found, shards=0)
+    trainer = train.Trainer(datasets.read(one.data), one.arm, one.seed, STORE)
+    selected, rows = refit.select_and_train(one, trainer)
+    assert trainer.n_trained == len(rows) == 3
+    assert selected["cv_accuracy"].isna().all()
+    assert list(selected["status"]) == ["ok"]
+
+
+def test_hold_outs_select_and_others_are_trained_afresh(curve):
+    one = curve(**HOLD_OUT, splits={"holdout": 0.1, "repeats": 3}, metric="auc")
+    selected, rows = refit.select_and_train(one, train_shards(one))
+    assert selected["cv_auc"].notna().all()
+    assert [row["fold"] for row in rows] == ["1@0.1", "2@0.1", "3@0.1"]
+    assert [row["repeat"] for row in rows] == [1, 2, 3]
+
+
+def test_a_share_of_the_training_part_is_trained_on(curve):
+    one = curve(train_shares=[0.1, 1], arm="b~certified~train_share=0.1")
+    _, rows = refit.select_and_train(one, train_shards(one))
+    assert {row["n_train"] for row in rows} == {100}
+    whole = curve(train_shares=[0.1, 1])
+    assert whole.arm.varied == {"train_share": 1.0}
+    # The cells of the whole training part are those of a study without the word.
+    train_shards(curve())
+    assert train_shards(whole).n_trained == 0
 
 
 def test_a_dataset_without_test_part_is_not_scored_on_one(dataset):

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privcurve.datasets import Description, describe, facts
 from privcurve.experiments import canonical, results
+from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.results import Key
-from privcurve.experiments.splits import Split, final_splits, fresh_splits, selection_splits
-from privcurve.experiments.study import Arm, Finalists, Point, Study
+from privcurve.experiments.splits import Split
+from privcurve.experiments.study import ALL, BEST, Finalists, Study
 from privcurve.learners import registry
 
 if TYPE_CHECKING:
@@ -68,19 +69,29 @@ def _shards(arm: Arm, n_shards: int) -> list[list[Point]]:
     return shards
 
 
-@cache
-def _shard_digest(arm: Arm, folds: int, shard: int, n_shards: int, seed: int) -> str:
-    points = shard_points(arm, shard, n_shards)
-    epsilons = {point.epsilon: canonical.number(point.epsilon) for point in points}
+def _digest(study: Study, arm: Arm, points: Iterable[Point], seed: int) -> str:
+    """Give a digest of what some points are asked for.
+
+    What a study need not say stands in it only where it says something else.
+    """
+    epsilons = {epsilon: canonical.number(epsilon) for epsilon in arm.epsilons}
+    more = {
+        "neighbours": arm.neighbours,
+        "train_share": None if arm.train_share == 1 else arm.train_share,
+        "holdouts": [study.holdout, study.repeats] if study.holdout else None,
+        "runs": study.repeats if study.select == ALL and not study.holdout else None,
+    }
+    more = {word: value for word, value in more.items() if value is not None}
     return canonical.digest(
         [
             sorted((epsilons[point.epsilon], point.text) for point in points),
             arm.learner,
             arm.calibration,
             arm.delta,
-            folds,
+            study.folds,
             seed,
             registry.entry(arm.learner).version,
+            *([more] if more else []),
         ]
     )
 
@@ -90,7 +101,7 @@ def second_round(study: Study, arm: Arm) -> Finalists | None:
     return study.finalists if arm.calibration and len(arm.settings) > 1 else None
 
 
-def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job: float) -> int:
+def n_shards(arm: Arm, n_splits: int, n_rows: int, n_columns: int, seconds_per_job: float) -> int:
     """Give the number of shards of an arm on a dataset: a power of two.
 
     Follows from the registry's estimate of cost, so that one job trains for about
@@ -99,7 +110,7 @@ def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job:
     """
     cost = registry.entry(arm.learner).cost
     total = sum(cost(setting, n_rows, n_columns) for setting in arm.settings)
-    total *= len(arm.epsilons) * folds
+    total *= len(arm.epsilons) * n_splits
     # Points with the same key can't be parted.
     shared = registry.entry(arm.learner).shared
     keys = {tuple(map(s.get, shared)) for s in arm.settings} if shared else arm.settings
@@ -111,12 +122,12 @@ def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job:
 
 
 def shard_seconds(
-    arm: Arm, folds: int, shard: int, shards: int, n_rows: int, n_columns: int
+    arm: Arm, n_splits: int, shard: int, shards: int, n_rows: int, n_columns: int
 ) -> float:
     """Give the registry's estimate of what one shard costs: the hash deals unevenly."""
     cost = registry.entry(arm.learner).cost
     points = shard_points(arm, shard, shards)
-    return folds * sum(cost(point.setting, n_rows, n_columns) for point in points)
+    return n_splits * sum(cost(point.setting, n_rows, n_columns) for point in points)
 
 
 @dataclass(frozen=True)
@@ -124,6 +135,8 @@ class Curve:
     """An arm of a study on a dataset: some jobs that train shards, and one that refits.
 
     All that is known of them without a look at their results, and the one way to read these.
+    Where all settings are results there is no refit; where a lone setting need not be
+    selected there are no shards.
 
     Attributes
     ----------
@@ -163,13 +176,29 @@ class Curve:
         return results.shard_path(self.folder, shard, self.shards)
 
     @property
+    def selects(self) -> bool:
+        """Whether a setting is selected and trained afresh; else every setting is a result."""
+        return self.study.select == BEST
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of cells that its jobs write."""
+        shards = [self.shard(shard) for shard in range(self.shards)]
+        return [*shards, self.refit] if self.selects else shards
+
+    @property
+    def runs(self) -> list[Path]:
+        """Those of them whose rows are its results: fresh trainings, or all."""
+        return [self.refit] if self.selects else self.files
+
+    @property
     def refit(self) -> Path:
-        """The file of its fresh trainings."""
+        """The file of its fresh trainings, if it selects."""
         return "results/refits" / self.name / "cells.parquet"
 
     @property
     def selected(self) -> Path:
-        """The file of its selected settings."""
+        """The file of its selected settings, if it selects."""
         return self.refit.with_name("selected.csv")
 
     def failures(self, shard: int | None = None) -> Path:
@@ -185,7 +214,7 @@ class Curve:
         shards = [self.shard(shard).stem for shard in range(self.shards)]
         return {
             "train": [train / f"{shard}.tsv" for shard in shards],
-            "refit": [refit.with_name(f"{refit.name}.tsv")],
+            "refit": [refit.with_name(f"{refit.name}.tsv")] if self.selects else [],
         }
 
     # What is asked for
@@ -197,7 +226,9 @@ class Curve:
     @property
     def splits(self) -> list[Split]:
         """The splits that each point of a shard is trained on."""
-        return selection_splits(self.study.folds)
+        if self.selects:
+            return self.study.selection_splits
+        return self.study.fresh_splits(self.dataset.n_test > 0)
 
     def tasks(self, shard: int) -> list[tuple[Point, Split]]:
         """Give the cells that a shard trains, as points and splits."""
@@ -212,7 +243,7 @@ class Curve:
     def final_splits(self) -> list[Split]:
         """The splits of the second round; none without one."""
         second = self.finalists
-        return final_splits(self.study.folds, second.draws) if second else []
+        return self.study.final_splits(second.draws) if second else []
 
     def fresh_splits(self, has_test: bool) -> list[Split]:
         """Give the splits of the fresh trainings.
@@ -222,31 +253,34 @@ class Curve:
         has_test : bool
             Whether the dataset has a test part.
         """
-        return fresh_splits(self.study.folds, self.study.repeats, has_test)
+        return self.study.fresh_splits(has_test)
 
     @property
     def n_refits(self) -> int:
         """How many cells follow the cross-validation at each ε: finalists and fresh ones."""
+        if not self.selects:
+            return 0
         second = self.finalists
         n_finalists = min(second.settings, len(self.arm.settings)) if second else 0
         return self.study.repeats + n_finalists * len(self.final_splits)
 
     def shard_digest(self, shard: int) -> str:
         """Give a digest of all that a shard is asked for: the job reruns when it changes."""
-        return _shard_digest(self.arm, self.study.folds, shard, self.shards, self.seed)
+        return _digest(self.study, self.arm, self.points(shard), self.seed)
 
-    @property
+    @cached_property
     def refit_digest(self) -> str:
         """A digest of what the selection and the fresh trainings depend on."""
-        second = self.finalists
+        study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
-        whole = _shard_digest(self.arm, self.study.folds, 0, 1, self.seed)
-        return f"{self.study.repeats} {final}{whole}"
+        metric = "" if study.metric == "accuracy" else f"by {study.metric} "
+        whole = _digest(study, self.arm, self.arm.points, self.seed)
+        return f"{study.repeats} {final}{metric}{whole}"
 
     def seconds(self, shard: int) -> float:
         """Give an estimate of the time that one shard takes."""
         rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
-        return shard_seconds(self.arm, self.study.folds, shard, self.shards, rows, columns)
+        return shard_seconds(self.arm, len(self.splits), shard, self.shards, rows, columns)
 
     # Results
 
@@ -292,6 +326,29 @@ class Curve:
         """
         results.check_current(self.refit, self.refit_digest, self.checksum)
 
+    def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Read the runs that are its results, as they are asked for now.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Those to read; all by default.
+
+        Yields
+        ------
+        DataFrame
+            The fresh trainings of what was selected; or, one a shard, all runs.
+
+        Raises
+        ------
+        IncompleteError
+            If a file was made for something else, is damaged, or has other cells than it must.
+        """
+        if self.selects:
+            yield read_refits([self], columns)
+        else:
+            yield from self.selection(columns or results.SCHEMA.names)
+
 
 def read_refits(curves: Sequence[Curve], columns: list[str] | None = None) -> pd.DataFrame:
     """Read the fresh trainings of some curves, as they are asked for now.
@@ -325,9 +382,19 @@ def begun(study: str) -> bool:
 
 def curve(study: Study, dataset: Description, arm: Arm, seed: int, seconds_per_job: float) -> Curve:
     """Cut an arm on a dataset into jobs of about `seconds_per_job`."""
+    whole = Curve(study, dataset, arm, 1, seed)
+    if is_lone(study, arm):
+        return replace(whole, shards=0)
     rows, columns = dataset.n_rows, len(dataset.domain.columns)
-    shards = n_shards(arm, study.folds, rows, columns, seconds_per_job)
-    return Curve(study, dataset, arm, shards, seed)
+    return replace(whole, shards=n_shards(arm, len(whole.splits), rows, columns, seconds_per_job))
+
+
+def is_lone(study: Study, arm: Arm) -> bool:
+    """Whether an arm has one setting that is taken as selected: hold-outs say so.
+
+    A study with folds has its cross-validated accuracy in its tables, of lone settings too.
+    """
+    return study.select == BEST and bool(study.holdout) and len(arm.settings) == 1
 
 
 def curves(study: Study, seed: int, seconds_per_job: float) -> Iterator[Curve]:

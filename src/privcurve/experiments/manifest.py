@@ -141,7 +141,7 @@ def _work(curves: Sequence[Curve], times: Mapping[str, Any]) -> dict[str, Any]:
     """Add up what the jobs of a study say of their last runs."""
     totals = dict.fromkeys(WORK, 0)
     for curve in curves:
-        for path in (*map(curve.shard, range(curve.shards)), curve.refit):
+        for path in curve.files:
             facts = read_facts(path) or {"rows": 0}
             # A file without facts is of an earlier version, and its cells of an earlier run.
             facts = {"reused": facts["rows"], **facts}

@@ -94,8 +94,10 @@ def _progress(curve: Curve) -> Progress:
             unfinished += points
             jobs_left += 1
     facts = read_facts(curve.refit)
-    fresh = Progress(len(curve.arm.epsilons) * curve.n_refits, jobs_left=1)
-    if _is_current(facts, curve.refit_digest, checksum):
+    fresh = Progress(len(curve.arm.epsilons) * curve.n_refits, jobs_left=int(curve.selects))
+    if not curve.selects:
+        pass
+    elif _is_current(facts, curve.refit_digest, checksum):
         finished, fresh = finished + _of_facts(facts), Progress()
     elif stored is not None and not jobs_left:
         # Which points it trains is not known here: cells of an earlier selection count too.

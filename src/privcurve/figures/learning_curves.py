@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
+from privcurve.analysis.names import method_of
 from privcurve.figures import style
 from privcurve.figures.labels import label_lines
 from privcurve.figures.style import save
@@ -173,7 +174,7 @@ def _limit_looks(
     arms: Sequence[str], styles: Mapping[str, style.CurveStyle]
 ) -> dict[str, dict[str, Any]]:
     """Give the looks of private learners without noise; the calibrations of one share theirs."""
-    first = {style.method_of(arm): arm for arm in reversed(arms)}
+    first = {method_of(arm): arm for arm in reversed(arms)}
     return {
         arm: {"color": styles[arm].colour, "linestyle": (0, (2.2, 1, 0.8, 1))}
         for arm in first.values()

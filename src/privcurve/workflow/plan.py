@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from privcurve import audit, datasets, schema
+from privcurve import audit, schema
 from privcurve.datasets import DatasetError, Description, describe
 from privcurve.experiments import jobs
 from privcurve.experiments import study as studies
@@ -51,12 +51,15 @@ class Plan:
         Studies that can't be read, and why.
     files : mapping of str to Path
         The file of each study.
+    warnings : mapping of str to sequence of str
+        What users of a study should know.
     """
 
     configuration: Mapping[str, Any]
     studies: Mapping[str, Study]
     broken: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)
+    warnings: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def seed(self) -> int:
@@ -155,7 +158,7 @@ class Plan:
         context = self.context(asked)
         paths: list[Path] = []
         for curve in context.curves:
-            paths += [curve.selected, curve.refit]
+            paths += [curve.selected, *curve.runs] if curve.selects else curve.runs
             if asked.reads.cells:
                 paths += [curve.shard(shard) for shard in range(curve.shards)]
         for dataset in asked.reads.data:
@@ -184,9 +187,8 @@ class Plan:
         names = set(self.configured if asked & set(EVERYTHING) else ()) | asked
         names |= {one.study.name for one in self.outputs.values() if _is_asked(one, targets)}
         names |= set(self.papers if PAPERS in asked else ())
-        skipped = [note for name, one in self.studies.items() if name in names
-                   for note in one.skipped]  # fmt: skip
-        return [f"left out: {why}" for why in self.broken.values()] + skipped
+        warned = [text for name in self.studies if name in names for text in self.warnings[name]]
+        return [f"left out: {why}" for why in self.broken.values()] + warned
 
     def files_of(self, names: Iterable[str]) -> list[str]:
         """Give all files of all outputs of some studies."""
@@ -338,20 +340,21 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
         )
     found: dict[str, Study] = {}
     broken: dict[str, str] = {}
+    warnings: dict[str, list[str]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
     # Configured ones first: of two that claim the same, the other one has to give way.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
         where = f"config/studies/{name}.yaml"
         try:
-            one = _study(paths[name], where, schemas)
+            one, told = _study(paths[name], where, schemas)
             _claim(owners, where, [name, *_claims(outputs_of(one, where))])
         except (ValueError, DatasetError, OSError) as error:
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
-            found[name] = one
+            found[name], warnings[name] = one, told
     in_order = {name: found[name] for name in paths if name in found}
     files = {name: Path(os.path.relpath(path)) for name, path in paths.items()}
-    return Plan(configuration, in_order, broken, files)
+    return Plan(configuration, in_order, broken, files, warnings)
 
 
 def of_one(path: Path, seed: int, seconds_per_job: float) -> Plan:
@@ -366,13 +369,17 @@ def of_one(path: Path, seed: int, seconds_per_job: float) -> Plan:
     return Plan(configuration, {one.name: one}, files={one.name: path})
 
 
-def _study(path: Path, where: str, schemas: Path) -> Study:
+def _study(path: Path, where: str, schemas: Path) -> tuple[Study, list[str]]:
     content = schema.read_yaml(path)
     schema.check(content, schemas / "study.schema.yaml", where)
     one = studies.from_mapping(content, path.stem, where)
-    for dataset in one.datasets:
-        datasets.describe(dataset)
-    return one
+    about = {dataset: describe(dataset) for dataset in one.datasets}
+    return one, [*one.skipped, *studies.notes(one, about, where)]
+
+
+def resampling(study: Study) -> Any:
+    """Give what decides whether a dataset has enough records for a study."""
+    return [study.holdout, study.metric] if study.holdout else study.folds
 
 
 def _claims(asked: Iterable[Asked]) -> list[str]:
@@ -386,6 +393,6 @@ def _claim(owners: dict[str, str], where: str, mine: Sequence[str]) -> None:
         if text in owners:
             raise StudyError(
                 f"{where}: {text!r} is already a target or a file of {owners[text]}; "
-                "choose another name"
+                "give this one another name"
             )
     owners.update(dict.fromkeys(mine, where))
