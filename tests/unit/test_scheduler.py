@@ -4,8 +4,9 @@ import threading
 import time
 
 import pytest
-from privcurve.steps._scheduler import one_timer
 from snakemake.scheduling.job_scheduler import JobScheduler
+
+from privcurve.workflow.snakemake import one_timer
 
 DELAY = 0.2
 

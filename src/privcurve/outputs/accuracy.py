@@ -12,6 +12,8 @@ from privcurve.outputs.base import Asked, Context, Files, Output, Reads
 if TYPE_CHECKING:
     import pandas as pd
 
+    from privcurve.tables.table import Table
+
 SELECTION_NOTES = (
     "The cross-validated accuracy of the selected setting is optimistic: it is the best of "
     "the settings that were compared, on the folds that chose it.",
@@ -43,19 +45,18 @@ class Accuracy(Output):
         return whole(asked.study)
 
     def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis.accuracy import accuracy_table
-        from privcurve.tables.table import Table
+        context.write(accuracy_of(context.study, complete(context), context.refits()))
 
-        study = context.study
-        frame = accuracy_table(
-            complete(context),
-            context.refits(),
-            study.repeats,
-            study.datasets,
-            list(study.arms),
-        )
-        caption = "Accuracy of each learner at each ε"
-        context.write(Table(frame, caption, SELECTION_NOTES + FRESH_NOTES, _shown(frame)))
+
+def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> Table:
+    """Give the table of accuracy of a study from its selected settings and fresh trainings."""
+    from privcurve.analysis.accuracy import accuracy_table
+    from privcurve.tables.table import Table
+
+    order = study.datasets, list(study.arms)
+    frame = accuracy_table(selected, refits, study.repeats, *order)
+    caption = "Accuracy of each learner at each ε"
+    return Table(frame, caption, SELECTION_NOTES + FRESH_NOTES, _shown(frame))
 
 
 def whole(study: Study) -> Reads:
