@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import re
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,6 @@ from privcurve.experiments.jobs import Curve, curve
 from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
-RULES = Path(__file__).parents[2] / "workflow/rules"
 HOLDOUTS = {"holdout": 0.25, "repeats": 4}
 BOOST = {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}
 PLAIN = {"folds": 3, "repeats": 2}
@@ -98,8 +96,6 @@ def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
             "'finalists' are a second round",
         ),
         ({"select": "all", "outputs": ["a"], "metric": "auc"}, "'metric' selects"),
-        ({"outputs": [{"sweep": {"x": "a"}}, {"sweep": {"x": "a"}}]}, "'sweep' stands twice"),
-        *(({"name": name}, f"'{name}' is a target of the workflow") for name in ("all", "summary")),
     ],
 )
 def test_words_that_contradict_each_other_are_named(changes, says):
@@ -139,13 +135,6 @@ def test_what_a_learner_can_not_be_asked_is_named(changes, says):
 def test_shares_are_checked(shares, says):
     with pytest.raises(study.StudyError, match=re.escape(says)):
         made(train_shares=shares)
-
-
-def test_no_rule_has_a_name_that_a_study_may_have():
-    text = "".join(path.read_text() for path in RULES.glob("*.smk"))
-    rules = set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE))
-    assert {"train", "manifest"} <= rules
-    assert rules <= set(study.TARGETS)
 
 
 def test_what_is_varied_is_an_arm_of_its_own():

@@ -17,7 +17,9 @@ rule train:
         ENVIRONMENT
     resources:
         mem_mb=growing(1000),
-        runtime=training_minutes,
+        runtime=lambda wildcards, attempt: PLAN.minutes(
+            curve(wildcards), int(wildcards.shard), attempt
+        ),
     params:
         study=study_file,
         digest=shard_digest,
@@ -53,7 +55,7 @@ rule refit:
         runtime=growing(60),
     params:
         study=study_file,
-        shards=shard_count,
+        shards=lambda wildcards: curve(wildcards).shards,
         digest=refit_digest,
         attempts=attempts,
         seed=config["seed"],

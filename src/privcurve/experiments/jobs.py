@@ -15,7 +15,7 @@ from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.results import Key
 from privcurve.experiments.shards import n_shards, shard_points, shard_seconds
 from privcurve.experiments.splits import Split
-from privcurve.experiments.study import ALL, BEST, Finalists, Study
+from privcurve.experiments.study import ALL, BEST, DEFAULT_METRIC, Finalists, Study
 from privcurve.learners import registry
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Curve:
         """A digest of what the selection and the fresh trainings depend on."""
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
-        metric = "" if study.metric == "accuracy" else f"by {study.metric} "
+        metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
         whole = _digest(study, self.arm, self.arm.points, self.seed)
         return f"{study.repeats} {final}{metric}{whole}"
 
