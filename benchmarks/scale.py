@@ -27,15 +27,9 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import cells, results, study
-from privcurve.experiments.jobs import (
-    CODED,
-    STORE,
-    Curve,
-    curves,
-    key_scheme,
-    shard_key,
-)
+from privcurve.experiments.jobs import CODED, STORE, Curve, curves
 from privcurve.experiments.keys import Keys
+from privcurve.experiments.shards import key_scheme, shard_key
 from privcurve.experiments.splits import selection_splits
 from privcurve.experiments.store import Store
 from privcurve.learners import registry

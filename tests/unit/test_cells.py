@@ -7,7 +7,8 @@ import pytest
 
 from privcurve.datasets import describe
 from privcurve.experiments import canonical, cells, study
-from privcurve.experiments.jobs import Curve, n_shards, shard_key, shard_of, shard_points
+from privcurve.experiments.jobs import Curve
+from privcurve.experiments.shards import n_shards, shard_key, shard_of, shard_points
 from privcurve.experiments.splits import Split, fresh_splits, partition_generator, selection_splits
 
 ARM = study.Arm(

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import re
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,6 @@ from privcurve.experiments.jobs import Curve, curve
 from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
-RULES = Path(__file__).parents[2] / "workflow/rules"
 HOLDOUTS = {"holdout": 0.25, "repeats": 4}
 BOOST = {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}
 PLAIN = {"folds": 3, "repeats": 2}
@@ -98,7 +96,6 @@ def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
             "'finalists' are a second round",
         ),
         ({"select": "all", "outputs": ["a"], "metric": "auc"}, "'metric' selects"),
-        ({"outputs": [{"sweep": {"x": "a"}}, {"sweep": {"x": "a"}}]}, "'sweep' stands twice"),
     ],
 )
 def test_words_that_contradict_each_other_are_named(changes, says):

@@ -11,8 +11,9 @@ import pytest
 
 from privcurve import datasets
 from privcurve.experiments import refit, results, study, train
-from privcurve.experiments.jobs import CODED, STORE, Curve, expected_keys, read_refits, shard_points
+from privcurve.experiments.jobs import CODED, STORE, Curve, expected_keys, read_refits
 from privcurve.experiments.progress import Progress
+from privcurve.experiments.shards import shard_points
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
 from privcurve.learners import lazybb
 

@@ -47,7 +47,7 @@ rule datasets_ready:
     params:
         study=study_file,
         folders=per_dataset("results/data/{dataset}"),
-        splits=lambda wildcards: plan.resampling(PLAN.studies[wildcards.study]),
+        folds=lambda wildcards: PLAN.studies[wildcards.study].resampling,
     message:
         "All datasets of {wildcards.study} are coded"
     shell:

@@ -23,8 +23,8 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 __all__ = ["Arm", "Finalists", "Point", "Study", "StudyError", "from_mapping", "load", "notes"]
 
-# What may select: columns of a cell.
-METRICS = ("accuracy", "balanced_accuracy", "auc", "log_loss")
+# What selects: a column of a cell.
+DEFAULT_METRIC = "accuracy"
 
 BEST, ALL = "best", "all"
 DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
@@ -73,15 +73,11 @@ class Study:
     holdout : float
         The share of the records that a hold-out scores; 0 with folds.
     metric : str
-        What selects, one of `METRICS`.
+        What selects: a column of a cell.
     select : str
         ``best``: at each ε one setting; ``all``: nothing is selected, all runs are results.
     neighbours : str or None
         The relation that the study asks for; None: each learner's own.
-    outputs : tuple of (str, mapping)
-        What is made of the results, with options.
-    paper : str or None
-        The paper whose figures it makes.
     """
 
     name: str
@@ -92,9 +88,10 @@ class Study:
     figure: str
     arms: Mapping[str, Arm]
     finalists: Finalists | None = None
+    paper: str | None = None
     skipped: tuple[str, ...] = ()
     holdout: float = 0.0
-    metric: str = "accuracy"
+    metric: str = DEFAULT_METRIC
     select: str = BEST
     neighbours: str | None = None
     outputs: tuple[tuple[str, Mapping[str, Any]], ...] = field(
@@ -105,6 +102,13 @@ class Study:
     def arm(self, name: str) -> Arm:
         """Give an arm by name."""
         return self.arms[name]
+
+    @property
+    def resampling(self) -> int | tuple[int | float | str, ...]:
+        """What decides whether a dataset can be trained on and scored."""
+        if not self.holdout and self.metric == DEFAULT_METRIC:
+            return self.folds
+        return (self.folds, self.holdout, self.metric)
 
     @property
     def selection_splits(self) -> list[Split]:
@@ -201,9 +205,10 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         figure=raw.get("figure", name),
         arms=found,
         finalists=Finalists(**raw["finalists"]) if "finalists" in raw else None,
+        paper=raw.get("paper"),
         skipped=tuple(skipped),
         holdout=float(splits.get("holdout", 0)),
-        metric=raw.get("metric", "accuracy"),
+        metric=raw.get("metric", DEFAULT_METRIC),
         select=raw.get("select", BEST),
         neighbours=raw.get("neighbours"),
         outputs=tuple(map(_output, raw.get("outputs", DEFAULT_OUTPUTS))),
@@ -238,11 +243,6 @@ def _check_words(raw: Mapping[str, Any]) -> None:
         raise ValueError("'metric' selects; with 'select: all' nothing is selected")
     if select_all and "outputs" not in raw:
         raise ValueError("'select: all' needs 'outputs': the default ones are of selected settings")
-    twice = [
-        one for place, one in enumerate(raw.get("outputs", [])) if one in raw["outputs"][:place]
-    ]
-    if twice:
-        raise ValueError(f"outputs: {_output(twice[0])[0]!r} stands twice; keep one")
 
 
 def _output(given: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

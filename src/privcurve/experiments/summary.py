@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from privcurve import datasets
 from privcurve.experiments import cells
-from privcurve.experiments.jobs import STORE, Curve, key_scheme, shard_key
+from privcurve.experiments.jobs import STORE, Curve
 from privcurve.experiments.keys import Keys, Marks
 from privcurve.experiments.results import facts_are_current, read_facts
+from privcurve.experiments.shards import key_scheme, shard_key
 from privcurve.experiments.splits import Split
 from privcurve.experiments.store import Store
 from privcurve.experiments.study import Point

@@ -11,10 +11,10 @@ from typing import Any
 from privcurve.datasets import Dataset
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.cells import Cell, CellIds, generator
-from privcurve.experiments.jobs import key_scheme, shard_key
 from privcurve.experiments.keys import Keys
 from privcurve.experiments.metrics import failure, score
 from privcurve.experiments.progress import Progress
+from privcurve.experiments.shards import key_scheme, shard_key
 from privcurve.experiments.splits import (
     Part,
     Split,

@@ -51,15 +51,12 @@ class Plan:
         Studies that can't be read, and why.
     files : mapping of str to Path
         The file of each study.
-    warnings : mapping of str to sequence of str
-        What users of a study should know.
     """
 
     configuration: Mapping[str, Any]
     studies: Mapping[str, Study]
     broken: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)
-    warnings: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def seed(self) -> int:
@@ -187,8 +184,13 @@ class Plan:
         names = set(self.configured if asked & set(EVERYTHING) else ()) | asked
         names |= {one.study.name for one in self.outputs.values() if _is_asked(one, targets)}
         names |= set(self.papers if PAPERS in asked else ())
-        warned = [text for name in self.studies if name in names for text in self.warnings[name]]
-        return [f"left out: {why}" for why in self.broken.values()] + warned
+        mine = [note for name in self.studies if name in names for note in self._notes(name)]
+        return [f"left out: {why}" for why in self.broken.values()] + mine
+
+    def _notes(self, study: str) -> list[str]:
+        one = self.studies[study]
+        about = {name: self.describe(name) for name in one.datasets}
+        return [*one.skipped, *studies.notes(one, about, str(self.files.get(study, study)))]
 
     def files_of(self, names: Iterable[str]) -> list[str]:
         """Give all files of all outputs of some studies."""
@@ -340,21 +342,20 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
         )
     found: dict[str, Study] = {}
     broken: dict[str, str] = {}
-    warnings: dict[str, list[str]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
     # Configured ones first: of two that claim the same, the other one has to give way.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
         where = f"config/studies/{name}.yaml"
         try:
-            one, told = _study(paths[name], where, schemas)
+            one = _study(paths[name], where, schemas)
             _claim(owners, where, [name, *_claims(outputs_of(one, where))])
         except (ValueError, DatasetError, OSError) as error:
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
-            found[name], warnings[name] = one, told
+            found[name] = one
     in_order = {name: found[name] for name in paths if name in found}
     files = {name: Path(os.path.relpath(path)) for name, path in paths.items()}
-    return Plan(configuration, in_order, broken, files, warnings)
+    return Plan(configuration, in_order, broken, files)
 
 
 def of_one(path: Path, seed: int, seconds_per_job: float) -> Plan:
@@ -369,17 +370,13 @@ def of_one(path: Path, seed: int, seconds_per_job: float) -> Plan:
     return Plan(configuration, {one.name: one}, files={one.name: path})
 
 
-def _study(path: Path, where: str, schemas: Path) -> tuple[Study, list[str]]:
+def _study(path: Path, where: str, schemas: Path) -> Study:
     content = schema.read_yaml(path)
     schema.check(content, schemas / "study.schema.yaml", where)
     one = studies.from_mapping(content, path.stem, where)
-    about = {dataset: describe(dataset) for dataset in one.datasets}
-    return one, [*one.skipped, *studies.notes(one, about, where)]
-
-
-def resampling(study: Study) -> Any:
-    """Give what decides whether a dataset has enough records for a study."""
-    return [study.holdout, study.metric] if study.holdout else study.folds
+    # What they say is repeated when the study is asked for; what it refuses, is told now.
+    list(studies.notes(one, {name: describe(name) for name in one.datasets}, where))
+    return one
 
 
 def _claims(asked: Iterable[Asked]) -> list[str]:
