@@ -14,14 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn import linear_model
-from sklearn._loss import HalfBinomialLoss
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model._linear_loss import LinearModelLoss
 from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes, one_hot
 from privcurve.learners.checks import RandomState
-from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
+from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, logistic_loss, only_label
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.ledger import (
@@ -324,11 +322,10 @@ def _minimum(
         n=n,
         random_state=noise,
     )
-    loss = LinearModelLoss(base_loss=HalfBinomialLoss(), fit_intercept=posed.intercept)
     result = minimize(
-        mechanism.randomise(loss.loss_gradient),
+        mechanism.randomise(logistic_loss),
         np.zeros(dimension),
-        args=(rows, (signs > 0).astype(float), counts.astype(float), 1 / (posed.C * n)),
+        args=(rows, signs, counts, 1 / (posed.C * n)),
         jac=True,
         method="L-BFGS-B",
         options={
