@@ -97,7 +97,6 @@ class Study:
     outputs: tuple[tuple[str, Mapping[str, Any]], ...] = field(
         default=tuple((name, {}) for name in DEFAULT_OUTPUTS)
     )
-    paper: str | None = None
 
     def arm(self, name: str) -> Arm:
         """Give an arm by name."""
@@ -212,7 +211,6 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         select=raw.get("select", BEST),
         neighbours=raw.get("neighbours"),
         outputs=tuple(map(_output, raw.get("outputs", DEFAULT_OUTPUTS))),
-        paper=raw.get("paper"),
     )
 
 
