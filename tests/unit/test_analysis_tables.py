@@ -57,7 +57,9 @@ def refits(n_repeats=3):
 
 
 def write(chosen, fresh, folder):
-    study = SimpleNamespace(datasets=DATASETS, arms=dict.fromkeys(ARMS), repeats=3)
+    study = SimpleNamespace(
+        datasets=DATASETS, arms=dict.fromkeys(ARMS), repeats=3, metric="accuracy"
+    )
     accuracy_of(study, chosen, fresh).write(folder / "accuracy")
     settings_of(study, chosen).write(folder / "selected_settings")
 

@@ -20,7 +20,7 @@ class LearningCurves(Output):
     def reads(self, asked: Asked) -> Reads:  # noqa: D102
         titles = [[arm.name, arm.title] for arm in asked.study.arms.values()]
         named = [[name, dataset_title(name), source(name)] for name in asked.study.datasets]
-        return Reads(outputs=("accuracy",), facts=[titles, named])
+        return Reads(outputs=("accuracy",), facts=[titles, named, asked.study.metric])
 
     def make(self, context: Context) -> None:  # noqa: D102
         from privcurve.figures.learning_curves import learning_curves
@@ -32,6 +32,7 @@ class LearningCurves(Output):
             titles={arm.name: arm.title for arm in study.arms.values()},
             datasets={name: dataset_title(name) for name in study.datasets},
             groups={name: source(name) for name in study.datasets},
+            metric=study.metric,
         )
         context.draw(figure, frame)
 
