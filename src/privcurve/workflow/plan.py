@@ -20,7 +20,7 @@ from privcurve.experiments import jobs
 from privcurve.experiments import study as studies
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study, StudyError
-from privcurve.learners import registry
+from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
 from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, Context, ask
@@ -173,7 +173,9 @@ class Plan:
             folder = Path(audit.__file__).parent
             sources = b"".join(path.read_bytes() for path in sorted(folder.glob("**/*.py")))
             self._auditor.append(hashlib.sha256(sources).hexdigest())
-        return f"{registry.entry(learner).version} {self._auditor[0]}"
+        of_file = own.path_of(learner).read_bytes() if learner in own.names() else b""
+        audited_file = f" {hashlib.sha256(of_file).hexdigest()}" if of_file else ""
+        return f"{registry.entry(learner).version} {self._auditor[0]}{audited_file}"
 
     # Targets
 
