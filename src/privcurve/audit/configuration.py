@@ -18,13 +18,7 @@ from privcurve.audit.search import Found, search_exact, search_sampled
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.registry import entry, estimator_class
 from privcurve.privacy.budget import PUBLISHED
-from privcurve.privacy.ledger import (
-    NOT_FLOATS,
-    NOT_SEED,
-    NOT_SELECTION,
-    REPLACE_ONE,
-    PrivacyStatement,
-)
+from privcurve.privacy.ledger import REPLACE_ONE, PrivacyStatement
 
 EXACT = "exact"
 SAMPLED = "sampled"
@@ -254,8 +248,7 @@ def not_covered(said: PrivacyStatement) -> str:
     """
     if said.calibration != PUBLISHED:
         return ""
-    common = NOT_SEED, NOT_FLOATS, NOT_SELECTION
-    return "; ".join(excluded for excluded in said.exclusions if excluded not in common)
+    return "; ".join(said.reservations)
 
 
 def verdict(found: Found) -> str:

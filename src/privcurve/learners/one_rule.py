@@ -17,9 +17,7 @@ from privcurve.learners.checks import RandomState
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, one_rule
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
-
-# What the projection may exceed its bound by, for rounding (PRIVACY.md §a).
-DENSITY_TOLERANCE = 1e-9
+from privcurve.privacy.sensitivity.lazybb import check_largest_weight
 
 
 class Vote(NamedTuple):
@@ -146,12 +144,7 @@ class OneRuleEnsemble(CodedClassifier):
                 calibrated.normalise,
                 draw_noise(calibrated, n_literals, rng),
             )
-            if not largest <= 1 + DENSITY_TOLERANCE:
-                raise ArithmeticError(
-                    f"internal error in {type(self).__name__}: a record had {largest!r} times "
-                    "the weight that the privacy proof allows; the model is withheld. Please "
-                    "report this with the parameters."
-                )
+            check_largest_weight(largest, type(self).__name__)
             learner._adopt(picks, n, calibrated.statement)
 
     def _adopt(self, picks: NDArray[np.int64], n: int, statement: PrivacyStatement) -> None:

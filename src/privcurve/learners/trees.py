@@ -19,11 +19,11 @@ from privcurve.kernels.lazybb_trees import (
     node_count,
 )
 from privcurve.learners.base import Codes
-from privcurve.learners.one_rule import DENSITY_TOLERANCE
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration import trees as calibration_trees
 from privcurve.privacy.calibration.trees import TreeNoiseRates
 from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.privacy.sensitivity.lazybb import check_largest_weight
 
 EQUALITY = "equality"
 
@@ -287,10 +287,5 @@ def fit_trees(
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
             draw_tree_noise(plan, int(n_bins.sum()), rng),
         )  # fmt: skip
-        if not largest <= 1 + DENSITY_TOLERANCE:
-            raise ArithmeticError(
-                f"internal error in {type(learner).__name__}: a record had {largest!r} times "
-                "the weight that the privacy proof allows; the model is withheld. Please "
-                "report this with the parameters."
-            )
+        check_largest_weight(largest, type(learner).__name__)
         learner._adopt_trees(TreeModel(forest, n_bins), n, plan)
