@@ -1,4 +1,4 @@
-"""Sensitivities of boosting with random classifiers."""
+"""Boosting with random classifiers (BRC): sensitivities of a weighted error (§d)."""
 
 from __future__ import annotations
 
