@@ -11,15 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn import linear_model
-from sklearn._loss import HalfBinomialLoss
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model._linear_loss import LinearModelLoss
 from threadpoolctl import threadpool_limits
 
-from privcurve.learners.base import Codes
+from privcurve.coding import Codes, one_hot
 from privcurve.learners.checks import RandomState
-from privcurve.learners.encoding import one_hot
-from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
+from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, logistic_loss, only_label
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.logistic_regression import Perturbation
 from privcurve.privacy.ledger import PrivacyStatement
@@ -71,7 +68,7 @@ class LogisticRegressionClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         label = only_label(signs)
         if label is not None:
             # scikit-learn refuses one label: the unpenalised intercept would be infinite.
@@ -87,12 +84,10 @@ class LogisticRegressionClassifier(LogOddsClassifier):
             self.coef_ = model.coef_[0]
             self.intercept_ = float(model.intercept_[0])
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
+        return PrivacyStatement.not_private(self._learner)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
-
-    def _statement(self) -> PrivacyStatement:
-        return PrivacyStatement.not_private(self._learner)
 
 
 class DPLogisticRegressionClassifier(LogOddsClassifier):
@@ -177,7 +172,7 @@ class DPLogisticRegressionClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         posed = self._perturbation()
         rows = one_hot(codes, self.n_bins_, posed.value)
         seed = rng.integers(2**32, size=4, dtype=np.uint32)
@@ -189,6 +184,7 @@ class DPLogisticRegressionClassifier(LogOddsClassifier):
         self.coef_ = found[: rows.shape[1]] * posed.value
         self.intercept_ = float(found[-1]) if posed.intercept else 0.0
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
+        return self._statement()
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
@@ -213,18 +209,16 @@ def _minimum(
     dimension = rows.shape[1] + int(posed.intercept)
     linear = posed.draw(epsilon, dimension, noise)
     extra = posed.extra_penalty(epsilon) / n
-    loss = LinearModelLoss(base_loss=HalfBinomialLoss(), fit_intercept=posed.intercept)
 
     def perturbed(model: NDArray[np.float64], *data: Any) -> tuple[float, NDArray[np.float64]]:
-        value, gradient = loss.loss_gradient(model, *data)
-        value += linear @ model / n
-        value += 0.5 * extra * (model @ model)
-        return value, gradient + (linear / n + extra * model)
+        value, gradient = logistic_loss(model, *data)
+        added = linear @ model / n + 0.5 * extra * (model @ model)
+        return value + float(added), gradient + (linear / n + extra * model)
 
     result = minimize(
         perturbed,
         np.zeros(dimension),
-        args=(rows, (signs > 0).astype(float), counts.astype(float), 1 / (posed.C * n)),
+        args=(rows, signs, counts, 1 / (posed.C * n)),
         jac=True,
         method="L-BFGS-B",
         options={

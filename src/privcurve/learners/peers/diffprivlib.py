@@ -14,7 +14,8 @@ from diffprivlib.utils import PrivacyLeakWarning
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from privcurve.learners.base import CodedClassifier, Codes
+from privcurve.coding import Codes
+from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
@@ -54,7 +55,7 @@ class _RandomTrees(CodedClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         if not is_private(self.epsilon):
             rng = np.random.default_rng(0)
         # diffprivlib ignores weights, so each record gets a row.
@@ -78,6 +79,7 @@ class _RandomTrees(CodedClassifier):
             seeded.random_state = None
         used = np.concatenate([tree.tree_.feature for tree in self._trees()])
         self.n_features_used_ = len(np.unique(used[used >= 0]))
+        return self._statement()
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         # A leaf holds a label, not a probability: the score is the margin of the votes.

@@ -15,7 +15,7 @@ from interpret import privacy
 from interpret.glassbox import ExplainableBoostingClassifier
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.learners.base import Codes
+from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
@@ -71,8 +71,6 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
         None if all records have one label: then the score is a constant.
     n_features_used_ : int
         Number of coded columns whose function is not constant.
-    n_records_ : int
-        Records trained on: the sum of the counts.
     """
 
     _learner = "dp_ebm"
@@ -116,14 +114,13 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
-        self.n_records_ = int(counts.sum())
+    ) -> PrivacyStatement:
         self.constant_ = CERTAIN * (only_label(signs) or 0)
         if self.constant_:
             # interpret answers one label with infinite scores.
             self.model_ = None
             self.n_features_used_ = 0
-            return
+            return self._statement()
         # A weight above 1 would get the noise of that many records: a row each instead.
         rows = np.repeat(codes, counts, axis=0).astype(np.float64)
         labels = np.repeat(signs, counts).astype(np.int64)
@@ -137,6 +134,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
         self.model_.random_state = None
         used = [np.ptp(scores[1:-1]) > 0 for scores in self.model_.term_scores_]
         self.n_features_used_ = int(sum(used))
+        return self._statement()
 
     def _common(self) -> dict[str, Any]:
         return {
