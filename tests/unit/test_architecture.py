@@ -15,7 +15,7 @@ ALLOWED = {
     "kernels": set(),
     "datasets": set(),
     "learners": {"privacy", "kernels"},
-    "experiments": {"learners", "datasets"},
+    "experiments": {"learners", "datasets", "analysis", "privacy"},
     "analysis": set(),
     "audit": {"learners", "privacy", "kernels"},
     "figures": set(),

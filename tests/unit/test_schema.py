@@ -43,6 +43,12 @@ def test_a_nested_unknown_key_is_named_with_its_place():
         ("folds", 1, "folds: 1 is less than the minimum of 2"),
         ("repeats", "ten", "repeats: 'ten' is not of type 'integer'"),
         ("title", None, "title: None is not of type 'string'"),
+        ("neighbours", "replace", "neighbours: 'replace' is not one of .*'replace-one'"),
+        ("splits", {"holdout": 1, "repeats": 3}, "splits.holdout: 1 is greater than or equal to"),
+        ("splits", {"hold_out": 0.1}, "splits: unknown key 'hold_out'; did you mean 'holdout'"),
+        ("metric", "precision", "metric: 'precision' is not one of .*'balanced_accuracy'"),
+        ("select", "some", "select: 'some' is not one of .*Expected: best"),
+        ("outputs", [{"a": {}, "b": {}}], "outputs.0: .* is not valid under any"),
     ],
 )
 def test_bad_values_are_named(key, value, says):
@@ -52,8 +58,8 @@ def test_bad_values_are_named(key, value, says):
 
 def test_a_missing_key_is_named():
     content = quickstart()
-    del content["folds"]
-    with pytest.raises(schema.SchemaError, match="missing key 'folds'"):
+    del content["datasets"]
+    with pytest.raises(schema.SchemaError, match="missing key 'datasets'"):
         schema.check(content, STUDY, "s.yaml")
 
 

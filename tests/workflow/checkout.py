@@ -38,8 +38,9 @@ class Project:
 
     folder: Path
 
-    def write_study(self, **changes):
+    def write_study(self, without=(), **changes):
         content = {**STUDY, **changes}
+        content = {key: content[key] for key in content if key not in without}
         (self.folder / "config/studies/tiny.yaml").write_text(yaml.safe_dump(content))
 
     def command(self, *arguments):

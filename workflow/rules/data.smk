@@ -3,7 +3,7 @@
 
 rule prepare:
     input:
-        local_files,
+        lambda wildcards: PLAN.local_files(wildcards.dataset),
     output:
         "results/data/{dataset}/encoded.npz",
         "results/data/{dataset}/domain.json",
@@ -20,7 +20,7 @@ rule prepare:
         runtime=growing(30),
     params:
         folder=subpath(output[0], parent=True),
-        description=description_digest,
+        description=lambda wildcards: PLAN.description_digest(wildcards.dataset),
     message:
         "Fetch, check and code {wildcards.dataset}"
     shell:
@@ -47,7 +47,7 @@ rule datasets_ready:
     params:
         study=study_file,
         folders=per_dataset("results/data/{dataset}"),
-        folds=lambda wildcards: STUDIES[wildcards.study].folds,
+        folds=lambda wildcards: PLAN.studies[wildcards.study].resampling,
     message:
         "All datasets of {wildcards.study} are coded"
     shell:

@@ -95,11 +95,14 @@ class Label:
         The column of the file that holds the label.
     negative, positive : str
         What −1 and +1 stand for.
+    public : bool
+        Whether the label is public in studies of partially private features.
     """
 
     column: str
     negative: str
     positive: str
+    public: bool = False
 
 
 @dataclass(frozen=True)

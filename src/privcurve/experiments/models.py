@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from privcurve.datasets import Dataset, distinct
 from privcurve.experiments import canonical, metrics
+from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.cells import CellIds, generator
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.splits import TEST, Part, Split
-from privcurve.experiments.study import Arm, Point, StudyError
+from privcurve.experiments.study import StudyError
 from privcurve.learners import registry
 from privcurve.learners.lazybb_rounds import round_advantages
 
@@ -168,6 +169,8 @@ def inspect(
     """
     if arm.learner != "lazybb" or point.setting.get("weak_learner", "one_rule") != "one_rule":
         raise StudyError(f"{arm.name}: only LazyBB with 1-rules can be looked into")
+    if arm.train_share < 1:
+        raise StudyError(f"{arm.name}: only models of the whole training part can be looked into")
     train = Part(*distinct(dataset.X, dataset.y))
     unseen = None
     if dataset.X_test is not None and dataset.y_test is not None:

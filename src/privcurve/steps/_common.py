@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from privcurve.experiments.jobs import Curve
-    from privcurve.experiments.study import Arm, Study, StudyError
+    from privcurve.experiments.study import StudyError
     from privcurve.experiments.train import Trainer
 
 
@@ -38,17 +38,14 @@ def run(main: Callable[[], None]) -> None:
         sys.exit(f"error: {error}")
 
 
-def add_arm_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that name an arm on a dataset."""
+def add_curve_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that name an arm on a dataset, and what the workflow asks of it."""
     parser.add_argument("--study", type=Path, required=True, help="study file")
     parser.add_argument("--dataset", required=True)
     parser.add_argument("--arm", required=True, help="name of the arm in the study")
+    parser.add_argument("--shards", type=int, required=True, help="how many it is cut into")
     parser.add_argument("--seed", type=int, required=True, help="base seed")
-    parser.add_argument("--data", type=Path, required=True, help="folder of the coded dataset")
-    parser.add_argument("--store", type=Path, required=True, help="folder of the store")
-    parser.add_argument(
-        "--failures", type=Path, required=True, help="file that counts failed attempts"
-    )
+    parser.add_argument("--digest", required=True, help="of what the workflow asks for")
 
 
 def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,12 +71,9 @@ def curves_of_studies(folder: Path, configuration: dict[str, Any]) -> dict[str, 
     """Give the jobs of each configured study, by its name."""
     from privcurve.experiments import study as studies
 
+    seed, seconds = configuration["seed"], configuration["seconds_per_job"]
     return {
-        name: list(
-            curves(
-                studies.load(folder / "studies" / f"{name}.yaml"), configuration["seconds_per_job"]
-            )
-        )
+        name: list(curves(studies.load(folder / "studies" / f"{name}.yaml"), seed, seconds))
         for name in configuration["studies"]
     }
 
@@ -125,19 +119,27 @@ def changed(path: Path) -> StudyError:
     )
 
 
-def trainer(arguments: argparse.Namespace) -> tuple[Study, Arm, Trainer]:
-    """Give the study, the arm and a trainer for it."""
+def curve(arguments: argparse.Namespace) -> Curve:
+    """Give the curve that the command line names."""
     from privcurve import datasets
     from privcurve.experiments import study as studies
-    from privcurve.experiments import train
+    from privcurve.experiments.jobs import Curve
 
-    start_log()
     study = studies.load(arguments.study)
     if arguments.arm not in study.arms:
         raise changed(arguments.study)
-    arm = study.arms[arguments.arm]
-    dataset = datasets.read(arguments.data)
-    return study, arm, train.Trainer(dataset, arm, arguments.seed, arguments.store)
+    about = datasets.describe(arguments.dataset)
+    return Curve(study, about, study.arms[arguments.arm], arguments.shards, arguments.seed)
+
+
+def trainer(curve: Curve) -> Trainer:
+    """Give a trainer for a curve, and start the log."""
+    from privcurve import datasets
+    from privcurve.experiments import train
+    from privcurve.experiments.jobs import STORE
+
+    start_log()
+    return train.Trainer(datasets.read(curve.data), curve.arm, curve.seed, STORE)
 
 
 def report(trainer: Trainer, failures: Path) -> None:

@@ -17,6 +17,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from privcurve import datasets
+    from privcurve.experiments import ready
     from privcurve.experiments import study as studies
     from privcurve.files import replace_text
 
@@ -25,9 +26,9 @@ def main() -> None:
     for folder in arguments.data:
         data = datasets.read(folder)
         try:
-            datasets.check_folds(data.y, study.folds)
+            ready.check(study, data)
         except ValueError as error:
-            raise studies.StudyError(f"{arguments.study}: {data.name}: {error}") from None
+            raise studies.StudyError(f"{arguments.study}: {error}") from None
         lines.append(f"{data.name} {data.checksum}\n")
     replace_text(arguments.output, "".join(lines))
 
