@@ -11,9 +11,9 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from privcurve.coding import one_hot
 from privcurve.kernels.teachers import add_votes
 from privcurve.learners.base import Codes, RandomState, is_private
-from privcurve.learners.encoding import one_hot
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
 from privcurve.learners.registry import CERTIFIED
 from privcurve.privacy.calibration_bagging import LAPLACE, BaggingNoise, bagging

@@ -19,8 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._linear_loss import LinearModelLoss
 from threadpoolctl import threadpool_limits
 
+from privcurve.coding import one_hot
 from privcurve.learners.base import Codes, RandomState, is_private
-from privcurve.learners.encoding import one_hot
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
 from privcurve.learners.registry import CERTIFIED, PUBLISHED
 from privcurve.privacy.composition import BASIC
