@@ -236,16 +236,19 @@ def attempts(wildcards):
 
 
 def description_digest(wildcards):
-    """Give a digest of the public description of a dataset."""
-    paths = describe(wildcards.dataset).paths
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+    """Give a digest of what the public description of a dataset means."""
+    return describe(wildcards.dataset).digest
 
 
 def local_files(wildcards):
-    """Give the user's own files of a dataset: what is fetched has a checksum instead."""
-    return [
-        file.local for file in describe(wildcards.dataset).files.values() if file.local
-    ]
+    """Give the user's own files of a dataset: what is fetched has a checksum instead.
+
+    A dataset that was coded from others, or from another description, is coded again.
+    """
+    folder = layout.CODED / wildcards.dataset
+    if folder.exists() and not datasets.is_current(folder):
+        workflow.dag.forcefiles.add(str(folder / "encoded.npz"))
+    return [file.local for file in describe(wildcards.dataset).source_files() if file.local]
 
 
 # The dataset that canaries are put into: the first one of the first study that is built.

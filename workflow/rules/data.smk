@@ -25,7 +25,9 @@ rule prepare:
         "Fetch, check and code {wildcards.dataset}"
     shell:
         "python -m privcurve.steps.prepare {wildcards.dataset} "
-        "--output {params.folder} > {log} 2>&1"
+        "--output {params.folder} > {log} 2>&1 && "
+        # What the user should see though nothing failed.
+        "{{ grep '^warning: ' {log} >&2 || true; }}"
 
 
 # Training starts when every dataset of the study is there and has been coded without
