@@ -141,7 +141,7 @@ def _fault(error: Any, content: Any) -> str:
     if error.validator == "required":
         missing = [key for key in error.validator_value if key not in error.instance]
         return prefix + f"missing key {missing[0]!r}"
-    if error.schema is False:
+    if error.validator == "not":
         return prefix + "does not belong here"
     if error.validator == "minItems":
         return prefix + "the list is empty"

@@ -99,6 +99,7 @@ def _numeric(
             f"{table.where(row)}: {column.name!r} is missing. Correct the file; or decide that "
             f"missing values have a bin of their own: missing: bin in {description.path}.",
             (column.name, "missing"),
+            int(absent.sum()),
         )
     for row, fault in wrong.items():
         problems.add(

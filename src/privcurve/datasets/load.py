@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,12 @@ from privcurve.coding import code_type
 from privcurve.datasets.catalogue import describe
 from privcurve.datasets.clipping import clipped_shares
 from privcurve.datasets.dataset import Dataset, checksum
-from privcurve.datasets.description import RANDOM, TEST, TRAIN, WITH_FILES, Description, Records
+from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
 from privcurve.datasets.encode import Coded, encode
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile, fetch, sha256_of
 from privcurve.datasets.origin import origin
 from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.table import RawTable
 from privcurve.datasets.rows import balanced
 
 
@@ -114,14 +113,20 @@ def _read(
     first: int = 0,
 ) -> Coded:
     """Read and code the files of some parts one after another, up to so many records."""
+    from privcurve.datasets import readers
+
     sizes = [description.raw_sizes.get(part, 0) for part in parts]
     codes = _Growing(description, first or sum(sizes))
     for part in parts:
-        before = codes.n_rows - problems.lost
-        for table in _tables(description, files.get(part, ()), problems):
-            left = first - codes.n_rows if first else len(table.lines)
-            codes.add(encode(description, table.head(left), problems))
-            if problems.full or codes.n_rows == first:
+        before = codes.n_rows + problems.lost
+        # A dataset without files is read too.
+        for file in files.get(part, (None,)):
+            most = first - codes.n_rows if first else None
+            for table in readers.read(description, file, problems, most):
+                codes.add(encode(description, table, problems))
+                if problems.full:
+                    return codes.coded
+            if first and codes.n_rows == first:
                 return codes.coded
         _check_size(description, part, codes.n_rows + problems.lost - before, problems)
     if first:
@@ -129,17 +134,6 @@ def _read(
             f"records: first is {first}, but there are {codes.n_rows} (in {description.path})"
         )
     return codes.coded
-
-
-def _tables(
-    description: Description, files: Sequence[RawFile], problems: Problems
-) -> Iterator[RawTable]:
-    from privcurve.datasets import readers
-
-    if description.parser.kind not in WITH_FILES:
-        yield readers.made(description)
-    for file in files:
-        yield from readers.read(description, file, problems)
 
 
 class _Growing:

@@ -31,7 +31,7 @@ class Problems:
         self._repeats: dict[Hashable, int] = {}
         self.lost = 0
 
-    def add(self, message: str, key: Hashable = None) -> None:
+    def add(self, message: str, key: Hashable = None, count: int = 1) -> None:
         """Note a fault.
 
         Parameters
@@ -40,13 +40,15 @@ class Problems:
         key : hashable, optional
             What it is about: of faults with equal keys the first is told, the others counted.
             By default the message itself.
+        count : int
+            How many times it is there.
         """
         key = message if key is None else key
         if key in self._found:
-            self._repeats[key] += 1
+            self._repeats[key] += count
         elif not self.full:
             self._found[key] = message
-            self._repeats[key] = 0
+            self._repeats[key] = count - 1
 
     @property
     def any(self) -> bool:

@@ -13,15 +13,20 @@ from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import RawTable, unreadable
 
 
-def read(description: Description, file: RawFile, problems: Problems) -> Iterator[RawTable]:
+def read(
+    description: Description, file: RawFile | None, problems: Problems, most: int | None = None
+) -> Iterator[RawTable]:
     """Read one raw file.
 
     Parameters
     ----------
     description : Description
-    file : RawFile
+    file : RawFile, optional
+        None for a dataset that is embedded in scikit-learn or generated.
     problems : Problems
         Is told of records that can't be read; they are left out. Reading ends where it is full.
+    most : int, optional
+        How many records are read; what follows is not looked at.
 
     Yields
     ------
@@ -33,6 +38,12 @@ def read(description: Description, file: RawFile, problems: Problems) -> Iterato
     DatasetError
         If the file as a whole can't be read, naming file and fix.
     """
+    if file is None:
+        from privcurve.datasets.readers import builtin
+
+        table = builtin.made(description)
+        yield table if most is None else table.head(most)
+        return
     kind = description.parser.kind
     if kind == LIBSVM:
         from privcurve.datasets.readers.libsvm import read as read_file
@@ -43,17 +54,7 @@ def read(description: Description, file: RawFile, problems: Problems) -> Iterato
     else:
         from privcurve.datasets.readers.delimited import read as read_file
     try:
-        yield from read_file(description, file, problems)
+        yield from read_file(description, file, problems, most)
     except (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError) as error:
         # A UnicodeDecodeError is a ValueError.
         raise unreadable(description, file.path, error) from error
-
-
-def made(description: Description) -> RawTable:
-    """Give a dataset that has no files: it is embedded in scikit-learn, or generated."""
-    from privcurve.datasets.description import SKLEARN
-    from privcurve.datasets.readers import builtin
-
-    if description.parser.kind == SKLEARN:
-        return builtin.embedded(description)
-    return builtin.generated(description)

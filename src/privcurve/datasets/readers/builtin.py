@@ -6,9 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.datasets.description import TRAIN, Description
+from privcurve.datasets.description import SKLEARN, TRAIN, Description
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.readers.table import RawTable
+
+
+def made(description: Description) -> RawTable:
+    """Give a dataset that has no files."""
+    return embedded(description) if description.parser.kind == SKLEARN else generated(description)
 
 
 def embedded(description: Description) -> RawTable:

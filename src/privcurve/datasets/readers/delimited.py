@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from privcurve.datasets.description import Description, Parser
 from privcurve.datasets.fetch import RawFile
@@ -14,10 +15,12 @@ from privcurve.datasets.readers.table import RawTable, in_chunks, positions
 Record = tuple[int, Sequence[str]]
 
 
-def read(description: Description, file: RawFile, problems: Problems) -> Iterator[RawTable]:
+def read(
+    description: Description, file: RawFile, problems: Problems, most: int | None = None
+) -> Iterator[RawTable]:
     """Read one file, a piece at a time."""
     records = _records(file, description.parser)
-    return tables(description, str(file.path), records, problems)
+    return tables(description, str(file.path), records, problems, most)
 
 
 def tables(
@@ -25,6 +28,7 @@ def tables(
     source: str,
     records: Iterator[Record],
     problems: Problems,
+    most: int | None = None,
     unit: str = "line",
 ) -> Iterator[RawTable]:
     """Turn records of texts into pieces of a table.
@@ -37,6 +41,8 @@ def tables(
         The first is the header, where the parser has one.
     problems : Problems
         Is told of records that have too few fields or too many.
+    most : int, optional
+        How many records are wanted.
     unit : str
         What numbers of records count.
 
@@ -51,7 +57,7 @@ def tables(
         fields = [field.strip() for field in header]
     place = positions(description, source, fields, problems)
     whole = _whole(description, source, records, len(fields), problems, unit)
-    for chunk in in_chunks(whole, len(fields)):
+    for chunk in in_chunks(islice(whole, most), len(fields)):
         numbers, rows = zip(*chunk, strict=True)
         columns = {name: [row[j] for row in rows] for name, j in place.items()}
         yield RawTable(source, columns, numbers, unit)

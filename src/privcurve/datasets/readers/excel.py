@@ -16,13 +16,15 @@ from privcurve.datasets.readers.table import RawTable, unreadable
 from privcurve.schema import nearest
 
 
-def read(description: Description, file: RawFile, problems: Problems) -> Iterator[RawTable]:
+def read(
+    description: Description, file: RawFile, problems: Problems, most: int | None = None
+) -> Iterator[RawTable]:
     """Read one sheet, a piece at a time.
 
     Cells become texts: a whole number without a point, an empty cell the empty text.
     """
     rows = _rows(description, _cells(description, file))
-    return tables(description, str(file.path), rows, problems, unit="row")
+    return tables(description, str(file.path), rows, problems, most, unit="row")
 
 
 def _rows(description: Description, cells: list[list[Any]]) -> Iterator[Record]:

@@ -22,7 +22,9 @@ from privcurve.datasets.readers.table import RawTable, at_once
 _BYTES = 0x08  # the code of unsigned bytes, the one type that images and their labels have
 
 
-def read(description: Description, file: RawFile, problems: Problems) -> Iterator[RawTable]:
+def read(
+    description: Description, file: RawFile, problems: Problems, most: int | None = None
+) -> Iterator[RawTable]:
     """Read one file of images with the file of its labels, a piece at a time."""
     fields, blocks = description.parser.fields, description.parser.blocks
     if file.labels is None:
@@ -44,6 +46,7 @@ def read(description: Description, file: RawFile, problems: Problems) -> Iterato
                 f"{description.path} has {len(fields)} names. Give it {width}."
             )
         step = at_once(math.prod(shape))
+        count = count if most is None else min(count, most)
         for first in range(0, count, step):
             n = min(step, count - first)
             pixels = _bytes(images, n * math.prod(shape)).reshape(n, *shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,13 @@ from privcurve.datasets.readers.lines import lines
 from privcurve.datasets.readers.table import RawTable, in_chunks
 
 
-def read(description: Description, file: RawFile, problems: Problems) -> Iterator[RawTable]:
+def read(
+    description: Description, file: RawFile, problems: Problems, most: int | None = None
+) -> Iterator[RawTable]:
     """Read one file, a piece at a time."""
     fields = description.parser.fields
-    for chunk in in_chunks(lines(file.path, description.parser), len(fields)):
+    wanted = islice(lines(file.path, description.parser), most)
+    for chunk in in_chunks(wanted, len(fields)):
         # An index that is left out means zero.
         matrix = np.zeros((len(chunk), len(fields)))
         labels = []

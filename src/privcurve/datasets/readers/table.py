@@ -14,7 +14,7 @@ from privcurve.schema import nearest
 
 # What is read and coded at once, so that a file of any length needs the same memory.
 MOST_RECORDS = 50_000
-MOST_FIELDS = 1_000_000
+MOST_FIELDS = 250_000
 
 T = TypeVar("T")
 
