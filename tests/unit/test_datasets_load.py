@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from own_dataset import DESCRIPTION, LINES
 
 from privcurve import datasets
@@ -190,6 +192,10 @@ def test_many_bins_need_two_bytes(own: Any) -> None:
 @pytest.mark.usefixtures("own")
 def test_example_of_the_documentation() -> None:
     text = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    words, text = text.split("## Your own data")
+    variant = words.split("```yaml\n")[1].split("```")[0]
+    Path("resources/datasets/adult-balanced.yaml").write_text(variant)
+    assert datasets.describe("adult-balanced").domain.public_columns == (1, 2, 8, 9, 13)
     description = text.split("```yaml\n")[1].split("```")[0]
     lines = text.split("```\n")[1].splitlines()
     Path("resources/datasets/patients.yaml").write_text(description)
@@ -257,6 +263,26 @@ def test_toy_line() -> None:
     assert (toy.y[~left] == 1).all()
     for side in (0, 1):  # the coin says nothing of the label
         assert toy.y[toy.X[:, 1] == side].sum() == 0
+
+
+def _properties(tree: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, dict):
+        for key, spec in tree.items():
+            if key == "properties":
+                yield from spec.items()
+            yield from _properties(spec)
+
+
+def test_every_key_of_a_description_is_described() -> None:
+    schema = Path(datasets.__file__).with_name("dataset.schema.yaml")
+    tree = yaml.safe_load(schema.read_text(encoding="utf-8"))
+    conditions = {"then", "else", "if", "allOf"}
+    found = dict(_properties({k: v for k, v in tree.items() if k not in conditions}))
+    assert {"records", "first", "spacing", "zero_based"} <= set(found)
+    for key, spec in found.items():
+        assert "description" in spec or "$ref" in spec or {"const"} & set(spec) or "not" in spec, (
+            key
+        )
 
 
 REAL = {
