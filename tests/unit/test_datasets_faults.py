@@ -82,8 +82,9 @@ def test_data_of_an_earlier_version_are_coded_again(saved: Path) -> None:
     del found["origin"]
     path.write_text(json.dumps(found))
     assert not datasets.is_current(saved)
-    path.write_text("{")
-    assert not datasets.is_current(saved)
+    for damaged in ("{", "{}", "[]"):
+        path.write_text(damaged)
+        assert not datasets.is_current(saved)
 
 
 def test_data_without_their_description_can_be_read(saved: Path) -> None:
@@ -144,7 +145,7 @@ def test_a_mirror_that_is_no_folder(
     entry = {"name": "x.csv", "urls": [], "sha256": "0" * 64, "bytes": 1}
     own(files={"train": entry})
     message = refused()
-    assert "PRIVCURVE_DATA names" in message
+    assert "PRIVCURVE_DATA (or data_mirror" in message
     assert "which is no folder" in message
 
 

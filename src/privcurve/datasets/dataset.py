@@ -40,7 +40,7 @@ class Dataset:
     checksum : str
         SHA-256, in hex, of domain and codes; the same on every machine.
     n_clipped, n_clipped_test : int
-        Values that lay outside a bound and were clipped to it.
+        Values that lay outside a bound and were clipped to it, of all records that were read.
     clipped : mapping of str to mapping of str to float
         By part (``train``, ``test``), the share of clipped values of each column that has any.
     sources : mapping of str to str
@@ -138,7 +138,8 @@ def _saved(folder: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     found = json.loads(path.read_text(encoding="utf-8"))
-    assert isinstance(found, dict)
+    if not isinstance(found, dict) or "name" not in found:
+        raise ValueError(f"{path} holds no facts of a dataset")
     return found
 
 

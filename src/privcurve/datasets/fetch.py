@@ -58,8 +58,8 @@ def fetch(
     own = all(file.local is not None for file in description.source_files())
     if folder is not None and not folder.is_dir() and not own:
         problems.add(
-            f"{MIRROR_VARIABLE} names {folder}, which is no folder: correct it, or unset it to "
-            "download the files"
+            f"{MIRROR_VARIABLE} (or data_mirror of the configuration) names {folder}, which is no "
+            "folder: correct it, or leave it out to download the files"
         )
         problems.fail()
 
