@@ -143,6 +143,12 @@ def _fault(error: Any, content: Any) -> str:
         return prefix + f"missing key {missing[0]!r}"
     if error.validator == "not":
         return prefix + "does not belong here"
+    if error.validator == "minProperties":
+        return (
+            prefix
+            + f"says too little: it has {len(error.instance)} of at least "
+            + (f"{error.validator_value} keys")
+        )
     if error.validator == "minItems":
         return prefix + "the list is empty"
     if isinstance(error.instance, bool):

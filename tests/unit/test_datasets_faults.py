@@ -175,6 +175,15 @@ def test_more_categories_than_codes(own: Any) -> None:
     assert "'age' has 65,537 codes" in refused()
 
 
+def test_a_category_that_yaml_reads_as_a_truth_value(own: Any) -> None:
+    path = Path("resources/datasets/mine.yaml")
+    own(columns=[{**TOWN, "categories": {"@": "north", "SO": "south"}}])
+    path.write_text(path.read_text().replace("'@'", "NO"))
+    assert "put the word in quotes" in refused()
+    path.write_text(path.read_text().replace("NO:", "'NO':"))
+    assert datasets.describe("mine").domain.columns[0].codes == {"NO": 0, "SO": 1}
+
+
 def test_all_faults_of_a_description_are_told(own: Any) -> None:
     own(
         columns=[{**AGE, "bounds": [1, 0]}, TOWN, TOWN, {**TOWN, "name": "sick"}],

@@ -183,7 +183,7 @@ def test_bins_of_all_numeric_columns() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({}, "does not have enough properties"),
+        ({}, "says too little: it has 2 of at least 3 keys"),
         ({"n_bins": {"agee": 5}}, "mine has no 'agee'; did you mean 'age'"),
         ({"columns": [{"name": "note", "kind": "numeric"}]}, "columns.note: missing key 'bounds'"),
         ({"columns": [{"name": "age", "bounds": [0, 9]}]}, "source"),
