@@ -65,9 +65,7 @@ def test_indices_from_zero(own: Any) -> None:
     own(["1 2:35", "-1 1:4_0", "-1 0:10", "1"], **changes)
     with pytest.raises(DatasetError) as caught:
         datasets.load("mine")
-    assert "line 1 of data/mine.csv: '2:35' is not index:number with an index in 0 … 1" in str(
-        caught.value
-    )
+    assert "line 1 of data/mine.csv: '2:35' is not index:number, index 0 … 1" in str(caught.value)
     assert "line 2 of data/mine.csv: '1:4_0'" in str(caught.value)
     own(parser={"kind": "delimited", "header": True, "zero_based": True})
     with pytest.raises(DatasetError, match="zero_based is for kind: libsvm"):

@@ -248,7 +248,9 @@ def local_files(wildcards):
     folder = layout.CODED / wildcards.dataset
     if folder.exists() and not datasets.is_current(folder):
         workflow.dag.forcefiles.add(str(folder / "encoded.npz"))
-    return [file.local for file in describe(wildcards.dataset).source_files() if file.local]
+    return [
+        file.local for file in describe(wildcards.dataset).source_files() if file.local
+    ]
 
 
 # The dataset that canaries are put into: the first one of the first study that is built.

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privcurve.datasets.build import LABEL
 from privcurve.datasets.description import Description
@@ -22,6 +23,7 @@ def read(
 ) -> Iterator[RawTable]:
     """Read one file, a piece at a time."""
     fields = description.parser.fields
+    base = 0 if description.parser.zero_based else 1
     wanted = islice(lines(file.path, description.parser), most)
     for chunk in in_chunks(wanted, len(fields)):
         # An index that is left out means zero.
@@ -31,7 +33,15 @@ def read(
             label, *entries = text.split()
             labels.append(label)
             for entry in entries:
-                _put(matrix[row], entry, f"line {line} of {file.path}", description, problems)
+                try:
+                    _put(matrix[row], entry, base)
+                except ValueError:
+                    problems.add(
+                        f"line {line} of {file.path}: {entry!r} is not index:number, index "
+                        f"{base} … {len(fields) - 1 + base}. Correct the file, or parser: fields "
+                        f"(or zero_based) in {description.path}.",
+                        ("entry", entry),
+                    )
         columns: dict[str, Any] = {name: matrix[:, j] for j, name in enumerate(fields)}
         columns[LABEL] = labels
         yield RawTable(str(file.path), columns, [line for line, _ in chunk])
@@ -39,20 +49,10 @@ def read(
             return
 
 
-def _put(
-    row: np.ndarray[Any, Any], entry: str, where: str, description: Description, problems: Problems
-) -> None:
-    base = 0 if description.parser.zero_based else 1
+def _put(row: NDArray[np.float64], entry: str, base: int) -> None:
+    """Put ``index:number`` into a row."""
     index, _, value = entry.partition(":")
-    try:
-        position = number(index, int) - base
-        if not 0 <= position < len(row):
-            raise ValueError
-        row[position] = number(value)
-    except ValueError:
-        last = len(row) - 1 + base
-        problems.add(
-            f"{where}: {entry!r} is not index:number with an index in {base} … {last}. Correct the "
-            f"file, or parser: fields (or zero_based) in {description.path}.",
-            ("entry", index),
-        )
+    position = number(index, int) - base
+    if not 0 <= position < len(row):
+        raise ValueError
+    row[position] = number(value)
