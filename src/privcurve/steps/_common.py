@@ -102,9 +102,16 @@ def read_refits(arguments: argparse.Namespace) -> pd.DataFrame:
 
 
 def checksum(folder: Path) -> str | None:
-    """Give the checksum of a coded dataset; None if there is none."""
+    """Give the checksum of a coded dataset; None if there is none.
+
+    Raises
+    ------
+    DatasetError
+        If it was made from another description than there is now.
+    """
     from privcurve import datasets
 
+    datasets.check_current(folder)
     found = datasets.facts(folder)
     return None if found is None else found["checksum"]
 
