@@ -217,8 +217,8 @@ def _minimum(
 
     def perturbed(model: NDArray[np.float64], *data: Any) -> tuple[float, NDArray[np.float64]]:
         value, gradient = loss.loss_gradient(model, *data)
-        value += float(linear @ model) / n
-        value += 0.5 * extra * float(model @ model)
+        value += linear @ model / n
+        value += 0.5 * extra * (model @ model)
         return value, gradient + (linear / n + extra * model)
 
     result = minimize(
