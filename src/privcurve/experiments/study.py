@@ -67,10 +67,6 @@ class Study:
     arms : dict of str to Arm
     finalists : Finalists or None
         None: the best of the cross-validation is selected as it is.
-    outputs : tuple of (str, mapping)
-        What is made of its results, in the order of the file: word and options.
-    paper : str or None
-        The paper whose figures it makes.
     skipped : tuple of str
         For each entry whose learner needs a package that is not installed: which it is,
         and how to get it.

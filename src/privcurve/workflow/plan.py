@@ -20,7 +20,7 @@ from privcurve.experiments import jobs
 from privcurve.experiments import study as studies
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study, StudyError
-from privcurve.learners import registry
+from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
 from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, Context, ask
@@ -154,7 +154,7 @@ class Plan:
         context = self.context(asked)
         paths: list[Path] = []
         for curve in context.curves:
-            paths += [curve.selected, curve.refit]
+            paths += [curve.selected, *curve.runs] if curve.selects else curve.runs
             if asked.reads.cells:
                 paths += [curve.shard(shard) for shard in range(curve.shards)]
         for dataset in asked.reads.data:
@@ -172,7 +172,9 @@ class Plan:
             folder = Path(audit.__file__).parent
             sources = b"".join(path.read_bytes() for path in sorted(folder.glob("**/*.py")))
             self._auditor.append(hashlib.sha256(sources).hexdigest())
-        return f"{registry.entry(learner).version} {self._auditor[0]}"
+        of_file = own.path_of(learner).read_bytes() if learner in own.names() else b""
+        audited_file = f" {hashlib.sha256(of_file).hexdigest()}" if of_file else ""
+        return f"{registry.entry(learner).version} {self._auditor[0]}{audited_file}"
 
     # Targets
 
@@ -389,6 +391,6 @@ def _claim(owners: dict[str, str], where: str, mine: Sequence[str]) -> None:
         if text in owners:
             raise StudyError(
                 f"{where}: {text!r} is already a target or a file of {owners[text]}; "
-                "choose another name"
+                "give this one another name"
             )
     owners.update(dict.fromkeys(mine, where))
