@@ -130,8 +130,10 @@ def trainer(arguments: argparse.Namespace) -> tuple[Study, Arm, Trainer]:
     from privcurve import datasets
     from privcurve.experiments import study as studies
     from privcurve.experiments import train
+    from privcurve.steps._lean import import_sklearn
 
     start_log()
+    import_sklearn()
     study = studies.load(arguments.study)
     if arguments.arm not in study.arms:
         raise changed(arguments.study)
