@@ -19,8 +19,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-# Imported by `sklearn.utils.fixes`.
-PUT_OFF = ("pandas", "scipy.optimize", "scipy.stats")
+# The first three for `sklearn.utils.fixes`; the others because SciPy writes `from numpy import *`.
+PUT_OFF = ("pandas", "scipy.optimize", "scipy.stats", "numpy.f2py", "numpy.testing")
 
 
 class _StandIn(ModuleType):
