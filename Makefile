@@ -50,10 +50,11 @@ format: $(READY)  ## rewrite the code in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-benchmark: $(READY)  ## speed of kernels (ratios in one run), audit and workflow
+benchmark: $(READY)  ## speed of kernels (ratios in one run), audit, start of a job, workflow
 	$(BIN)/python benchmarks/lazybb.py
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/scale.py
 
 lock: $(READY)  ## write requirements.lock from .venv

@@ -44,7 +44,7 @@ def table(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
     known = np.array([value is not None for value in values], dtype=bool)
-    buffers = [None if known.all() else np.packbits(known, bitorder="little")]
+    buffers: list[Any] = [None if known.all() else np.packbits(known, bitorder="little")]
     if kind == pa.string():
         texts = [b"" if value is None else str.encode(value) for value in values]
         ends = itertools.accumulate(map(len, texts), initial=0)
