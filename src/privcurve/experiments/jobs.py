@@ -102,7 +102,7 @@ def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job:
     """Give the number of shards of an arm on a dataset: a power of two.
 
     Follows from the registry's estimate of cost, so that one job trains for about
-    `seconds_per_job`: once to twice of it, since each start costs two seconds. A power of two
+    `seconds_per_job`: once to twice of it, since each start costs a second. A power of two
     seldom changes when a grid grows a little. There are never more shards than keys.
     """
     cost = registry.entry(arm.learner).cost
