@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from checkout import TABLES, slow
 
 pytestmark = pytest.mark.workflow
 
@@ -44,18 +45,18 @@ GROWN_AXIS = {
 @pytest.mark.parametrize(
     "changes",
     [
-        {"epsilons": [0.5, 1, 2]},
+        slow({"epsilons": [0.5, 1, 2]}),
         {"learners": GROWN_AXIS},
-        {"repeats": 4},
-        {"datasets": ["toy-line", "wdbc"]},
-        {"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2]},
+        slow({"repeats": 4}),
+        slow({"datasets": ["toy-line", "wdbc"]}),
+        {"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2], "repeats": 4},
     ],
 )
 def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
     before = finished.stored()
     finished.forget_logs()
     finished.write_study(**changes)
-    finished.run()
+    finished.run(TABLES)
     after = finished.stored()
     trained, _, failed = finished.counts()
     assert failed == 0
@@ -68,6 +69,7 @@ def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
     assert reselected == 0 or "learners" in changes
 
 
+@pytest.mark.slow
 def test_other_folds_in_one_run(finished):
     before = finished.stored()
     finished.forget_logs()
@@ -86,11 +88,8 @@ def test_one_core_and_other_shards_give_the_same_bytes(finished, project):
 
 @pytest.mark.parametrize(
     "sizes",
-    [
-        [0.001],
-        pytest.param([0.001, 30, 0.001], marks=pytest.mark.slow),
-        pytest.param([1200, 30], marks=pytest.mark.slow),
-    ],
+    # Once 0.001, by default: test_manifest.py.
+    [slow([0.001, 30, 0.001]), slow([1200, 30])],
 )
 def test_another_job_size_retrains_nothing_and_back(finished, sizes):
     stored, made = finished.stored(), finished.outputs()
@@ -113,15 +112,14 @@ def test_one_figure_needs_only_its_study(finished):
     assert "Nothing to be done" in output
 
 
-@pytest.mark.parametrize(
-    ("changes", "lack"),
-    [
-        ({"datasets": ["toy-line"]}, "has no dataset adult"),
-        ({"epsilons": [0.5, 1]}, "has no epsilon = 0.4"),
-        ({"learners": {"lazybb_1r": {"learner": "lazybb"}}}, "no curve lazybb_1r~published"),
-    ],
-)
-def test_the_thesis_study_may_be_made_smaller(project, changes, lack):
+SMALLER = [
+    ({"datasets": ["toy-line"]}, "has no dataset adult"),
+    ({"epsilons": [0.5, 1]}, "has no epsilon = 0.4"),
+    ({"learners": {"lazybb_1r": {"learner": "lazybb"}}}, "no curve lazybb_1r~published"),
+]
+
+
+def test_the_thesis_study_may_be_made_smaller(project):
     whole = {
         "datasets": ["adult"],
         "epsilons": [0.4, 1],
@@ -129,16 +127,17 @@ def test_the_thesis_study_may_be_made_smaller(project, changes, lack):
             "lazybb_1r": {"learner": "lazybb", "calibrations": ["certified", "published"]}
         },
     }
-    path = project.folder / "config/studies/smooth_boosting.yaml"
-    run = ("--dry-run", "--config", "studies=[smooth_boosting]")
-    project.write_study(**whole, figure="learning_curves")
     tiny = project.folder / "config/studies/tiny.yaml"
-    tiny.rename(path)
-    assert "thesis_comparison" in project.run(*run)
-    project.write_study(**(whole | changes), figure="learning_curves")
-    tiny.rename(path)
-    output = project.run(*run)
-    (told,) = (line for line in output.splitlines() if "are left out: " in line)
-    assert lack in told
-    assert "thesis_comparison" not in output
-    assert "tables" in output
+
+    def dry_run(changes):
+        project.write_study(**(whole | changes), figure="learning_curves")
+        tiny.rename(tiny.with_name("smooth_boosting.yaml"))
+        return project.run("--dry-run", "--config", "studies=[smooth_boosting]")
+
+    assert "thesis_comparison" in dry_run({})
+    for changes, lack in SMALLER:
+        output = dry_run(changes)
+        (told,) = (line for line in output.splitlines() if "are left out: " in line)
+        assert lack in told
+        assert "thesis_comparison" not in output
+        assert "tables" in output
