@@ -34,6 +34,7 @@ FIGURE_ENDINGS = (".pdf", ".png", ".csv")
 # The numbers that a paper prints, and what it claims, beside those of other papers.
 PRINTED = Path("resources/printed")
 
+SUBJECT = "this output is about them alone"
 REQUIRED: Any = object()
 NAME_KEY = "name"
 _NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
@@ -243,6 +244,13 @@ class Asked:
         if dataset not in self.study.datasets:
             hint = nearest(dataset, self.study.datasets)
             raise ValueError(f"the study has no dataset {dataset!r}{hint}")
+
+    def check_one_rules(self, learner: str) -> None:
+        """Raise ValueError if an entry of the learners is anything but LazyBB with 1-rules."""
+        for arm in self.arms_of(learner):
+            weak = {setting.get("weak_learner", "one_rule") for setting in arm.settings}
+            if arm.learner != "lazybb" or weak != {"one_rule"}:
+                raise ValueError(f"{arm.name} is not LazyBB with 1-rules, and {SUBJECT}")
 
     def check_epsilon(self, learner: str, epsilon: float) -> None:
         """Raise ValueError if an arm of a learner is not trained at an ε."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from privcurve.experiments.models import Inspection
     from privcurve.experiments.study import Arm, Point
 
+INSPECTED = ("lazybb", "topdown")
+
 
 class ModelCard(Output):
     """Table and figure of the first model, and the votes of all of them."""
@@ -42,6 +44,9 @@ class ModelCard(Output):
     def check(self, asked: Asked) -> None:  # noqa: D102
         asked.check_dataset(asked.options["dataset"])
         asked.check_epsilon(asked.options["learner"], asked.options["epsilon"])
+        for arm in asked.arms_of(asked.options["learner"]):
+            if arm.learner not in INSPECTED:
+                raise ValueError(f"{arm.name}: there are cards of {', '.join(INSPECTED)} alone")
 
     def files(self, asked: Asked) -> Files:  # noqa: D102
         votes = Path("results", asked.study.paper or asked.study.name, "model_votes.csv")

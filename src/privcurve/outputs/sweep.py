@@ -30,7 +30,7 @@ NAMES = {"epsilon": "ε", "delta": "δ"}
 
 
 class Sweep(Output):
-    """Figure: fresh trainings against a parameter, ε, a share or a round; bands are one sd."""
+    """Figure: fresh trainings against a parameter, a share or ε; bands are one sd."""
 
     word: ClassVar[str] = "sweep"
     selects: ClassVar[bool] = False
