@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 REPLACE_ONE = "replace-one"
@@ -119,3 +120,11 @@ def _is_number(value: Any) -> bool:
 def is_private(epsilon: float) -> bool:
     """Whether ε is finite."""
     return not math.isinf(epsilon)
+
+
+_THREE_DIGITS = Context(prec=3, rounding=ROUND_CEILING)
+
+
+def rounded_up(x: float) -> str:
+    """Write a number above 0 with three digits, not less than it is."""
+    return f"{float(_THREE_DIGITS.create_decimal_from_float(x)):.3g}"
