@@ -12,6 +12,7 @@ from privcurve.privacy import LedgerEntry, PrivacyStatement
 from privcurve.privacy.accountants import compose as c
 from privcurve.privacy.accountants.zcdp import zcdp_simple
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
+from privcurve.privacy.calibration.trees import lazybb_trees
 from privcurve.privacy.ledger import NOT_COVERED
 
 
@@ -84,6 +85,27 @@ def test_words_for_a_data_protection_officer() -> None:
         assert part in words
     assert "\n" not in words
     assert "delta = 1e-06" in str(statement(1e-6))
+
+
+@pytest.mark.parametrize(
+    ("calibration", "leaves", "words"),
+    [
+        ("certified", "labels", "35 choices by permute-and-flip and 40 numbers with Laplace noise"),
+        ("certified", "rules", "35 choices by permute-and-flip, in 15 steps"),
+        # One choice a split, among all leaves; two numbers a leaf.
+        ("published", "labels", "35 choices by the exponential mechanism and 80 numbers with"),
+    ],
+)
+def test_choices_and_numbers_are_counted_one_by_one(
+    calibration: str, leaves: str, words: str
+) -> None:
+    said = lazybb_trees(
+        learner="lazybb", n=500, n_rounds=5, density=0.5, learning_rate=0.4, depth=3, n_splits=7,
+        criterion="gini", split_share=None, leaves=leaves, epsilon=1.0, delta=0.0,
+        calibration=calibration,
+    ).statement  # fmt: skip
+    assert words in str(said)
+    assert "in parallel over the " in str(said)
 
 
 @pytest.mark.parametrize(

@@ -77,11 +77,6 @@ def relation(neighbours: str) -> Relation:
     raise ValueError(f"neighbours = {neighbours!r} is not one of: {names}")
 
 
-def check_neighbours(neighbours: str) -> None:
-    """Refuse an unknown neighbour relation (ValueError)."""
-    relation(neighbours)
-
-
 def check_calibration(calibration: str) -> None:
     """Refuse an unknown calibration (ValueError)."""
     if calibration not in CALIBRATIONS:

@@ -377,10 +377,11 @@ def _kind_and_amount(entry: LedgerEntry, pure: bool) -> tuple[str, float]:
         return PURE_KIND, entry.epsilon
     if entry.bounded_range is not None:
         return BOUNDED_RANGE_KIND, entry.bounded_range
-    if entry.mechanism == "gaussian":
-        return GAUSSIAN_KIND, entry.noise_rate * entry.sensitivity
-    if entry.mechanism == "laplace":
-        return LAPLACE_KIND, entry.epsilon
+    kind = MECHANISMS[entry.mechanism].kind if entry.mechanism in MECHANISMS else PURE_KIND
+    if kind == GAUSSIAN_KIND:
+        return kind, entry.noise_rate * entry.sensitivity
+    if kind == LAPLACE_KIND:
+        return kind, entry.epsilon
     if entry.rho is not None:
         return ZCDP_KIND, math.sqrt(2 * entry.rho)
     return PURE_KIND, entry.epsilon

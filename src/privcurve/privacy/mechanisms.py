@@ -26,7 +26,7 @@ from privcurve.privacy.accountants.cost import (
     LAPLACE_KIND,
     PURE_KIND,
 )
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, check_calibration, check_neighbours
+from privcurve.privacy.budget import CERTIFIED, check_calibration, relation
 
 EXPONENTIAL = "exponential"
 PERMUTE_AND_FLIP = "permute_and_flip"
@@ -106,8 +106,8 @@ def score_range(sensitivity: float, neighbours: str, monotone: bool = False) -> 
     float
         2Δ, or Δ for monotone scores and add/remove.
     """
-    check_neighbours(neighbours)
-    return sensitivity if monotone and neighbours == ADD_REMOVE else 2 * sensitivity
+    touched = relation(neighbours).touched
+    return sensitivity if monotone and touched == 1 else 2 * sensitivity
 
 
 # Noise ---------------------------------------------------------------------------------

@@ -22,9 +22,10 @@ from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, MECHANISMS, PERMU
 # g*: the largest gradient that is not filtered, that of square loss on ±1 labels at 0.
 GRADIENT_BOUND = 1.0
 
-# An added record changes the gain of a split by an amount in [−3g*², g*²]. The paper
+# A record more in a tree changes the gain of a split by an amount in [−3g*², g*²]. The paper
 # takes 3g*² as the sensitivity of an exponential mechanism, so 6g*² as its range. The
-# range is 4g*² for add/remove, and for replace-one 8g*², all nodes of a level together.
+# range is 4g*² for one record more or less in one tree, and for replace-one 8g*², all nodes
+# of a level together.
 GAIN_RISE = 1.0
 GAIN_FALL = 3.0
 GAIN_RANGE_PUBLISHED = 2 * GAIN_FALL

@@ -1,10 +1,4 @@
-"""How much one record can change a score: every constant of the project, with its source.
-
-Sections are those of PRIVACY.md. *Proved* and *brute force* say how a constant was
-checked there; tests/privacy enumerates small cases again. Unless a docstring says
-otherwise, neighbours replace one record by another (the number of records is public),
-and record weights are at most 1.
-"""
+"""LazyBB: how far one record moves the weights, and what that does to 1-rules and trees."""
 
 from __future__ import annotations
 
@@ -14,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.privacy.budget import rounded_up
-from privcurve.privacy.sensitivity.impurity import check_n, impurity, log_cosh
+from privcurve.privacy.sensitivity.impurity import check_n, impurity
 
 # Pure ε of one choice of a 1-rule, in units of ηζ. Published: thesis, Theorem 2.7.2.
 # Certified: §b (proved, attained as ζ → 0): the error's sensitivity is ζ, its range 2ζ.
@@ -25,8 +19,6 @@ ONE_RULE_CERTIFIED = 2.0
 # certified agree (§c: proved, tight; the thesis' Lemmas 4.2.3 and 4.2.4 are wrong, its
 # Theorem 4.2.2 is right). It also covers *all* splits of one tree level together.
 TOP_DOWN_SPLIT = 8.0
-# ε of one round with t splits, labels included, in units of tηζ (thesis, Corollary 4.2.5).
-TOP_DOWN_ROUND_PUBLISHED = 16.0
 
 # What a weight may exceed its bound by, for floating-point rounding (§a): no more than this
 # share of it enters ζ.
@@ -164,7 +156,7 @@ def one_rule_exact_epsilon(noise_rate: float, zeta: float) -> float:
     Exact when the 1-rules are closed under negation; the bound 2ηζ is what calibration
     uses. Replace-one. Source: §b (proved).
     """
-    return noise_rate * zeta + log_cosh(noise_rate / 2) - log_cosh(noise_rate * abs(0.5 - zeta))
+    return noise_rate * zeta + _log_cosh(noise_rate / 2) - _log_cosh(noise_rate * abs(0.5 - zeta))
 
 
 def lazybb_margins_l1(zeta: float) -> float:
@@ -197,6 +189,11 @@ def check_largest_weight(largest: float, who: str) -> None:
             f"internal error in {who}: a record had {largest!r} times the weight that the privacy "
             "proof allows; the model is withheld. Please report this with the parameters."
         )
+
+
+def _log_cosh(x: float) -> float:
+    """Logarithm of cosh x, without overflow."""
+    return abs(x) + math.log1p(math.exp(-2 * abs(x))) - math.log(2)
 
 
 def _check_lazybb(n: int, density: float) -> None:
