@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
-from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes, one_hot
 from privcurve.learners.checks import RandomState
-from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, logistic_loss, only_label
+from privcurve.learners.log_odds import OneHotClassifier, logistic_loss
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.logistic_regression import Perturbation
 from privcurve.privacy.ledger import PrivacyStatement
@@ -27,7 +26,7 @@ TOLERANCE = 1e-8
 MAX_ITERATIONS = 20_000
 
 
-class LogisticRegressionClassifier(LogOddsClassifier):
+class LogisticRegressionClassifier(OneHotClassifier):
     """scikit-learn's logistic regression on the one-hot coded columns; not private.
 
     Parameters
@@ -69,28 +68,11 @@ class LogisticRegressionClassifier(LogOddsClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        label = only_label(signs)
-        if label is not None:
-            # scikit-learn refuses one label: the unpenalised intercept would be infinite.
-            self.coef_ = np.zeros(int(self.n_bins_.sum()))
-            self.intercept_ = CERTAIN * label
-        else:
-            # Newton: exact in some ten steps, where L-BFGS takes hundreds or stops early.
-            model = linear_model.LogisticRegression(
-                C=self.C, solver="newton-cholesky", tol=TOLERANCE
-            )
-            with threadpool_limits(1):
-                model.fit(one_hot(codes, self.n_bins_), signs, sample_weight=counts)
-            self.coef_ = model.coef_[0]
-            self.intercept_ = float(model.intercept_[0])
-        self.n_features_used_ = int(np.count_nonzero(self.coef_))
+        self._regress(codes, signs, counts, tol=TOLERANCE)
         return PrivacyStatement.not_private(self._learner)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
 
-
-class DPLogisticRegressionClassifier(LogOddsClassifier):
+class DPLogisticRegressionClassifier(OneHotClassifier):
     r"""Logistic regression with a perturbed objective (diffprivlib's noise).
 
     The minimum of
@@ -173,7 +155,7 @@ class DPLogisticRegressionClassifier(LogOddsClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        posed = self._perturbation()
+        posed = Perturbation.of(float(self.C), self.n_features_in_, self.calibration)
         rows = one_hot(codes, self.n_bins_, posed.value)
         seed = rng.integers(2**32, size=4, dtype=np.uint32)
         # diffprivlib draws from the old kind of generator only.
@@ -184,16 +166,7 @@ class DPLogisticRegressionClassifier(LogOddsClassifier):
         self.coef_ = found[: rows.shape[1]] * posed.value
         self.intercept_ = float(found[-1]) if posed.intercept else 0.0
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
-        return self._statement()
-
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
-
-    def _perturbation(self) -> Perturbation:
-        return Perturbation.of(float(self.C), self.n_features_in_, self.calibration)
-
-    def _statement(self) -> PrivacyStatement:
-        return self._perturbation().statement(self._learner, float(self.epsilon), TOLERANCE)
+        return posed.statement(self._learner, float(self.epsilon), TOLERANCE)
 
 
 def _minimum(
@@ -212,8 +185,9 @@ def _minimum(
 
     def perturbed(model: NDArray[np.float64], *data: Any) -> tuple[float, NDArray[np.float64]]:
         value, gradient = logistic_loss(model, *data)
-        added = linear @ model / n + 0.5 * extra * (model @ model)
-        return value + float(added), gradient + (linear / n + extra * model)
+        value += float(linear @ model) / n
+        value += 0.5 * extra * float(model @ model)
+        return value, gradient + (linear / n + extra * model)
 
     result = minimize(
         perturbed,
