@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from checkout import write_dataset
+from checkout import slow, write_dataset
 
 pytestmark = pytest.mark.workflow
 
@@ -25,11 +25,11 @@ def with_boost(**changes):
     [
         ({"epsilon": [1]}, ("unknown key 'epsilon'", "'epsilons'")),
         (with_boost(learner="lazybbb"), ("unknown learner 'lazybbb'", "'lazybb'")),
-        ({"epsilons": [-1]}, ("epsilon = -1 is not above 0",)),
-        (with_boost(grid={"density": [2]}), ("density = 2",)),
-        (with_boost(grid={"n_rounds": []}), ("n_rounds", "no value")),
-        (with_boost(grid={"n_rounds": [float("inf")]}), ("n_rounds = inf",)),
-        ({"datasets": ["toy line"]}, ("toy line",)),
+        slow({"epsilons": [-1]}, ("epsilon = -1 is not above 0",)),
+        slow(with_boost(grid={"density": [2]}), ("density = 2",)),
+        slow(with_boost(grid={"n_rounds": []}), ("n_rounds", "no value")),
+        slow(with_boost(grid={"n_rounds": [float("inf")]}), ("n_rounds = inf",)),
+        slow({"datasets": ["toy line"]}, ("toy line",)),
         ({"datasets": ["no-such"]}, ("no-such",)),
     ],
 )

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privcurve.datasets import Description, describe, facts
+from privcurve.datasets import Description, check_current, describe, facts
 from privcurve.experiments import canonical, results
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.results import Key
@@ -214,7 +214,14 @@ class Curve:
 
     @property
     def checksum(self) -> str | None:
-        """Of the coded dataset as it is now; None if there is none."""
+        """Of the coded dataset as it is now; None if there is none.
+
+        Raises
+        ------
+        DatasetError
+            If it was coded from another description than there is now.
+        """
+        check_current(self.data)
         found = facts(self.data)
         return None if found is None else found["checksum"]
 

@@ -104,8 +104,10 @@ def trainer(curve: Curve) -> Trainer:
     from privcurve import datasets
     from privcurve.experiments import train
     from privcurve.experiments.jobs import STORE
+    from privcurve.steps._lean import import_sklearn
 
     start_log()
+    import_sklearn()
     return train.Trainer(datasets.read(curve.data), curve.arm, curve.seed, STORE)
 
 

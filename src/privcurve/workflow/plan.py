@@ -93,13 +93,12 @@ class Plan:
         return self._descriptions[dataset]
 
     def description_digest(self, dataset: str) -> str:
-        """Give a digest of the public description of a dataset."""
-        paths = self.describe(dataset).paths
-        return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+        """Give a digest of what the public description of a dataset means."""
+        return self.describe(dataset).digest
 
     def local_files(self, dataset: str) -> list[str]:
         """Give the user's own files of a dataset: what is fetched has a checksum instead."""
-        return [one.local for one in self.describe(dataset).files.values() if one.local]
+        return [one.local for one in self.describe(dataset).source_files() if one.local]
 
     # Outputs
 
