@@ -23,7 +23,8 @@ from privcurve.experiments.study import Study, StudyError
 from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
-from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, Context, ask
+from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, ask
+from privcurve.outputs.context import Context
 from privcurve.outputs.registry import OUTPUTS
 
 # The workflow's own targets and rules: a study or an output may not be called like one.
