@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import audit, schema
-from privcurve.datasets import Description, describe
+from privcurve.datasets import Description
 from privcurve.experiments import jobs
 from privcurve.experiments import study as studies
 from privcurve.experiments.jobs import Curve
@@ -22,7 +22,7 @@ from privcurve.experiments.study import Study, StudyError
 from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
-from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, ask
+from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, about, ask
 from privcurve.outputs.context import Context
 from privcurve.outputs.registry import OUTPUTS
 
@@ -71,8 +71,8 @@ class Plan:
         if key not in self._curves:
             one = self.studies[study]
             per_job = self.configuration["seconds_per_job"]
-            about = self.describe(dataset)
-            self._curves[key] = jobs.curve(one, about, one.arm(arm), self.seed, per_job)
+            known = self.describe(dataset)
+            self._curves[key] = jobs.curve(one, known, one.arm(arm), self.seed, per_job)
         return self._curves[key]
 
     def cut(self, study: str, dataset: str, arm: str, shards: int) -> Curve:
@@ -88,9 +88,7 @@ class Plan:
 
     def describe(self, dataset: str) -> Description:
         """Give the public description of a dataset."""
-        if dataset not in self._descriptions:
-            self._descriptions[dataset] = describe(dataset)
-        return self._descriptions[dataset]
+        return about(dataset)
 
     def description_digest(self, dataset: str) -> str:
         """Give a digest of what the public description of a dataset means."""
@@ -190,8 +188,8 @@ class Plan:
 
     def _notes(self, study: str) -> list[str]:
         one = self.studies[study]
-        about = {name: self.describe(name) for name in one.datasets}
-        return [*one.skipped, *studies.notes(one, about, str(self.files.get(study, study)))]
+        known = {name: self.describe(name) for name in one.datasets}
+        return [*one.skipped, *studies.notes(one, known, str(self.files.get(study, study)))]
 
     def files_of(self, names: Iterable[str]) -> list[str]:
         """Give all files of all outputs of some studies."""
@@ -259,10 +257,6 @@ class Plan:
 
     @cached_property
     def _curves(self) -> dict[tuple[str, str, str], Curve]:
-        return {}
-
-    @cached_property
-    def _descriptions(self) -> dict[str, Description]:
         return {}
 
     @cached_property

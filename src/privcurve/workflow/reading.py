@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import schema
-from privcurve.datasets import DatasetError, describe
+from privcurve.datasets import DatasetError
 from privcurve.experiments import study as studies
 from privcurve.experiments.study import Study, StudyError
-from privcurve.outputs.base import Asked
+from privcurve.outputs.base import Asked, about
 from privcurve.workflow.plan import RULES, Plan, outputs_of
 
 
@@ -78,7 +78,7 @@ def _study(path: Path, where: str, schemas: Path) -> Study:
     schema.check(content, schemas / "study.schema.yaml", where)
     one = studies.from_mapping(content, path.stem, where)
     # What they say is repeated when the study is asked for; what it refuses, is told now.
-    list(studies.notes(one, {name: describe(name) for name in one.datasets}, where))
+    list(studies.notes(one, {name: about(name) for name in one.datasets}, where))
     return one
 
 
