@@ -334,7 +334,8 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
     """
     schemas = root / "workflow/schemas"
     schema.check(configuration, schemas / "config.schema.yaml", "configuration")
-    paths = {path.stem: path for path in sorted((root / "config/studies").glob("*.yaml"))}
+    found_paths = sorted((root / "config/studies").glob("*.yaml"))
+    paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
     unknown = [name for name in configuration["studies"] if name not in paths]
     if unknown:
         hint = schema.nearest(unknown[0], paths)
@@ -355,8 +356,7 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
         else:
             found[name] = one
     in_order = {name: found[name] for name in paths if name in found}
-    files = {name: Path(os.path.relpath(path)) for name, path in paths.items()}
-    return Plan(configuration, in_order, broken, files)
+    return Plan(configuration, in_order, broken, paths)
 
 
 def of_one(path: Path, seed: int, seconds_per_job: float) -> Plan:
