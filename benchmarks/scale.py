@@ -95,6 +95,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     show("summary, all done", "< 10 s", *summary())
     shutil.move("results/cells", "cells")
     show("a job, all of its cells stored", "", *train(curve, 1), says="trained 0 cells")
+    shutil.rmtree("results/cells")
     show("summary, stored under other shards", "< 10 s", *summary())
     shutil.move("cells", "results/cells")
     found["store"] = read_store(curve)
@@ -204,16 +205,12 @@ def common(curve: Curve) -> list[str]:
 
 
 def train(curve: Curve, shard: int) -> list[str]:
-    own = ["--shard", str(shard), "--digest", curve.shard_digest(shard), "--output", "a.parquet"]
+    own = ["--shard", str(shard), "--digest", curve.shard_digest(shard)]
     return ["-m", "privcurve.steps.train", *common(curve), *own]
 
 
 def refit(curve: Curve) -> list[str]:
-    own = [
-        *("--digest", curve.refit_digest, "--output", str(curve.refit)),
-        *("--selected", str(curve.selected)),
-    ]
-    return ["-m", "privcurve.steps.refit", *common(curve), *own]
+    return ["-m", "privcurve.steps.refit", *common(curve), "--digest", curve.refit_digest]
 
 
 def summary() -> list[str]:

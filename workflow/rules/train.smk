@@ -1,53 +1,54 @@
-# Cross-validated grids, and fresh trainings of the selected settings.
+# Cross-validated grids, and fresh trainings of the selected settings; small ones share jobs.
 
 
 rule train:
     input:
-        data="results/data/{dataset}/encoded.npz",
-        domain="results/data/{dataset}/domain.json",
-        ready="results/data/ready/{study}.txt",
+        data=coded("encoded.npz"),
+        domain=coded("domain.json"),
+        ready=ready,
         again=unless_current(SHARD_FILE, shard_digest),
     output:
         SHARD_FILE,
     log:
-        "logs/train/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.log",
+        "logs/train/{curve}/shard~{shard}-of-{shards}.log",
     benchmark:
-        "benchmarks/train/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.tsv"
+        "benchmarks/train/{curve}/shard~{shard}-of-{shards}.tsv"
     conda:
         ENVIRONMENT
     resources:
         mem_mb=growing(1000),
         runtime=lambda wildcards, attempt: PLAN.minutes(
-            curve(wildcards), int(wildcards.shard), attempt
+            curve(wildcards).seconds(int(wildcards.shard)), attempt
         ),
     params:
         study=study_file,
+        dataset=dataset,
+        arm=arm,
         digest=shard_digest,
         attempts=attempts,
         seed=config["seed"],
     message:
-        "Train {wildcards.arm} on {wildcards.dataset} "
-        "(shard {wildcards.shard} of {wildcards.shards})"
+        "Train {params.arm} on {params.dataset} (shard {wildcards.shard} of {wildcards.shards})"
     shell:
-        "python -m privcurve.steps.train --study {params.study} --dataset {wildcards.dataset} "
-        "--arm {wildcards.arm} --shard {wildcards.shard} --shards {wildcards.shards} "
-        "--digest {params.digest} --seed {params.seed} --output {output} > {log} 2>&1"
+        "python -m privcurve.steps.train --study {params.study} --dataset {params.dataset} "
+        "--arm {params.arm} --shard {wildcards.shard} --shards {wildcards.shards} "
+        "--digest {params.digest} --seed {params.seed} > {log} 2>&1"
 
 
 rule refit:
     input:
-        data="results/data/{dataset}/encoded.npz",
-        domain="results/data/{dataset}/domain.json",
-        ready="results/data/ready/{study}.txt",
+        data=coded("encoded.npz"),
+        domain=coded("domain.json"),
+        ready=ready,
         again=unless_current(REFIT_FILE, refit_digest),
         cells=shard_files,
     output:
-        selected="results/refits/{study}/{dataset}/{arm}/selected.csv",
+        selected="results/refits/{curve}/selected.csv",
         cells=REFIT_FILE,
     log:
-        "logs/refit/{study}/{dataset}/{arm}.log",
+        "logs/refit/{curve}.log",
     benchmark:
-        "benchmarks/refit/{study}/{dataset}/{arm}.tsv"
+        "benchmarks/refit/{curve}.tsv"
     conda:
         ENVIRONMENT
     resources:
@@ -55,14 +56,62 @@ rule refit:
         runtime=growing(60),
     params:
         study=study_file,
+        dataset=dataset,
+        arm=arm,
         shards=lambda wildcards: curve(wildcards).shards,
         digest=refit_digest,
         attempts=attempts,
         seed=config["seed"],
     message:
-        "Select settings of {wildcards.arm} on {wildcards.dataset} and train them afresh"
+        "Select settings of {params.arm} on {params.dataset} and train them afresh"
     shell:
-        "python -m privcurve.steps.refit --study {params.study} --dataset {wildcards.dataset} "
-        "--arm {wildcards.arm} --shards {params.shards} --digest {params.digest:q} "
-        "--seed {params.seed} "
-        "--selected {output.selected} --output {output.cells} > {log} 2>&1"
+        "python -m privcurve.steps.refit --study {params.study} --dataset {params.dataset} "
+        "--arm {params.arm} --shards {params.shards} --digest {params.digest:q} "
+        "--seed {params.seed} > {log} 2>&1"
+
+
+# Of each batch it is known what it makes: a rule of its own, without wildcards.
+for batch in PLAN.batches:
+
+    rule:
+        name:
+            batch.rule
+        input:
+            *(
+                insides.unless(
+                    workflow,
+                    str(path),
+                    lambda path, wildcards, batch=batch: batch.is_current(path),
+                )
+                for curve_ in batch.curves
+                for path in curve_.files
+            ),
+            data=[f"results/data/{name}/encoded.npz" for name in batch.datasets],
+            domains=[f"results/data/{name}/domain.json" for name in batch.datasets],
+            ready=f"results/data/ready/{batch.study}.txt",
+        output:
+            list(map(str, batch.outputs)),
+        log:
+            f"logs/train/{batch.study}/{batch.name}.log",
+        benchmark:
+            f"benchmarks/train/{batch.study}/{batch.name}.tsv"
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=growing(1000),
+            runtime=lambda wildcards, attempt, batch=batch: PLAN.minutes(
+                batch.work, attempt
+            ),
+        params:
+            study=str(PLAN.files[batch.study]),
+            curves=batch.arguments,
+            digest=lambda wildcards, batch=batch: batch.digest,
+            attempts=lambda wildcards, batch=batch: list(
+                map(failed_attempts, batch.failures)
+            ),
+            seed=config["seed"],
+        message:
+            f"Train {len(batch.curves)} small curves of {batch.study} ({batch.name})"
+        shell:
+            "python -m privcurve.steps.batch --study {params.study} --curves {params.curves} "
+            "--digest {params.digest} --seed {params.seed} > {log} 2>&1"

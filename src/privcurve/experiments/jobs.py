@@ -74,6 +74,9 @@ class Curve:
     shards : int
     seed : int
         Base seed of the run.
+    batch : str
+        The job that a small one shares with others, ``batch~k``; empty where its jobs are
+        its own.
     """
 
     study: Study
@@ -81,6 +84,7 @@ class Curve:
     arm: Arm
     shards: int
     seed: int
+    batch: str = ""
 
     @property
     def name(self) -> Path:
@@ -137,7 +141,9 @@ class Curve:
 
     @property
     def benchmarks(self) -> dict[str, list[Path]]:
-        """Snakemake's benchmark files of its jobs, by rule."""
+        """Snakemake's benchmark files of its jobs, by rule; those of a batch are all of it."""
+        if self.batch:
+            return {"train": [Path("benchmarks/train", self.study.name, f"{self.batch}.tsv")]}
         train, refit = Path("benchmarks/train", self.name), Path("benchmarks/refit", self.name)
         shards = [self.shard(shard).stem for shard in range(self.shards)]
         return {
@@ -210,6 +216,15 @@ class Curve:
         rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
         return shard_seconds(self.arm, len(self.splits), shard, self.shards, rows, columns)
 
+    @property
+    def work(self) -> float:
+        """An estimate of the seconds that all of its jobs train."""
+        cost = registry.entry(self.arm.learner).cost
+        rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
+        each = [cost(setting, rows, columns) for setting in self.arm.settings]
+        selection = sum(each) * len(self.splits) if self.shards else 0.0
+        return len(self.arm.epsilons) * (selection + self.n_refits * sum(each) / len(each))
+
     # Results
 
     @property
@@ -244,15 +259,19 @@ class Curve:
             self.folder, self.shards, columns, self.shard_digest, self.checksum, keys
         )
 
-    def check_refit(self) -> None:
-        """Refuse fresh trainings that are not of what is asked for now.
+    def check_results(self) -> None:
+        """Refuse results that are not of what is asked for now, or are not complete.
 
         Raises
         ------
         IncompleteError
             Naming the file.
         """
-        results.check_current(self.refit, self.refit_digest, self.checksum)
+        if self.selects:
+            results.check_current(self.refit, self.refit_digest, self.checksum)
+            return
+        for _ in self.selection([]):
+            pass
 
     def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
         """Read the runs that are its results, as they are asked for now.
@@ -273,13 +292,13 @@ class Curve:
             If a file was made for something else, is damaged, or has other cells than it must.
         """
         if self.selects:
-            yield read_refits([self], columns)
+            yield read_results([self], columns)
         else:
             yield from self.selection(columns or results.SCHEMA.names)
 
 
-def read_refits(curves: Sequence[Curve], columns: list[str] | None = None) -> pd.DataFrame:
-    """Read the fresh trainings of some curves, as they are asked for now.
+def read_results(curves: Sequence[Curve], columns: list[str] | None = None) -> pd.DataFrame:
+    """Read the runs that are the results of some curves, as they are asked for now.
 
     Parameters
     ----------
@@ -290,7 +309,7 @@ def read_refits(curves: Sequence[Curve], columns: list[str] | None = None) -> pd
     Returns
     -------
     DataFrame
-        In the order of `curves`.
+        In the order of `curves`: fresh trainings of what was selected, or all runs.
 
     Raises
     ------
@@ -298,8 +317,8 @@ def read_refits(curves: Sequence[Curve], columns: list[str] | None = None) -> pd
         If a file was made for something else, or is damaged.
     """
     for curve in curves:
-        curve.check_refit()
-    frame: pd.DataFrame = results.read_cells([curve.refit for curve in curves], columns)
+        curve.check_results()
+    frame: pd.DataFrame = results.read_cells([p for one in curves for p in one.runs], columns)
     return frame
 
 
@@ -325,12 +344,42 @@ def is_lone(study: Study, arm: Arm) -> bool:
     return study.select == BEST and bool(study.holdout) and len(arm.settings) == 1
 
 
-def curves(study: Study, seed: int, seconds_per_job: float) -> Iterator[Curve]:
-    """Give all curves of a study, dataset by dataset."""
-    for name in study.datasets:
-        dataset = describe(name)
-        for arm in study.arms.values():
-            yield curve(study, dataset, arm, seed, seconds_per_job)
+def curves(study: Study, seed: int, seconds_per_job: float) -> list[Curve]:
+    """Give all curves of a study, dataset by dataset; small ones share jobs.
+
+    A start costs a job more than some arms cost to train. Those that take less than
+    `seconds_per_job` are put together in their order, until they take half of it: so few of
+    them read the same data, and what is added at the end of a study moves none before it. A job
+    whose members change takes from the store what they have.
+    """
+    cut = [
+        curve(study, dataset, arm, seed, seconds_per_job)
+        for dataset in map(describe, study.datasets)
+        for arm in study.arms.values()
+    ]
+    batches = _together([one for one in cut if one.shards < 2], seconds_per_job)
+    names = {one.name: f"batch~{k}" for k, batch in enumerate(batches) for one in batch}
+    return [replace(one, batch=names.get(one.name, "")) for one in cut]
+
+
+def _together(small: Iterable[Curve], seconds_per_job: float) -> list[list[Curve]]:
+    batches: list[list[Curve]] = []
+    enough = True
+    work = 0.0
+    for one in small:
+        mine = one.work
+        if mine >= seconds_per_job:
+            continue
+        if enough:
+            batches.append([])
+            work = 0.0
+        batches[-1].append(one)
+        work += mine
+        enough = work >= seconds_per_job / 2
+    if len(batches) > 1 and not enough:
+        # What is left over is less than a job.
+        batches[-2:] = [batches[-2] + batches[-1]]
+    return [batch for batch in batches if len(batch) > 1]
 
 
 def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:

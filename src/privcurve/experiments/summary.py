@@ -75,7 +75,17 @@ def progress(curves: Iterable[Curve]) -> Progress:
         Results are looked for below the working directory; a dataset that is not coded yet
         has none.
     """
-    return sum(map(_progress, curves), Progress())
+    alone, shared = Progress(), Progress()
+    unfinished = set()
+    for curve in curves:
+        found = _progress(curve)
+        if not curve.batch:
+            alone += found
+            continue
+        shared += found
+        if found.jobs_left:
+            unfinished.add((curve.study.name, curve.batch))
+    return alone + replace(shared, jobs_left=len(unfinished))
 
 
 def _progress(curve: Curve) -> Progress:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privcurve.experiments.jobs import curves
-from privcurve.experiments.progress import start_log
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from privcurve.datasets import Dataset
     from privcurve.experiments.jobs import Curve
     from privcurve.experiments.study import StudyError
     from privcurve.experiments.train import Trainer
@@ -38,14 +39,19 @@ def run(main: Callable[[], None]) -> None:
         sys.exit(f"error: {error}")
 
 
+def add_study_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that name a study, and what the workflow asks of a job."""
+    parser.add_argument("--study", type=Path, required=True, help="study file")
+    parser.add_argument("--seed", type=int, required=True, help="base seed")
+    parser.add_argument("--digest", required=True, help="of what the workflow asks for")
+
+
 def add_curve_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name an arm on a dataset, and what the workflow asks of it."""
-    parser.add_argument("--study", type=Path, required=True, help="study file")
+    add_study_arguments(parser)
     parser.add_argument("--dataset", required=True)
     parser.add_argument("--arm", required=True, help="name of the arm in the study")
     parser.add_argument("--shards", type=int, required=True, help="how many it is cut into")
-    parser.add_argument("--seed", type=int, required=True, help="base seed")
-    parser.add_argument("--digest", required=True, help="of what the workflow asks for")
 
 
 def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,25 +127,55 @@ def changed(path: Path) -> StudyError:
 
 def curve(arguments: argparse.Namespace) -> Curve:
     """Give the curve that the command line names."""
+    (found,) = curves_of_study(arguments, [(arguments.dataset, arguments.arm, arguments.shards)])
+    return found
+
+
+def curves_of_study(
+    arguments: argparse.Namespace, named: Iterable[tuple[str, str, int]]
+) -> list[Curve]:
+    """Give curves of a study by dataset, arm and number of shards."""
     from privcurve import datasets
     from privcurve.experiments import study as studies
     from privcurve.experiments.jobs import Curve
 
     study = studies.load(arguments.study)
-    if arguments.arm not in study.arms:
-        raise changed(arguments.study)
-    about = datasets.describe(arguments.dataset)
-    return Curve(study, about, study.arms[arguments.arm], arguments.shards, arguments.seed)
+    about = cache(datasets.describe)
+    found = []
+    for dataset, arm, shards in named:
+        if arm not in study.arms:
+            raise changed(arguments.study)
+        one = Curve(study, about(dataset), study.arms[arm], shards, arguments.seed)
+        found.append(one)
+    return found
 
 
-def trainer(curve: Curve) -> Trainer:
-    """Give a trainer for a curve, and start the log."""
-    from privcurve import datasets
-    from privcurve.experiments import train
+def train_shard(curve: Curve, shard: int, dataset: Dataset) -> None:
+    """Train a shard and write its file."""
+    from privcurve.experiments import results
     from privcurve.experiments.jobs import STORE
+    from privcurve.experiments.train import Trainer
 
-    start_log()
-    return train.Trainer(datasets.read(curve.data), curve.arm, curve.seed, STORE)
+    trainer = Trainer(dataset, curve.arm, curve.seed, STORE)
+    rows = trainer.run(curve.tasks(shard))
+    results.write_cells(rows, curve.shard(shard), trainer.facts(curve.shard_digest(shard)))
+    report(trainer, curve.failures(shard))
+
+
+def select_and_train(curve: Curve, dataset: Dataset) -> None:
+    """Select settings, train them afresh, and write both files."""
+    from privcurve.experiments import refit, results
+    from privcurve.experiments.jobs import STORE
+    from privcurve.experiments.train import Trainer
+    from privcurve.files import replace_file
+
+    trainer = Trainer(dataset, curve.arm, curve.seed, STORE)
+    selected, rows = refit.select_and_train(curve, trainer)
+    replace_file(
+        curve.selected, lambda path: selected.to_csv(path, index=False, float_format="%.17g")
+    )
+    results.write_cells(rows, curve.refit, trainer.facts(curve.refit_digest))
+    report(trainer, curve.failures())
 
 
 def report(trainer: Trainer, failures: Path) -> None:

@@ -18,6 +18,7 @@ from privcurve import audit, schema
 from privcurve.datasets import DatasetError, Description, describe
 from privcurve.experiments import jobs
 from privcurve.experiments import study as studies
+from privcurve.experiments.batches import Batch, batches
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study, StudyError
 from privcurve.learners import registry
@@ -67,23 +68,38 @@ class Plan:
 
     def curve(self, study: str, dataset: str, arm: str) -> Curve:
         """Give the jobs of an arm on a dataset."""
-        key = (study, dataset, arm)
-        if key not in self._curves:
-            one = self.studies[study]
+        return self._of(study)[dataset, arm]
+
+    def curves(self, study: str) -> list[Curve]:
+        """Give all curves of a study."""
+        return list(self._of(study).values())
+
+    def _of(self, study: str) -> dict[tuple[str, str], Curve]:
+        if study not in self._curves:
             per_job = self.configuration["seconds_per_job"]
-            about = self.describe(dataset)
-            self._curves[key] = jobs.curve(one, about, one.arm(arm), self.seed, per_job)
-        return self._curves[key]
+            found = jobs.curves(self.studies[study], self.seed, per_job)
+            self._curves[study] = {(one.dataset.name, one.arm.name): one for one in found}
+        return self._curves[study]
 
-    def cut(self, study: str, dataset: str, arm: str, shards: int) -> Curve:
-        """Give the same, cut into so many shards, whatever today's number of them is."""
-        found = self.curve(study, dataset, arm)
-        return found if found.shards == shards else replace(found, shards=shards)
+    @cached_property
+    def alone(self) -> Mapping[str, Curve]:
+        """The curves that have jobs of their own, by the name of their folders."""
+        found = [curve for study in self.studies for curve in self.curves(study)]
+        return {str(curve.name): curve for curve in found if not curve.batch}
 
-    def minutes(self, curve: Curve, shard: int, attempt: int) -> int:
-        """Give the time limit of a training job."""
+    @cached_property
+    def batches(self) -> list[Batch]:
+        """The jobs that small curves share."""
+        return batches(curve for study in self.studies for curve in self.curves(study))
+
+    def cut(self, curve: Curve, shards: int) -> Curve:
+        """Give a curve cut into so many shards, whatever today's number of them is."""
+        return curve if curve.shards == shards else replace(curve, shards=shards)
+
+    def minutes(self, seconds: float, attempt: int) -> int:
+        """Give the time limit of a job that is estimated to train so many seconds."""
         # The estimate may be wrong by a factor, and a node slower than ours.
-        seconds = max(self.configuration["seconds_per_job"], curve.seconds(shard))
+        seconds = max(self.configuration["seconds_per_job"], seconds)
         return attempt * (10 + math.ceil(3 * seconds / 60))
 
     def describe(self, dataset: str) -> Description:
@@ -155,7 +171,8 @@ class Plan:
         context = self.context(asked)
         paths: list[Path] = []
         for curve in context.curves:
-            paths += [curve.selected, curve.refit]
+            paths += [curve.selected] if curve.selects else []
+            paths += curve.runs
             if asked.reads.cells:
                 paths += [curve.shard(shard) for shard in range(curve.shards)]
         for dataset in asked.reads.data:
@@ -257,7 +274,7 @@ class Plan:
                 )
 
     @cached_property
-    def _curves(self) -> dict[tuple[str, str, str], Curve]:
+    def _curves(self) -> dict[str, dict[tuple[str, str], Curve]]:
         return {}
 
     @cached_property
