@@ -14,6 +14,7 @@ from diffprivlib.mechanisms import Vector
 from diffprivlib.models import LogisticRegression as DiffprivlibLogisticRegression
 from numpy.typing import NDArray
 from sklearn import ensemble, linear_model
+from sklearn.metrics import log_loss as sklearn_log_loss
 
 from privcurve.coding import one_hot
 from privcurve.learners.gradient_boosting import GradientBoostingClassifier
@@ -23,6 +24,7 @@ from privcurve.learners.linear import (
     LogisticRegressionClassifier,
     Perturbation,
 )
+from privcurve.learners.log_odds import logistic_loss
 from privcurve.learners.majority import MajorityClassClassifier
 from privcurve.learners.registry import entry
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
@@ -133,7 +135,11 @@ def test_majority_class_follows_the_counts_and_takes_a_tie_as_negative() -> None
 def test_published_is_diffprivlibs(data: Data, epsilon: float, C: float) -> None:
     X, y, counts = data
     ours = DPLogisticRegressionClassifier(
-        C=C, epsilon=epsilon, calibration=PUBLISHED, n_bins=N_BINS, random_state=11
+        C=C,
+        epsilon=epsilon,
+        calibration=PUBLISHED,
+        n_bins=N_BINS,
+        random_state=np.random.default_rng(11),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no PrivacyLeakWarning, nor any other
@@ -324,6 +330,31 @@ def test_deterministic_and_picklable(data: Data, learner: type[Any]) -> None:
     np.testing.assert_array_equal(one, loaded.decision_function(X))
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_loss_is_the_logistic_one_and_its_gradient_its_slope(
+    data: Data, intercept: bool
+) -> None:
+    X, y, counts = data
+    rows = one_hot(X, np.array(N_BINS))
+    signs = np.where(y == y[0], 1, -1).astype(np.int8)
+    rng = np.random.default_rng(0)
+    model = rng.normal(scale=2.0, size=rows.shape[1] + intercept)
+    loss, gradient = logistic_loss(model, rows, signs, counts, 0.3)
+    weights = model[: rows.shape[1]]
+    scores = rows.toarray() @ weights + (model[-1] if intercept else 0.0)
+    expected = sklearn_log_loss(signs, 1 / (1 + np.exp(-scores)), sample_weight=counts)
+    assert loss == pytest.approx(expected + 0.15 * weights @ weights, rel=1e-12)
+    for k in range(len(model)):
+        step = np.zeros(len(model))
+        step[k] = 1e-5
+        up, down = (logistic_loss(model + s * step, rows, signs, counts, 0.3)[0] for s in (1, -1))
+        assert gradient[k] == pytest.approx((up - down) / 2e-5, abs=1e-8)
+    # No overflow where a score is huge.
+    huge, slope = logistic_loss(1e4 * model, rows, signs, counts, 0.0)
+    assert np.isfinite(huge)
+    assert np.isfinite(slope).all()
+
+
 def test_seed_matters_for_the_private_learner(data: Data) -> None:
     X, y, counts = data
     coefficients = [
@@ -347,7 +378,8 @@ def test_fit_many_is_fit(data: Data, learner: type[Any], settings: list[dict[str
     rngs = [np.random.default_rng(seed) for seed in range(len(settings))]
     together = learner(n_bins=N_BINS).fit_many(X, y, settings, rngs, counts)
     for seed, (setting, fitted) in enumerate(zip(settings, together, strict=True)):
-        alone = learner(n_bins=N_BINS, random_state=seed, **setting).fit(X, y, counts)
+        rng = np.random.default_rng(seed)
+        alone = learner(n_bins=N_BINS, random_state=rng, **setting).fit(X, y, counts)
         np.testing.assert_array_equal(fitted.decision_function(X), alone.decision_function(X))
 
 

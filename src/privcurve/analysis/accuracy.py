@@ -11,20 +11,27 @@ import pandas as pd
 
 METRICS = ["accuracy", "balanced_accuracy", "auc", "log_loss", "n_features_used"]
 ARM = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
-OPTIMISTIC = "cv_accuracy_selected_optimistic"
-ACCURACY_COLUMNS = [
-    *ARM,
-    "scored_on",
-    OPTIMISTIC,
-    f"{OPTIMISTIC}_std",
-    "accuracy",
-    "accuracy_std",
-    *METRICS[1:],
-    "n_repeats",
-    "n_failed",
-    "status",
-    "error",
-]
+ACCURACY = METRICS[0]
+
+
+def optimistic(metric: str = ACCURACY) -> str:
+    """Name the column of the cross-validated score that selected a setting."""
+    return f"cv_{metric}_selected_optimistic"
+
+
+def columns(metric: str = ACCURACY) -> list[str]:
+    """Give the columns of the table; the metric that selects has a standard deviation too."""
+    return [
+        *ARM,
+        "scored_on",
+        optimistic(metric),
+        f"{optimistic(metric)}_std",
+        ACCURACY,
+        f"{ACCURACY}_std",
+        *METRICS[1:],
+        *([] if metric == ACCURACY else [f"{metric}_std"]),
+        *("n_repeats", "n_failed", "status", "error"),
+    ]
 
 
 def accuracy_table(
@@ -33,6 +40,7 @@ def accuracy_table(
     n_repeats: int,
     datasets: Sequence[str],
     arms: Sequence[str],
+    metric: str = ACCURACY,
 ) -> pd.DataFrame:
     """Put the fresh accuracy of each selected setting beside its optimistic one.
 
@@ -47,6 +55,8 @@ def accuracy_table(
         How many fresh trainings each selected setting must have.
     datasets, arms : sequence of str
         The order of the rows.
+    metric : str
+        What selected.
 
     Returns
     -------
@@ -72,12 +82,12 @@ def accuracy_table(
             {
                 **{name: row[name] for name in ARM},
                 "scored_on": scored_on.get(row["dataset"]),
-                OPTIMISTIC: row["cv_accuracy"],
-                f"{OPTIMISTIC}_std": row["cv_std"],
-                **_fresh(row, refits.iloc[:0] if fresh is None else fresh, n_repeats),
+                optimistic(metric): row[f"cv_{metric}"],
+                f"{optimistic(metric)}_std": row["cv_std"],
+                **_fresh(row, refits.iloc[:0] if fresh is None else fresh, n_repeats, metric),
             }
         )
-    return pd.DataFrame(rows, columns=ACCURACY_COLUMNS)
+    return pd.DataFrame(rows, columns=columns(metric))
 
 
 def selected_settings_table(
@@ -139,7 +149,9 @@ def _sorted(frame: pd.DataFrame, datasets: Sequence[str], arms: Sequence[str]) -
     )
 
 
-def _fresh(row: Mapping[Any, Any], fresh: pd.DataFrame, n_repeats: int) -> dict[str, Any]:
+def _fresh(
+    row: Mapping[Any, Any], fresh: pd.DataFrame, n_repeats: int, metric: str
+) -> dict[str, Any]:
     what = f"{row['dataset']}, {row['arm']}, ε = {row['epsilon']:g}"
     if fresh["repeat"].duplicated().any():
         raise ValueError(f"{what}: a repeat appears twice")
@@ -160,10 +172,14 @@ def _fresh(row: Mapping[Any, Any], fresh: pd.DataFrame, n_repeats: int) -> dict[
         status, error = "failed", _name(problems, n_repeats)
     else:
         status, error = "ok", None
-    std = math.nan if problems or n_repeats < 2 else float(fresh["accuracy"].std(ddof=1))
+    known = not problems and n_repeats > 1
+    stds = {
+        f"{name}_std": float(fresh[name].std(ddof=1, skipna=False)) if known else math.nan
+        for name in dict.fromkeys((ACCURACY, metric))
+    }
     return {
         **means,
-        "accuracy_std": std,
+        **stds,
         "n_repeats": n_repeats,
         "n_failed": len(problems),
         "status": status,

@@ -39,17 +39,17 @@ class Axes:
 
 
 def trainings(
-    refits: pd.DataFrame, methods: Mapping[str, str], axes: Axes, at: Mapping[str, Any]
+    runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Give one row a fresh training, with what varies as columns.
 
     Parameters
     ----------
-    refits : DataFrame
-        Fresh trainings: dataset, arm, calibration, delta, epsilon, setting, repeat, fold,
+    runs : DataFrame
+        Those that are results: dataset, arm, calibration, delta, epsilon, setting, repeat, fold,
         status and scores.
-    methods : mapping of str to str
-        The method of each arm: arms of one method that differ in a parameter share a line.
+    arms : mapping of str to mapping
+        Of each arm its `method`, and what varies between arms of one method.
     axes : Axes
     at : mapping
         Values of columns: rows that have others are left out.
@@ -66,12 +66,13 @@ def trainings(
         If a column is unknown (naming the nearest), nothing is left, or a point has two
         trainings of one repeat: something else varies too.
     """
-    frame = refits.reset_index(drop=True)
-    settings = pd.DataFrame([json.loads(text) for text in frame["setting"]], index=frame.index)
-    frame = frame.assign(
-        method=frame["arm"].map(methods),
-        **{str(name): settings[name] for name in settings if name not in frame},
-    )
+    frame = runs.reset_index(drop=True)
+    told = pd.DataFrame(
+        [json.loads(setting) | dict(arms[arm]) for setting, arm in
+         zip(frame["setting"], frame["arm"], strict=True)],
+        index=frame.index,
+    )  # fmt: skip
+    frame = frame.assign(**{str(name): told[name] for name in told if name not in frame})
     for name in [*axes.keys, axes.y, *at]:
         if name not in frame:
             hint = nearest(name, map(str, frame.columns))
@@ -79,8 +80,8 @@ def trainings(
     for name, value in at.items():
         wanted = value if isinstance(value, (list, tuple)) else [value]
         frame = frame[[_is_one_of(found, wanted) for found in frame[name]]]
-    if axes.x in settings:
-        frame = frame[frame[axes.x].notna()]
+    # Methods that have no such parameter have no place on the axis.
+    frame = frame[frame[axes.x].notna()]
     if frame.empty:
         raise ValueError(f"no result is at {dict(at)}")
     frame = frame.assign(**{axes.y: frame[axes.y].where(frame["status"] == "ok")})
@@ -92,7 +93,7 @@ def trainings(
     return frame[list(kept)].reset_index(drop=True)
 
 
-def points(frame: pd.DataFrame, axes: Axes, n_repeats: int) -> pd.DataFrame:
+def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
     """Give the mean and standard deviation of each point.
 
     Parameters
@@ -100,26 +101,24 @@ def points(frame: pd.DataFrame, axes: Axes, n_repeats: int) -> pd.DataFrame:
     frame : DataFrame
         As of :func:`trainings`.
     axes : Axes
-    n_repeats : int
-        How many trainings a point must have.
 
     Returns
     -------
     DataFrame
-        The columns of `axes` with `<y>_std`, `n_repeats` and `n_failed`. A point lacks its mean
-        unless it has all its trainings; nothing is averaged over the rest.
+        The columns of `axes` with `<y>_std`, `n_repeats` and `n_failed`. A point of which a
+        training has failed lacks its mean; nothing is averaged over the rest.
     """
     rows = []
     for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
         values = group[axes.y].dropna()
-        complete = len(values) == n_repeats
+        complete = len(values) == len(group)
         rows.append(
             {
                 **dict(zip(axes.keys, key, strict=True)),
                 axes.y: float(values.mean()) if complete else float("nan"),
                 f"{axes.y}_std": float(values.std(ddof=1)) if complete else float("nan"),
-                "n_repeats": n_repeats,
-                "n_failed": n_repeats - len(values),
+                "n_repeats": len(group),
+                "n_failed": len(group) - len(values),
             }
         )
     return pd.DataFrame(rows)

@@ -13,23 +13,21 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
+from privcurve.analysis.names import method_of
 from privcurve.figures import style
 from privcurve.figures.labels import label_lines
 from privcurve.figures.style import save
 
 __all__ = ["learning_curves", "save"]
 
-COLUMNS = (
-    "dataset",
-    "arm",
-    "calibration",
-    "delta",
-    "epsilon",
-    "scored_on",
-    "accuracy",
-    "accuracy_std",
-)
-SCORED_ON = {"test": "Accuracy (test set)", "folds": "Accuracy (fresh folds)"}
+COLUMNS = ("dataset", "arm", "calibration", "delta", "epsilon", "scored_on")
+METRICS = {
+    "accuracy": "Accuracy",
+    "balanced_accuracy": "Balanced accuracy",
+    "auc": "AUC",
+    "log_loss": "Log loss",
+}
+SCORED_ON = {"test": "test set", "folds": "fresh folds"}
 
 # Leading digits of ε in the order in which they are labelled while there is room.
 NICE_DIGITS = ("1", "5", "2", "3")
@@ -40,6 +38,7 @@ def learning_curves(
     titles: Mapping[str, str],
     datasets: Mapping[str, str],
     groups: Mapping[str, str] | None = None,
+    metric: str = "accuracy",
 ) -> Figure:
     """Draw accuracy against ε with a band of one standard deviation over repeats.
 
@@ -59,6 +58,8 @@ def learning_curves(
         The datasets to draw and their titles, in the order of the panels.
     groups : mapping of str to str, optional
         Of each dataset: panels of one group are compared, and share their y axis.
+    metric : str
+        What is drawn: a column with its ``<metric>_std``.
 
     Returns
     -------
@@ -69,7 +70,8 @@ def learning_curves(
     ValueError
         If a column is missing, a dataset has no rows, or a row appears twice.
     """
-    frame = _checked(accuracy, titles, datasets)
+    frame = _checked(accuracy, titles, datasets, metric)
+    frame = frame.assign(score=frame[metric], score_std=frame[f"{metric}_std"])
     finite = frame[np.isfinite(frame["epsilon"])]
     curves = [arm for arm in titles if arm in set(finite["arm"])]
     baselines = [arm for arm in titles if arm in set(frame["arm"]) and arm not in curves]
@@ -95,9 +97,9 @@ def learning_curves(
             _draw_curves(panel, part, styles)
             lines[panel] = _draw_limits(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
-        _label_axes(panels, frame, list(datasets))
+        _label_axes(panels, frame, list(datasets), METRICS.get(metric, metric))
         handles = [Line2D([], [], label=names[arm], **styles[arm].line()) for arm in curves]
-        if finite["accuracy"].isna().any():
+        if finite["score"].isna().any():
             handles.append(
                 Line2D([], [], color="0.3", marker="x", linestyle="none", label="missing")
             )
@@ -110,9 +112,10 @@ def learning_curves(
 
 
 def _checked(
-    accuracy: pd.DataFrame, titles: Mapping[str, str], datasets: Mapping[str, str]
+    accuracy: pd.DataFrame, titles: Mapping[str, str], datasets: Mapping[str, str], metric: str
 ) -> pd.DataFrame:
-    absent = [name for name in COLUMNS if name not in accuracy]
+    needed = [*COLUMNS, metric, f"{metric}_std"]
+    absent = [name for name in needed if name not in accuracy]
     if absent:
         raise ValueError(f"the table of accuracy has no column {absent[0]!r}")
     frame = accuracy[accuracy["arm"].isin(list(titles)) & accuracy["dataset"].isin(list(datasets))]
@@ -144,7 +147,7 @@ def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.Cur
         if rows.empty:
             continue
         epsilon, mean, std = (
-            rows[name].to_numpy(dtype=float) for name in ("epsilon", "accuracy", "accuracy_std")
+            rows[name].to_numpy(dtype=float) for name in ("epsilon", "score", "score_std")
         )
         panel.fill_between(
             epsilon, mean - std, mean + std, color=curve.colour, alpha=0.16, linewidth=0, zorder=1.5
@@ -173,7 +176,7 @@ def _limit_looks(
     arms: Sequence[str], styles: Mapping[str, style.CurveStyle]
 ) -> dict[str, dict[str, Any]]:
     """Give the looks of private learners without noise; the calibrations of one share theirs."""
-    first = {style.method_of(arm): arm for arm in reversed(arms)}
+    first = {method_of(arm): arm for arm in reversed(arms)}
     return {
         arm: {"color": styles[arm].colour, "linestyle": (0, (2.2, 1, 0.8, 1))}
         for arm in first.values()
@@ -190,7 +193,7 @@ def _draw_limits(
     lines = []
     missing = []
     for arm, look in looks.items():
-        values = part.loc[(part["arm"] == arm) & np.isinf(part["epsilon"]), "accuracy"]
+        values = part.loc[(part["arm"] == arm) & np.isinf(part["epsilon"]), "score"]
         if values.empty:
             continue
         private = look["color"] != style.BASELINE_COLOUR
@@ -240,11 +243,13 @@ def _ticks(epsilons: Sequence[float]) -> list[float]:
     return sorted(ticks)
 
 
-def _label_axes(panels: Sequence[Axes], frame: pd.DataFrame, datasets: Sequence[str]) -> None:
+def _label_axes(
+    panels: Sequence[Axes], frame: pd.DataFrame, datasets: Sequence[str], name: str
+) -> None:
     before = None
     for i, (panel, dataset) in enumerate(zip(panels, datasets, strict=True)):
         kinds = frame.loc[frame["dataset"] == dataset, "scored_on"].dropna().unique()
-        label = SCORED_ON[kinds[0]] if len(kinds) else "Accuracy"
+        label = f"{name} ({SCORED_ON[kinds[0]]})" if len(kinds) else name
         if label != before or i % style.PANELS_PER_ROW == 0:
             panel.set_ylabel(label)
         before = label

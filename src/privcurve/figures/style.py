@@ -17,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
+from privcurve.analysis.names import method_of
 from privcurve.files import replace_file
 
 # Widths of a two-column paper, in inches.
@@ -131,11 +132,6 @@ class CurveStyle:
             "markeredgecolor": self.colour,
             "markeredgewidth": 0.8,
         }
-
-
-def method_of(arm: str) -> str:
-    """Give the method of an arm: its name before the calibration (``lazybb~certified``)."""
-    return arm.partition("~")[0]
 
 
 def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:

@@ -14,14 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn import linear_model
-from sklearn._loss import HalfBinomialLoss
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model._linear_loss import LinearModelLoss
 from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes, one_hot
 from privcurve.learners.checks import RandomState
-from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
+from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, logistic_loss, only_label
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.ledger import (
@@ -86,7 +84,7 @@ class LogisticRegressionClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         label = only_label(signs)
         if label is not None:
             # scikit-learn refuses one label: the unpenalised intercept would be infinite.
@@ -102,12 +100,10 @@ class LogisticRegressionClassifier(LogOddsClassifier):
             self.coef_ = model.coef_[0]
             self.intercept_ = float(model.intercept_[0])
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
+        return PrivacyStatement.not_private(self._learner)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
-
-    def _statement(self) -> PrivacyStatement:
-        return PrivacyStatement.not_private(self._learner)
 
 
 @dataclass(frozen=True)
@@ -244,7 +240,7 @@ class DPLogisticRegressionClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         posed = self._perturbation()
         rows = one_hot(codes, self.n_bins_, posed.value)
         seed = rng.integers(2**32, size=4, dtype=np.uint32)
@@ -256,6 +252,7 @@ class DPLogisticRegressionClassifier(LogOddsClassifier):
         self.coef_ = found[: rows.shape[1]] * posed.value
         self.intercept_ = float(found[-1]) if posed.intercept else 0.0
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
+        return self._statement()
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
@@ -325,11 +322,10 @@ def _minimum(
         n=n,
         random_state=noise,
     )
-    loss = LinearModelLoss(base_loss=HalfBinomialLoss(), fit_intercept=posed.intercept)
     result = minimize(
-        mechanism.randomise(loss.loss_gradient),
+        mechanism.randomise(logistic_loss),
         np.zeros(dimension),
-        args=(rows, (signs > 0).astype(float), counts.astype(float), 1 / (posed.C * n)),
+        args=(rows, signs, counts, 1 / (posed.C * n)),
         jac=True,
         method="L-BFGS-B",
         options={

@@ -12,6 +12,9 @@ from privcurve.outputs.base import Asked, Context, Files, Output, Reads
 if TYPE_CHECKING:
     import pandas as pd
 
+    from privcurve.tables.table import Table
+
+METRIC_NAMES = {"auc": "AUC"}
 SELECTION_NOTES = (
     "The cross-validated accuracy of the selected setting is optimistic: it is the best of "
     "the settings that were compared, on the folds that chose it.",
@@ -43,25 +46,26 @@ class Accuracy(Output):
         return whole(asked.study)
 
     def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis.accuracy import accuracy_table
-        from privcurve.tables.table import Table
+        context.write(accuracy_of(context.study, complete(context), context.refits()))
 
-        study = context.study
-        frame = accuracy_table(
-            complete(context),
-            context.refits(),
-            study.repeats,
-            study.datasets,
-            list(study.arms),
-        )
-        caption = "Accuracy of each learner at each ε"
-        context.write(Table(frame, caption, SELECTION_NOTES + FRESH_NOTES, _shown(frame)))
+
+def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> Table:
+    """Give the table of accuracy of a study from its selected settings and fresh trainings."""
+    from privcurve.analysis.accuracy import accuracy_table
+    from privcurve.tables.table import Table
+
+    order = study.datasets, list(study.arms)
+    frame = accuracy_table(selected, refits, study.repeats, *order, study.metric)
+    caption = "Accuracy of each learner at each ε"
+    return Table(frame, caption, SELECTION_NOTES + FRESH_NOTES, _shown(frame, study.metric))
 
 
 def whole(study: Study) -> Reads:
     """Read every curve of a study, in its order."""
     curves = tuple(itertools.product(study.datasets, study.arms))
-    return Reads(curves, data=study.datasets, facts=[list(study.datasets), list(study.arms)])
+    return Reads(
+        curves, data=study.datasets, facts=[list(study.datasets), list(study.arms), study.metric]
+    )
 
 
 def complete(context: Context) -> pd.DataFrame:
@@ -80,17 +84,22 @@ def complete(context: Context) -> pd.DataFrame:
     return selected
 
 
-def _shown(frame: pd.DataFrame) -> pd.DataFrame:
+def _shown(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Give the table as a reader wants it: fewer columns, four decimals."""
-    from privcurve.analysis.accuracy import OPTIMISTIC
+    from privcurve.analysis.accuracy import optimistic
     from privcurve.tables.table import decimals, plus_minus, shown
 
+    name = METRIC_NAMES.get(metric, metric.replace("_", " "))
     texts = shown(frame[["dataset", "arm", "epsilon"]])
-    texts["CV accuracy (optimistic)"] = plus_minus(frame[OPTIMISTIC], frame[f"{OPTIMISTIC}_std"])
-    texts["accuracy"] = plus_minus(frame["accuracy"], frame["accuracy_std"])
-    texts["balanced accuracy"] = decimals(frame["balanced_accuracy"], 4)
-    texts["AUC"] = decimals(frame["auc"], 4)
-    texts["log loss"] = decimals(frame["log_loss"], 4)
+    texts[f"CV {name} (optimistic)"] = plus_minus(
+        frame[optimistic(metric)], frame[f"{optimistic(metric)}_std"]
+    )
+    for column in ("accuracy", "balanced_accuracy", "auc", "log_loss"):
+        name = METRIC_NAMES.get(column, column.replace("_", " "))
+        std = f"{column}_std"
+        texts[name] = (
+            plus_minus(frame[column], frame[std]) if std in frame else decimals(frame[column], 4)
+        )
     texts["features used"] = decimals(frame["n_features_used"], 1)
     good = frame["n_repeats"] - frame["n_failed"]
     texts["repeats"] = [f"{n} of {m}" for n, m in zip(good, frame["n_repeats"], strict=True)]

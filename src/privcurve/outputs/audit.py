@@ -13,6 +13,7 @@ class Audit(Output):
     """Table and figure ``audit``."""
 
     word: ClassVar[str] = "audit"
+    selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option("a list of private learners; by default those of the study", LIST)
     }

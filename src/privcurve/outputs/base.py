@@ -13,9 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from privcurve.analysis.names import method_of
 from privcurve.experiments import jobs
 from privcurve.experiments.jobs import Curve
-from privcurve.experiments.study import Arm, Study, StudyError
+from privcurve.experiments.study import ALL, Arm, Study, StudyError
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
@@ -134,6 +135,8 @@ class Output(ABC):
         ``tests/unit/test_golden_outputs.py`` fails until that is done.
     options : mapping of str to Option
         Beside `name`, which each has.
+    selects : bool
+        Whether it is about selected settings, which a study with `select: all` has not.
     local : bool
         Whether it takes seconds, so that it should not wait in a cluster's queue.
     memory : int
@@ -143,6 +146,7 @@ class Output(ABC):
     word: ClassVar[str]
     version: ClassVar[int] = 1
     options: ClassVar[Mapping[str, Option]] = {}
+    selects: ClassVar[bool] = True
     local: ClassVar[bool] = True
     memory: ClassVar[int] = 1000
 
@@ -226,7 +230,7 @@ class Asked:
         ValueError
             If there are none.
         """
-        labels = dict.fromkeys(method_of(name) for name in self.study.arms)
+        labels = dict.fromkeys(map(method_of, self.study.arms))
         if learner not in labels:
             hint = nearest(learner, labels)
             raise ValueError(
@@ -245,11 +249,6 @@ class Asked:
         for arm in self.arms_of(learner):
             if epsilon not in arm.epsilons:
                 raise ValueError(f"the curve {arm.name} has no epsilon = {epsilon:g}")
-
-
-def method_of(arm: str) -> str:
-    """Give the method of an arm: its name before the calibration (``lazybb~certified``)."""
-    return arm.partition("~")[0]
 
 
 def ask(
@@ -299,6 +298,8 @@ def ask(
     if name is not None and (not name or set(name) - set(_NAMES)):
         raise StudyError(f"{here}: {word}: name = {name!r} is not letters, digits, _ and -.")
     asked = Asked(output, study, {key: given.get(key, one.default) for key, one in options.items()})
+    if output.selects and study.select == ALL:
+        raise StudyError(f"{here}: {word} is of selected settings; 'select: all' has none.")
     try:
         output.check(asked)
     except ValueError as error:
@@ -339,6 +340,14 @@ class Context:
     def refits(self) -> pd.DataFrame:
         """Read the fresh trainings of the curves; refuses those of something else."""
         return jobs.read_results(self.curves)
+
+    def runs(self) -> pd.DataFrame:
+        """Read the runs that are results: fresh trainings or, if nothing is selected, all."""
+        import pandas as pd
+
+        return pd.concat(
+            [part for curve in self.curves for part in curve.results()], ignore_index=True
+        )
 
     def selected(self) -> pd.DataFrame:
         """Read the selected settings of the curves; refuses those of something else."""

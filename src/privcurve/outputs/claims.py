@@ -24,6 +24,7 @@ class Claims(Output):
     """Table: each claim of ``resources/printed/<paper>/claims.yaml`` about the study."""
 
     word: ClassVar[str] = "claims"
+    selects: ClassVar[bool] = False
     options: ClassVar = {
         "paper": Option("a folder of resources/printed; by default the study's paper", TEXT)
     }

@@ -11,6 +11,7 @@ class LearningCurves(Output):
     """Figure: a curve an arm; methods without privacy are horizontal lines."""
 
     word: ClassVar[str] = "learning_curves"
+    selects: ClassVar[bool] = False
 
     def files(self, asked: Asked) -> Files:  # noqa: D102
         # Its place is older than the options: the study's `figure`.
@@ -18,8 +19,8 @@ class LearningCurves(Output):
 
     def reads(self, asked: Asked) -> Reads:  # noqa: D102
         titles = [[arm.name, arm.title] for arm in asked.study.arms.values()]
-        named = [[name, dataset_title(name)] for name in asked.study.datasets]
-        return Reads(outputs=("accuracy",), facts=[titles, named])
+        named = [[name, dataset_title(name), source(name)] for name in asked.study.datasets]
+        return Reads(outputs=("accuracy",), facts=[titles, named, asked.study.metric])
 
     def make(self, context: Context) -> None:  # noqa: D102
         from privcurve.figures.learning_curves import learning_curves
@@ -30,6 +31,8 @@ class LearningCurves(Output):
             frame,
             titles={arm.name: arm.title for arm in study.arms.values()},
             datasets={name: dataset_title(name) for name in study.datasets},
+            groups={name: source(name) for name in study.datasets},
+            metric=study.metric,
         )
         context.draw(figure, frame)
 
@@ -39,3 +42,10 @@ def dataset_title(name: str) -> str:
     from privcurve.datasets import describe
 
     return describe(name).title.partition(":")[0]
+
+
+def source(name: str) -> str:
+    """Give the dataset whose raw files one is made from: of the same records, panels compare."""
+    from privcurve.datasets import describe
+
+    return describe(name).source

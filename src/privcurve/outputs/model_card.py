@@ -7,7 +7,7 @@ printed models: it holds the models of all repeats of all arms, whose budgets ad
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.learners import registry
 from privcurve.outputs.base import (
@@ -23,6 +23,10 @@ from privcurve.outputs.base import (
 )
 from privcurve.outputs.learning_curves import dataset_title
 
+if TYPE_CHECKING:
+    from privcurve.experiments.models import Inspection
+    from privcurve.experiments.study import Arm, Point
+
 
 class ModelCard(Output):
     """Table and figure of the first model, and the votes of all of them."""
@@ -30,7 +34,7 @@ class ModelCard(Output):
     word: ClassVar[str] = "model_card"
     local: ClassVar[bool] = False
     options: ClassVar = {
-        "learner": Option("an entry of the study's learners: LazyBB", TEXT, REQUIRED),
+        "learner": Option("an entry of the study's learners: LazyBB or trees", TEXT, REQUIRED),
         "dataset": Option("a dataset of the study", TEXT, REQUIRED),
         "epsilon": Option("an ε of that learner", NUMBER, REQUIRED),
     }
@@ -57,9 +61,7 @@ class ModelCard(Output):
 
         from privcurve.analysis import model_card
         from privcurve.experiments import models
-        from privcurve.figures import model_card as drawing
         from privcurve.files import replace_text
-        from privcurve.tables.table import Table
 
         selected = context.selected()
         data = context.data(context.options["dataset"])
@@ -73,14 +75,32 @@ class ModelCard(Output):
             found = [(model.repeat, model.accuracy(), model.votes(names)) for model in inspected]
             frames.append(model_card.votes_frame(str(arm.calibration), point.epsilon, found))
             if arm is arms[0]:
-                _, accuracy, votes = found[0]
-                card = model_card.card(votes)
-                heading = model_card.heading(dataset_title(data.name), point.epsilon, accuracy)
-                positive = f"{data.domain.label.column} {data.domain.label.positive}"
-                statement = str(inspected[0].learner.privacy_)
-                notes = model_card.notes(positive, point.text, statement)
-                caption = "A model card: " + "; ".join(heading)
-                context.write(Table(card, caption, notes, model_card.shown(card)))
-                context.draw(drawing.model_card(card, "\n".join(heading), positive), card)
+                self._card(context, arm, point, inspected[0])
         text = pd.concat(frames).to_csv(index=False)
         replace_text(context.asked.files.others["votes"], text)
+
+    def _card(self, context: Context, arm: Arm, point: Point, model: Inspection) -> None:
+        from privcurve.analysis import model_card
+        from privcurve.figures import model_card as drawing
+        from privcurve.tables.table import Table
+
+        domain = context.data(context.options["dataset"]).domain
+        card = model_card.card(model.votes(domain.bin_names))
+        accuracy = model.accuracy() if model.unseen is not None else None
+        # As the paper's card is headed; a study may give its arm any title.
+        method = "LazyBB with 1-rules" if not model.of_trees else arm.title
+        dataset = dataset_title(context.options["dataset"])
+        heading = model_card.heading(method, dataset, point.epsilon, accuracy)
+        positive = f"{domain.label.column} {domain.label.positive}"
+        notes = model_card.notes(
+            positive,
+            point.text,
+            str(model.learner.privacy_),
+            trees=model.of_trees,
+            tested=accuracy is not None,
+            left_out=max(0, len(card) - drawing.MOST_BARS),
+        )
+        caption = "A model card: " + "; ".join(heading)
+        context.write(Table(card, caption, notes, model_card.shown(card)))
+        shown = card.head(drawing.MOST_BARS)
+        context.draw(drawing.model_card(shown, "\n".join(heading), positive), card)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from privcurve.experiments.study import Study
 from privcurve.outputs.accuracy import SELECTION_NOTES, complete, whole
 from privcurve.outputs.base import Asked, Context, Files, Output, Reads
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from privcurve.tables.table import Table
 
 
 class SelectedSettings(Output):
@@ -20,11 +26,14 @@ class SelectedSettings(Output):
         return whole(asked.study)
 
     def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis.accuracy import selected_settings_table
-        from privcurve.tables.table import Table, shown
+        context.write(settings_of(context.study, complete(context)))
 
-        study = context.study
-        frame = selected_settings_table(complete(context), study.datasets, list(study.arms))
-        texts = shown(frame.drop(columns=["learner", "error"]))
-        caption = "Settings selected by cross-validation"
-        context.write(Table(frame, caption, SELECTION_NOTES, texts))
+
+def settings_of(study: Study, selected: pd.DataFrame) -> Table:
+    """Give the table of the selected settings of a study."""
+    from privcurve.analysis.accuracy import selected_settings_table
+    from privcurve.tables.table import Table, shown
+
+    frame = selected_settings_table(selected, study.datasets, list(study.arms))
+    texts = shown(frame.drop(columns=["learner", "error"]))
+    return Table(frame, "Settings selected by cross-validation", SELECTION_NOTES, texts)

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from privcurve.analysis.names import method_of
+from privcurve.experiments.study import ALL, Arm
 from privcurve.outputs.base import (
     LIST,
     REQUIRED,
@@ -16,9 +18,9 @@ from privcurve.outputs.base import (
     Option,
     Output,
     Reads,
-    method_of,
 )
 from privcurve.outputs.learning_curves import dataset_title
+from privcurve.schema import nearest
 
 if TYPE_CHECKING:
     pass
@@ -31,6 +33,7 @@ class Sweep(Output):
     """Figure: fresh trainings against a parameter, ε, a share or a round; bands are one sd."""
 
     word: ClassVar[str] = "sweep"
+    selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between arms, or epsilon", TEXT, REQUIRED),
         "y": Option("a score of a training", TEXT, "accuracy"),
@@ -48,29 +51,27 @@ class Sweep(Output):
         if asked.options["scale"] not in SCALES:
             raise ValueError(f"scale = {asked.options['scale']!r} is not {', '.join(SCALES)}")
         x = asked.options["x"]
-        if x not in ("epsilon", "train_share", "round") and not any(
-            x in setting for name in _arms(asked) for setting in asked.study.arms[name].settings
-        ):
-            raise ValueError(f"no learner of it has {x!r} under 'fixed', 'grid' or 'vary'")
-        for name in _arms(asked):
-            values = {str(s.get(x)) for s in asked.study.arms[name].settings}
-            if len(values) > 1:
-                raise ValueError(
-                    f"{name} selects its {x} from a grid: a sweep asks for 'vary' in place of it"
-                )
+        arms = _arms(asked)
+        known = {name for arm in arms for name in (*arm.varied, *arm.settings[0])}
+        if x != "epsilon" and x not in known:
+            hint = nearest(x, known)
+            raise ValueError(f"no learner of it has {x!r} under 'vary' or 'fixed'{hint}")
+        for arm in arms:
+            values = {str(setting.get(x)) for setting in arm.settings}
+            if len(values) > 1 and asked.study.select != ALL:
+                raise ValueError(f"{arm.name} selects its {x} from a grid; put it under 'vary'")
 
     def files(self, asked: Asked) -> Files:  # noqa: D102
         return Files(figures=(asked.figure,))
 
     def reads(self, asked: Asked) -> Reads:  # noqa: D102
-        arms = [asked.study.arms[name] for name in _arms(asked)]
+        arms = _arms(asked)
         datasets = asked.study.datasets
         return Reads(
             tuple(itertools.product(datasets, [arm.name for arm in arms])),
             facts=[
                 [[arm.name, arm.title] for arm in arms],
                 [[name, dataset_title(name)] for name in datasets],
-                asked.study.repeats,
             ],
         )
 
@@ -82,25 +83,27 @@ class Sweep(Output):
         axes = sweep.Axes(
             options["x"], options["y"], tuple(options["lines"]), tuple(options["panels"])
         )
-        arms = {curve.arm.name: curve.arm for curve in context.curves}
-        methods = {name: method_of(name) for name in arms}
-        frame = sweep.trainings(context.refits(), methods, axes, options["at"])
+        arms = {
+            curve.arm.name: {"method": method_of(curve.arm.base), **curve.arm.varied}
+            for curve in context.curves
+        }
+        frame = sweep.trainings(context.runs(), arms, axes, options["at"])
         named = frame.assign(
             line=_names(frame, axes.lines, context), panel=_names(frame, axes.panels, context)
         )
         label = NAMES.get(axes.x, axes.x.replace("_", " "))
         figure = drawing.sweep(named, axes.x, axes.y, label, options["scale"])
-        context.draw(figure, sweep.points(frame, axes, context.study.repeats))
+        context.draw(figure, sweep.points(frame, axes))
 
 
-def _arms(asked: Asked) -> list[str]:
+def _arms(asked: Asked) -> list[Arm]:
     wanted = asked.options["learners"]
-    return [name for name in asked.study.arms if not wanted or method_of(name) in wanted]
+    return [arm for arm in asked.study.arms.values() if not wanted or method_of(arm.base) in wanted]
 
 
 def _names(frame: Any, keys: tuple[str, ...], context: Context) -> list[str]:
     """Name each row's line or panel: values that are the same in all rows go without saying."""
-    titles = {method_of(curve.arm.name): curve.arm.title for curve in context.curves}
+    titles = {method_of(curve.arm.base): curve.arm.base_title for curve in context.curves}
     telling = [key for key in keys if frame[key].nunique() > 1 or key in ("method", "dataset")]
     return [
         ", ".join(_name(key, value, titles) for key, value in zip(telling, row, strict=True))

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from privcurve.experiments.jobs import curves
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from privcurve.datasets import Dataset
     from privcurve.experiments.jobs import Curve
     from privcurve.experiments.study import StudyError
@@ -82,37 +80,6 @@ def curves_of_studies(folder: Path, configuration: dict[str, Any]) -> dict[str, 
         name: list(curves(studies.load(folder / "studies" / f"{name}.yaml"), seed, seconds))
         for name in configuration["studies"]
     }
-
-
-def add_refits_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that name files of fresh trainings, and what each must be of."""
-    parser.add_argument("--refits", type=Path, nargs="+", required=True, help="cells.parquet")
-    parser.add_argument(
-        "--digests", nargs="+", required=True, help="of what each of them must be made for"
-    )
-    parser.add_argument(
-        "--data", type=Path, nargs="+", required=True, help="folder of the coded dataset of each"
-    )
-
-
-def read_refits(arguments: argparse.Namespace) -> pd.DataFrame:
-    """Read files of fresh trainings that are of what is asked for now."""
-    from privcurve.experiments import results
-
-    for path, digest, folder in zip(
-        arguments.refits, arguments.digests, arguments.data, strict=True
-    ):
-        results.check_current(path, digest, checksum(folder))
-    frame: pd.DataFrame = results.read_cells(arguments.refits)
-    return frame
-
-
-def checksum(folder: Path) -> str | None:
-    """Give the checksum of a coded dataset; None if there is none."""
-    from privcurve import datasets
-
-    found = datasets.facts(folder)
-    return None if found is None else found["checksum"]
 
 
 def changed(path: Path) -> StudyError:

@@ -171,8 +171,7 @@ class Plan:
         context = self.context(asked)
         paths: list[Path] = []
         for curve in context.curves:
-            paths += [curve.selected] if curve.selects else []
-            paths += curve.runs
+            paths += [curve.selected, *curve.runs] if curve.selects else curve.runs
             if asked.reads.cells:
                 paths += [curve.shard(shard) for shard in range(curve.shards)]
         for dataset in asked.reads.data:
@@ -407,6 +406,6 @@ def _claim(owners: dict[str, str], where: str, mine: Sequence[str]) -> None:
         if text in owners:
             raise StudyError(
                 f"{where}: {text!r} is already a target or a file of {owners[text]}; "
-                "choose another name"
+                "give this one another name"
             )
     owners.update(dict.fromkeys(mine, where))
