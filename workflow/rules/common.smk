@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -66,7 +67,7 @@ def curve(wildcards):
     """Give an arm on a dataset, cut into as many shards as the wildcards say, or today's."""
     found = PLAN.alone[wildcards.curve]
     cut = "shards" in wildcards.keys()
-    return PLAN.cut(found, int(wildcards.shards)) if cut else found
+    return replace(found, shards=int(wildcards.shards)) if cut else found
 
 
 def study_file(wildcards):

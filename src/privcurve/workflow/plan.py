@@ -9,7 +9,7 @@ import hashlib
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -68,33 +68,18 @@ class Plan:
 
     def curve(self, study: str, dataset: str, arm: str) -> Curve:
         """Give the jobs of an arm on a dataset."""
-        return self._of(study)[dataset, arm]
-
-    def curves(self, study: str) -> list[Curve]:
-        """Give all curves of a study."""
-        return list(self._of(study).values())
-
-    def _of(self, study: str) -> dict[tuple[str, str], Curve]:
-        if study not in self._curves:
-            per_job = self.configuration["seconds_per_job"]
-            found = jobs.curves(self.studies[study], self.seed, per_job)
-            self._curves[study] = {(one.dataset.name, one.arm.name): one for one in found}
-        return self._curves[study]
+        return self._curves[study][dataset, arm]
 
     @cached_property
     def alone(self) -> Mapping[str, Curve]:
         """The curves that have jobs of their own, by the name of their folders."""
-        found = [curve for study in self.studies for curve in self.curves(study)]
+        found = [curve for of_study in self._curves.values() for curve in of_study.values()]
         return {str(curve.name): curve for curve in found if not curve.batch}
 
     @cached_property
     def batches(self) -> list[Batch]:
         """The jobs that small curves share."""
-        return batches(curve for study in self.studies for curve in self.curves(study))
-
-    def cut(self, curve: Curve, shards: int) -> Curve:
-        """Give a curve cut into so many shards, whatever today's number of them is."""
-        return curve if curve.shards == shards else replace(curve, shards=shards)
+        return batches(c for of_study in self._curves.values() for c in of_study.values())
 
     def minutes(self, seconds: float, attempt: int) -> int:
         """Give the time limit of a job that is estimated to train so many seconds."""
@@ -185,11 +170,7 @@ class Plan:
 
     def audit_digest(self, learner: str) -> str:
         """Give a digest of the auditor and of what it audits: their change is a reason to rerun."""
-        if not self._auditor:
-            folder = Path(audit.__file__).parent
-            sources = b"".join(path.read_bytes() for path in sorted(folder.glob("**/*.py")))
-            self._auditor.append(hashlib.sha256(sources).hexdigest())
-        return f"{registry.entry(learner).version} {self._auditor[0]}"
+        return f"{registry.entry(learner).version} {self._auditor}"
 
     # Targets
 
@@ -274,7 +255,12 @@ class Plan:
 
     @cached_property
     def _curves(self) -> dict[str, dict[tuple[str, str], Curve]]:
-        return {}
+        per_job = self.configuration["seconds_per_job"]
+        cut = {name: jobs.curves(one, self.seed, per_job) for name, one in self.studies.items()}
+        return {
+            name: {(one.dataset.name, one.arm.name): one for one in found}
+            for name, found in cut.items()
+        }
 
     @cached_property
     def _descriptions(self) -> dict[str, Description]:
@@ -289,8 +275,9 @@ class Plan:
         return {}
 
     @cached_property
-    def _auditor(self) -> list[str]:
-        return []
+    def _auditor(self) -> str:
+        sources = sorted(Path(audit.__file__).parent.glob("**/*.py"))
+        return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def _is_asked(asked: Asked, targets: Sequence[str]) -> bool:
