@@ -3,8 +3,10 @@
 import dataclasses
 import math
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 
 from privcurve import datasets
 from privcurve.experiments import ready, study
@@ -12,7 +14,9 @@ from privcurve.experiments.cells import CellIds
 from privcurve.experiments.jobs import Curve, curve
 from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.workflow import plan
 
+ROOT = Path(__file__).parents[2]
 HOLDOUTS = {"holdout": 0.25, "repeats": 4}
 BOOST = {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}
 PLAIN = {"folds": 3, "repeats": 2}
@@ -135,6 +139,26 @@ def test_what_a_learner_can_not_be_asked_is_named(changes, says):
 def test_shares_are_checked(shares, says):
     with pytest.raises(study.StudyError, match=re.escape(says)):
         made(train_shares=shares)
+
+
+def test_a_study_named_like_a_rule_is_refused_by_name(tmp_path):
+    text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    rules = set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE))
+    assert {"train", "manifest"} <= rules <= set(plan.RULES)
+    (tmp_path / "config/studies").mkdir(parents=True)
+    (tmp_path / "workflow").mkdir()
+    (tmp_path / "workflow/schemas").symlink_to(ROOT / "workflow/schemas")
+    for name in ("mine", "summary"):
+        path = tmp_path / f"config/studies/{name}.yaml"
+        path.write_text(yaml.safe_dump(content(figure=name)))
+    asked = {"studies": ["mine"], "audit": False, "seed": 1, "seconds_per_job": 30}
+    found = plan.read(asked, tmp_path)
+    assert list(found.studies) == ["mine"]
+    assert found.broken["summary"].startswith("config/studies/summary.yaml: 'summary' is already")
+    # A plain run is of what is configured.
+    found.refuse([])
+    with pytest.raises(study.StudyError, match="'summary' is already a target"):
+        found.refuse(["summary"])
 
 
 def test_what_is_varied_is_an_arm_of_its_own():

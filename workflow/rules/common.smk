@@ -66,8 +66,8 @@ wildcard_constraints:
 def curve(wildcards):
     """Give an arm on a dataset, cut into as many shards as the wildcards say, or today's."""
     found = PLAN.alone[wildcards.curve]
-    cut = "shards" in wildcards.keys()
-    return replace(found, shards=int(wildcards.shards)) if cut else found
+    shards = int(wildcards.get("shards", found.shards))
+    return found if found.shards == shards else replace(found, shards=shards)
 
 
 def study_file(wildcards):

@@ -76,13 +76,16 @@ class Batch:
 
     def is_current(self, path: Path) -> bool:
         """Whether one of its files of cells that is there is of what is asked for now."""
-        asked = {
-            file: (digest, curve)
-            for curve in self.curves
-            for file, digest in zip(curve.files, digests(curve), strict=True)
-        }
-        digest, curve = asked[path]
+        digest, curve = self._asked[path]
         return is_current(path, digest, curve.checksum)
+
+    @cached_property
+    def _asked(self) -> dict[Path, tuple[str, Curve]]:
+        return {
+            path: (digest, curve)
+            for curve in self.curves
+            for path, digest in zip(curve.files, digests(curve), strict=True)
+        }
 
 
 def digests(curve: Curve) -> list[str]:

@@ -200,7 +200,13 @@ class Curve:
 
     def shard_digest(self, shard: int) -> str:
         """Give a digest of all that a shard is asked for: the job reruns when it changes."""
-        return _digest(self.study, self.arm, self.points(shard), self.seed)
+        if shard not in self._digests:
+            self._digests[shard] = _digest(self.study, self.arm, self.points(shard), self.seed)
+        return self._digests[shard]
+
+    @cached_property
+    def _digests(self) -> dict[int, str]:
+        return {}
 
     @cached_property
     def refit_digest(self) -> str:
@@ -324,7 +330,7 @@ def read_results(curves: Sequence[Curve], columns: list[str] | None = None) -> p
 
 def begun(study: str) -> bool:
     """Whether something of a study was trained below the working directory."""
-    return Path("results/cells", study).is_dir()
+    return any(Path("results", part, study).is_dir() for part in ("cells", "refits"))
 
 
 def curve(study: Study, dataset: Description, arm: Arm, seed: int, seconds_per_job: float) -> Curve:
