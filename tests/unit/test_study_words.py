@@ -262,6 +262,14 @@ def test_the_jobs_of_each_way_of_selecting():
     assert runs.splits == jobs(made()).fresh_splits(has_test=False)
 
 
+def test_estimates_are_of_the_rows_that_a_share_leaves():
+    one = made(train_shares=[0.1, 1])
+    whole, part = (jobs(one, f"boost~certified{s}") for s in ("", "~train_share=0.1"))
+    n_rows, n_columns = whole.shape
+    assert part.shape == (n_rows // 10, n_columns)
+    assert part.work < whole.work
+
+
 def test_too_few_records_and_missing_probabilities_are_told_before_training():
     data = datasets.load("toy-line")
     for changes in ({}, {"splits": HOLDOUTS}, {"metric": "auc"}):

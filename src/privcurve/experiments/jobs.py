@@ -217,17 +217,21 @@ class Curve:
         whole = _digest(study, self.arm, self.arm.points, self.seed)
         return f"{study.repeats} {final}{metric}{whole}"
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """About how many rows a fit takes, and how many columns: for estimates of cost."""
+        rows = round(self.dataset.n_rows * self.arm.train_share)
+        return max(1, rows), len(self.dataset.domain.columns)
+
     def seconds(self, shard: int) -> float:
         """Give an estimate of the time that one shard takes."""
-        rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
-        return shard_seconds(self.arm, len(self.splits), shard, self.shards, rows, columns)
+        return shard_seconds(self.arm, len(self.splits), shard, self.shards, *self.shape)
 
     @property
     def work(self) -> float:
         """An estimate of the seconds that all of its jobs train."""
         cost = registry.entry(self.arm.learner).cost
-        rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
-        each = [cost(setting, rows, columns) for setting in self.arm.settings]
+        each = [cost(setting, *self.shape) for setting in self.arm.settings]
         selection = sum(each) * len(self.splits) if self.shards else 0.0
         return len(self.arm.epsilons) * (selection + self.n_refits * sum(each) / len(each))
 
@@ -338,8 +342,8 @@ def curve(study: Study, dataset: Description, arm: Arm, seed: int, seconds_per_j
     whole = Curve(study, dataset, arm, 1, seed)
     if is_lone(study, arm):
         return replace(whole, shards=0)
-    rows, columns = dataset.n_rows, len(dataset.domain.columns)
-    return replace(whole, shards=n_shards(arm, len(whole.splits), rows, columns, seconds_per_job))
+    shards = n_shards(arm, len(whole.splits), *whole.shape, seconds_per_job)
+    return replace(whole, shards=shards)
 
 
 def is_lone(study: Study, arm: Arm) -> bool:

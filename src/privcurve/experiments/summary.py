@@ -159,9 +159,8 @@ class _Costs:
 
     def __init__(self, curve: Curve) -> None:
         cost = registry.entry(curve.arm.learner).cost
-        rows, columns = curve.dataset.n_rows, len(curve.dataset.domain.columns)
         # By identity: the settings of an arm are the same objects in all its points.
-        self._of = {id(s): cost(s, rows, columns) for s in curve.arm.settings}
+        self._of = {id(s): cost(s, *curve.shape) for s in curve.arm.settings}
         self._n_splits = len(curve.splits)
         self._measured = self._estimated = 0.0
 
