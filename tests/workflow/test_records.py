@@ -4,6 +4,7 @@ A record is lost with .snakemake, which is deleted to get rid of a lock or is no
 the results; and a job that outlives Snakemake on a cluster leaves a file that never had one.
 """
 
+import json
 import shutil
 
 import pytest
@@ -13,6 +14,7 @@ pytestmark = pytest.mark.workflow
 
 SHARD = "results/cells/tiny/toy-line/boost~certified/shard~0-of-1.parquet"
 REFIT = "results/refits/tiny/toy-line/boost~certified/cells.parquet"
+OTHER_REFIT = REFIT.replace("certified", "published")
 OTHER_SEED = ("--config", "seed=2")
 
 
@@ -90,10 +92,12 @@ def test_a_table_is_not_made_of_other_files(finished):
     made = finished.outputs()
     path = finished.folder / "results/tables/tiny/accuracy.csv"
     path.unlink()
+    (finished.folder / REFIT).write_bytes((finished.folder / OTHER_REFIT).read_bytes())
+    digest = json.loads((finished.folder / "results/made/tiny_accuracy.json").read_text())["digest"]
     output = finished.step(
-        *("tables", "--study", "config/studies/tiny.yaml", "--output", "results/tables/tiny"),
-        *("--selected", REFIT.replace("cells.parquet", "selected.csv"), "--refits", REFIT),
-        *("--digests", "of something else", "--data", "results/data/toy-line"),
+        *("output", "--study", "config/studies/tiny.yaml", "--output", "accuracy"),
+        *("--options", '{"name": null}', "--seed", "1", "--seconds-per-job", "30"),
+        *("--digest", digest),
     )
     assert output.startswith(f"error: {REFIT} was made for another study, seed, ")
     assert "delete it and run snakemake again" in output

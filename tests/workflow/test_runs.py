@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 pytestmark = pytest.mark.workflow
 
@@ -113,32 +114,53 @@ def test_one_figure_needs_only_its_study(finished):
     assert "Nothing to be done" in output
 
 
+def test_the_report_of_a_run_that_failed_in_part_shows_what_was_built(finished):
+    (finished.folder / "results/figures/tiny.png").unlink()
+    output = finished.run("--report", "report.html")
+    assert "Not in the report, for it was not built: results/figures/tiny.png" in output
+    page = (finished.folder / "report.html").read_text()
+    assert "accuracy.md" in page
+
+
+OTHER_VERSION = """
+import os
+if os.environ.get("OTHER_VERSION"):
+    from privcurve.outputs.selected_settings import SelectedSettings
+    SelectedSettings.version = 99
+"""
+
+
+def test_a_new_version_of_an_output_makes_that_output_again_and_no_other(finished):
+    (finished.folder / "code").mkdir()
+    (finished.folder / "code/sitecustomize.py").write_text(OTHER_VERSION)
+    environment = {"PYTHONPATH": str(finished.folder / "code"), "OTHER_VERSION": "1"}
+    made = finished.outputs()
+    output = finished.run(**environment)
+    assert "Make tiny_selected_settings" in output
+    assert "Make tiny_accuracy" not in output
+    assert "Make tiny_learning_curves" not in output
+    assert finished.outputs() == made
+    assert "Nothing to be done" in finished.run(**environment)
+
+
 @pytest.mark.parametrize(
     ("changes", "lack"),
     [
-        ({"datasets": ["toy-line"]}, "has no dataset adult"),
+        ({"datasets": ["toy-line"]}, "the study has no dataset 'adult'"),
         ({"epsilons": [0.5, 1]}, "has no epsilon = 0.4"),
-        ({"learners": {"lazybb_1r": {"learner": "lazybb"}}}, "no curve lazybb_1r~published"),
+        ({"learners": {"rule": {"learner": "one_rule"}}}, "the study has no learner 'lazybb_1r'"),
     ],
 )
-def test_the_thesis_study_may_be_made_smaller(project, changes, lack):
-    whole = {
-        "datasets": ["adult"],
-        "epsilons": [0.4, 1],
-        "learners": {
-            "lazybb_1r": {"learner": "lazybb", "calibrations": ["certified", "published"]}
-        },
-    }
+def test_the_thesis_study_is_refused_if_its_outputs_can_not_be_made(project, changes, lack):
+    whole = yaml.safe_load((ROOT / "config/studies/smooth_boosting.yaml").read_text())
+    whole["datasets"], whole["epsilons"] = ["adult"], [0.4, 1]
     path = project.folder / "config/studies/smooth_boosting.yaml"
     run = ("--dry-run", "--config", "studies=[smooth_boosting]")
-    project.write_study(**whole, figure="learning_curves")
-    tiny = project.folder / "config/studies/tiny.yaml"
-    tiny.rename(path)
+    path.write_text(yaml.safe_dump(whole))
     assert "thesis_comparison" in project.run(*run)
-    project.write_study(**(whole | changes), figure="learning_curves")
-    tiny.rename(path)
-    output = project.run(*run)
-    (told,) = (line for line in output.splitlines() if "are left out: " in line)
-    assert lack in told
-    assert "thesis_comparison" not in output
-    assert "tables" in output
+    path.write_text(yaml.safe_dump(whole | changes))
+    output = project.run(*run, ok=False)
+    assert lack in output
+    assert "config/studies/smooth_boosting.yaml: outputs: " in output
+    # The other study goes on, and says so.
+    assert lack in project.run("--dry-run", "tiny")

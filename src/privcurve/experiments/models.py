@@ -114,7 +114,7 @@ def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple
         walk(tree, child + 1, (*path, ask(question, True)))
         walk(tree, child, (*path, ask(question, False)))
 
-    for tree in range(model.n_trees):
+    for tree in range(len(model.forest.splits)):
         walk(tree, 0, ())
     votes = [(votes, condition) for condition, votes in found.items() if votes]
     return sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0], vote[1]))

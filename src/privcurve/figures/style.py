@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +194,10 @@ def curve_styles(
         else:
             linestyle = (0, (3.2, 1.4)) if published else "-"
         styles[arm] = CurveStyle(*looks[method_of(arm)], linestyle, not published)
+    # Curves of one method that differ in a parameter: each has a look of its own.
+    shared = [arm for arm in arms if list(styles.values()).count(styles[arm]) > 1]
+    for arm, look in method_looks(shared).items():
+        styles[arm] = replace(styles[arm], colour=look[0], marker=look[1])
     return styles
 
 

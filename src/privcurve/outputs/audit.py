@@ -59,4 +59,5 @@ class Audit(Output):
 
 def audited() -> list[str]:
     """Give the learners that are audited: peers claim what others have proved, for their own."""
-    return [name for name, one in registry.LEARNERS.items() if one.private and not one.peer]
+    entries = map(registry.entry, registry.names())
+    return [one.name for one in entries if one.private and not one.peer]

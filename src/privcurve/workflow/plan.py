@@ -21,7 +21,7 @@ from privcurve.experiments import study as studies
 from privcurve.experiments.batches import Batch, batches
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study, StudyError
-from privcurve.learners import registry
+from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
 from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, Context, ask
@@ -170,7 +170,9 @@ class Plan:
 
     def audit_digest(self, learner: str) -> str:
         """Give a digest of the auditor and of what it audits: their change is a reason to rerun."""
-        return f"{registry.entry(learner).version} {self._auditor}"
+        files = [own.path_of(learner).read_bytes()] if learner in own.names() else []
+        mine = [hashlib.sha256(content).hexdigest() for content in files]
+        return " ".join([str(registry.entry(learner).version), self._auditor, *mine])
 
     # Targets
 
