@@ -50,7 +50,8 @@ def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(pr
 
     # Every setting is a result: what was selected for the whole part is trained already.
     project.forget_logs()
-    everything = {**WORDS, "select": "all", "outputs": [{"sweep": {"x": "epsilon"}}]}
+    sweep = {"sweep": {"x": "n_rounds", "learners": ["boost"]}}
+    everything = {**WORDS, "select": "all", "outputs": [sweep]}
     without = (*PLAIN, "metric", "train_shares")
     project.write_study(**everything, learners=LEARNERS, without=without)
     project.run("tiny")
@@ -58,7 +59,7 @@ def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(pr
     runs = cells(project, "cells/tiny/**/shard~0-of-1.parquet")
     # Those that selected are still there.
     assert len(runs[runs["repeat"] > 0]) == (2 + 1) * 3
-    (drawn,) = project.outputs().keys() & {"results/figures/tiny_sweep.csv"}
+    (drawn,) = project.outputs().keys() & {"results/figures/tiny/sweep.csv"}
     assert len(pd.read_csv(project.folder / drawn)) == 2
 
 
