@@ -70,48 +70,48 @@ rule refit:
         "--seed {params.seed} > {log} 2>&1"
 
 
-# Of each batch it is known what it makes: a rule of its own, without wildcards.
-for batch in PLAN.batches:
+# Of each bundle it is known what it makes: a rule of its own, without wildcards.
+for bundle in PLAN.bundles:
 
     rule:
         name:
-            batch.rule
+            bundle.rule
         input:
             *(
                 insides.unless(
                     workflow,
                     str(path),
-                    lambda path, wildcards, batch=batch: batch.is_current(path),
+                    lambda path, wildcards, bundle=bundle: bundle.is_current(path),
                 )
-                for curve_ in batch.curves
+                for curve_ in bundle.curves
                 for path in curve_.files
             ),
-            data=[f"results/data/{name}/encoded.npz" for name in batch.datasets],
-            domains=[f"results/data/{name}/domain.json" for name in batch.datasets],
-            ready=f"results/data/ready/{batch.study}.txt",
+            data=[f"results/data/{name}/encoded.npz" for name in bundle.datasets],
+            domains=[f"results/data/{name}/domain.json" for name in bundle.datasets],
+            ready=f"results/data/ready/{bundle.study}.txt",
         output:
-            list(map(str, batch.outputs)),
+            list(map(str, bundle.outputs)),
         log:
-            f"logs/train/{batch.study}/{batch.name}.log",
+            f"logs/train/{bundle.study}/{bundle.name}.log",
         benchmark:
-            f"benchmarks/train/{batch.study}/{batch.name}.tsv"
+            f"benchmarks/train/{bundle.study}/{bundle.name}.tsv"
         conda:
             ENVIRONMENT
         resources:
             mem_mb=growing(1000),
-            runtime=lambda wildcards, attempt, batch=batch: PLAN.minutes(
-                batch.work, attempt
+            runtime=lambda wildcards, attempt, bundle=bundle: PLAN.minutes(
+                bundle.work, attempt
             ),
         params:
-            study=str(PLAN.files[batch.study]),
-            curves=batch.arguments,
-            digest=lambda wildcards, batch=batch: batch.digest,
-            attempts=lambda wildcards, batch=batch: list(
-                map(failed_attempts, batch.failures)
+            study=str(PLAN.files[bundle.study]),
+            curves=bundle.arguments,
+            digest=lambda wildcards, bundle=bundle: bundle.digest,
+            attempts=lambda wildcards, bundle=bundle: list(
+                map(failed_attempts, bundle.failures)
             ),
             seed=config["seed"],
         message:
-            f"Train {len(batch.curves)} small curves of {batch.study} ({batch.name})"
+            f"Train {len(bundle.curves)} small curves of {bundle.study} ({bundle.name})"
         shell:
-            "python -m privcurve.steps.batch --study {params.study} --curves {params.curves} "
+            "python -m privcurve.steps.bundle --study {params.study} --curves {params.curves} "
             "--digest {params.digest} --seed {params.seed} > {log} 2>&1"

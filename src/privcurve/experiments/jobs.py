@@ -74,8 +74,8 @@ class Curve:
     shards : int
     seed : int
         Base seed of the run.
-    batch : str
-        The job that a small one shares with others, ``batch~k``; empty where its jobs are
+    bundle : str
+        The job that a small one shares with others, ``bundle~k``; empty where its jobs are
         its own.
     """
 
@@ -84,7 +84,7 @@ class Curve:
     arm: Arm
     shards: int
     seed: int
-    batch: str = ""
+    bundle: str = ""
 
     @property
     def name(self) -> Path:
@@ -141,9 +141,9 @@ class Curve:
 
     @property
     def benchmarks(self) -> dict[str, list[Path]]:
-        """Snakemake's benchmark files of its jobs, by rule; those of a batch are all of it."""
-        if self.batch:
-            return {"train": [Path("benchmarks/train", self.study.name, f"{self.batch}.tsv")]}
+        """Snakemake's benchmark files of its jobs, by rule; those of a bundle are all of it."""
+        if self.bundle:
+            return {"train": [Path("benchmarks/train", self.study.name, f"{self.bundle}.tsv")]}
         train, refit = Path("benchmarks/train", self.name), Path("benchmarks/refit", self.name)
         shards = [self.shard(shard).stem for shard in range(self.shards)]
         return {
@@ -367,13 +367,13 @@ def curves(study: Study, seed: int, seconds_per_job: float) -> list[Curve]:
         for dataset in map(describe, study.datasets)
         for arm in study.arms.values()
     ]
-    batches = _together([one for one in cut if one.shards < 2], seconds_per_job)
-    names = {one.name: f"batch~{k}" for k, batch in enumerate(batches) for one in batch}
-    return [replace(one, batch=names.get(one.name, "")) for one in cut]
+    bundles = _together([one for one in cut if one.shards < 2], seconds_per_job)
+    names = {one.name: f"bundle~{k}" for k, bundle in enumerate(bundles) for one in bundle}
+    return [replace(one, bundle=names.get(one.name, "")) for one in cut]
 
 
 def _together(small: Iterable[Curve], seconds_per_job: float) -> list[list[Curve]]:
-    batches: list[list[Curve]] = []
+    bundles: list[list[Curve]] = []
     enough = True
     work = 0.0
     for one in small:
@@ -381,15 +381,15 @@ def _together(small: Iterable[Curve], seconds_per_job: float) -> list[list[Curve
         if mine >= seconds_per_job:
             continue
         if enough:
-            batches.append([])
+            bundles.append([])
             work = 0.0
-        batches[-1].append(one)
+        bundles[-1].append(one)
         work += mine
         enough = work >= seconds_per_job / 2
-    if len(batches) > 1 and not enough:
+    if len(bundles) > 1 and not enough:
         # What is left over is less than a job.
-        batches[-2:] = [batches[-2] + batches[-1]]
-    return [batch for batch in batches if len(batch) > 1]
+        bundles[-2:] = [bundles[-2] + bundles[-1]]
+    return [bundle for bundle in bundles if len(bundle) > 1]
 
 
 def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:

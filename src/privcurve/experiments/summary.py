@@ -79,12 +79,12 @@ def progress(curves: Iterable[Curve]) -> Progress:
     unfinished = set()
     for curve in curves:
         found = _progress(curve)
-        if not curve.batch:
+        if not curve.bundle:
             alone += found
             continue
         shared += found
         if found.jobs_left:
-            unfinished.add((curve.study.name, curve.batch))
+            unfinished.add((curve.study.name, curve.bundle))
     return alone + replace(shared, jobs_left=len(unfinished))
 
 

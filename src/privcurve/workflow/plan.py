@@ -18,7 +18,7 @@ from privcurve import audit, schema
 from privcurve.datasets import DatasetError, Description, describe
 from privcurve.experiments import jobs
 from privcurve.experiments import study as studies
-from privcurve.experiments.batches import Batch, batches
+from privcurve.experiments.bundles import Bundle, bundles
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study, StudyError
 from privcurve.learners import own, registry
@@ -74,12 +74,12 @@ class Plan:
     def alone(self) -> Mapping[str, Curve]:
         """The curves that have jobs of their own, by the name of their folders."""
         found = [curve for of_study in self._curves.values() for curve in of_study.values()]
-        return {str(curve.name): curve for curve in found if not curve.batch}
+        return {str(curve.name): curve for curve in found if not curve.bundle}
 
     @cached_property
-    def batches(self) -> list[Batch]:
+    def bundles(self) -> list[Bundle]:
         """The jobs that small curves share."""
-        return batches(c for of_study in self._curves.values() for c in of_study.values())
+        return bundles(c for of_study in self._curves.values() for c in of_study.values())
 
     def minutes(self, seconds: float, attempt: int) -> int:
         """Give the time limit of a job that is estimated to train so many seconds."""

@@ -11,7 +11,7 @@ from privcurve.steps import _common
 
 def main() -> None:
     """Read the command line and train one arm after the other."""
-    parser = argparse.ArgumentParser(prog="python -m privcurve.steps.batch", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m privcurve.steps.bundle", description=__doc__)
     _common.add_study_arguments(parser)
     parser.add_argument(
         "--curves", nargs="+", required=True, help="dataset/arm/number of shards, 0 or 1"
@@ -19,12 +19,12 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from privcurve import datasets
-    from privcurve.experiments.batches import Batch
+    from privcurve.experiments.bundles import Bundle
     from privcurve.experiments.progress import start_log
 
     named = [text.split("/") for text in arguments.curves]
     found = _common.curves_of_study(arguments, [(d, arm, int(n)) for d, arm, n in named])
-    if Batch(tuple(found)).digest != arguments.digest:
+    if Bundle(tuple(found)).digest != arguments.digest:
         raise _common.changed(arguments.study)
     start_log()
     read = cache(datasets.read)

@@ -8,9 +8,9 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import manifest, study, summary
-from privcurve.experiments.batches import batches
+from privcurve.experiments.bundles import bundles
 from privcurve.experiments.jobs import CODED, curves, read_results
-from privcurve.steps import _common, batch
+from privcurve.steps import _common, bundle
 
 SEED = 1
 LEARNERS = {
@@ -30,7 +30,7 @@ def cut(seconds_per_job=30, **changes):
 
 
 def sizes(found):
-    return [len(one.curves) for one in batches(found)]
+    return [len(one.curves) for one in bundles(found)]
 
 
 def test_small_curves_are_put_together_until_they_are_half_a_job():
@@ -48,7 +48,7 @@ def test_small_curves_are_put_together_until_they_are_half_a_job():
 def test_a_curve_of_several_shards_keeps_its_jobs():
     boost, *others = cut(seconds_per_job=cut()[0].work / 4)
     assert boost.shards > 1
-    assert boost.batch == ""
+    assert boost.bundle == ""
     assert len(boost.benchmarks["refit"]) == 1
     assert [one.shards for one in others] == [1, 1]
 
@@ -56,29 +56,29 @@ def test_a_curve_of_several_shards_keeps_its_jobs():
 def test_what_is_added_at_the_end_moves_nothing_before_it():
     many = {f"l{k}": {"learner": "majority_class"} for k in range(6)}
     per_job = 3.9 * cut(learners=many)[0].work
-    before = {one.name: one.batch for one in cut(learners=many, seconds_per_job=per_job)}
+    before = {one.name: one.bundle for one in cut(learners=many, seconds_per_job=per_job)}
     grown = {**many, "last": {"learner": "majority_class"}, "l9": {"learner": "majority_class"}}
-    after = {one.name: one.batch for one in cut(learners=grown, seconds_per_job=per_job)}
+    after = {one.name: one.bundle for one in cut(learners=grown, seconds_per_job=per_job)}
     assert before.items() <= after.items()
 
 
-def test_the_digest_of_a_batch_is_of_all_that_its_curves_are_asked_for():
-    (plain,) = batches(cut())
+def test_the_digest_of_a_bundle_is_of_all_that_its_curves_are_asked_for():
+    (plain,) = bundles(cut())
     for changes in (
         {"epsilons": [2]},
         {"folds": 3},
         {"repeats": 3},
         {"learners": dict(list(LEARNERS.items())[:2])},
     ):
-        (other,) = batches(cut(**changes))
+        (other,) = bundles(cut(**changes))
         assert other.digest != plain.digest
-    (same,) = batches(cut(title="other"))
+    (same,) = bundles(cut(title="other"))
     assert same.digest == plain.digest
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder with the coded data; gives a function that runs the batches of a study."""
+    """A folder with the coded data; gives a function that runs the bundles of a study."""
     monkeypatch.chdir(tmp_path)
     datasets.save(datasets.load("toy-line"), CODED / "toy-line")
 
@@ -104,12 +104,12 @@ def write_study(folder, **changes):
         {"splits": {"holdout": 0.2, "repeats": 3}, "folds": None, "repeats": None},
     ],
 )
-def test_a_batch_makes_what_its_curves_would_make_alone(here, tmp_path, capsys, changes):
+def test_a_bundle_makes_what_its_curves_would_make_alone(here, tmp_path, capsys, changes):
     path = write_study(tmp_path, **changes)
     found = curves(study.load(path), SEED, 30)
-    (one,) = batches(found)
+    (one,) = bundles(found)
     asked = ("--study", path, "--seed", SEED)
-    here(batch.main, *asked, "--digest", one.digest, "--curves", *one.arguments)
+    here(bundle.main, *asked, "--digest", one.digest, "--curves", *one.arguments)
     assert all(file.exists() for file in one.outputs)
     assert all(one.is_current(file) for curve in found for file in curve.files)
     together = read_results(found)
@@ -131,16 +131,16 @@ def test_a_batch_makes_what_its_curves_would_make_alone(here, tmp_path, capsys, 
     assert read_results(found).equals(together)
 
 
-def test_a_batch_of_another_study_is_refused(here, tmp_path):
+def test_a_bundle_of_another_study_is_refused(here, tmp_path):
     path = write_study(tmp_path)
-    (one,) = batches(curves(study.load(path), SEED, 30))
+    (one,) = bundles(curves(study.load(path), SEED, 30))
     write_study(tmp_path, epsilons=[2])
     asked = ("--study", path, "--seed", SEED, "--curves", *one.arguments)
     with pytest.raises(study.StudyError, match="was changed after the workflow had read it"):
-        here(batch.main, *asked, "--digest", one.digest)
+        here(bundle.main, *asked, "--digest", one.digest)
     write_study(tmp_path, learners={"boost": LEARNERS["boost"]})
     with pytest.raises(study.StudyError, match="was changed after the workflow had read it"):
-        here(batch.main, *asked, "--digest", one.digest)
+        here(bundle.main, *asked, "--digest", one.digest)
 
 
 def test_a_shared_job_is_counted_once(tmp_path, monkeypatch):
@@ -152,14 +152,14 @@ def test_a_shared_job_is_counted_once(tmp_path, monkeypatch):
     told = manifest.manifest({}, {"t": found}, [])
     assert told["rules"]["train"]["jobs"] == 1
     assert told["rules"]["train"]["wall_seconds"] == 2.5
-    (shared,) = batches(found)
+    (shared,) = bundles(found)
     assert shared.name == path.stem
     assert summary.progress(found).jobs_left == 1
-    assert summary.progress([replace(one, batch="") for one in found]).jobs_left == 2 * len(found)
+    assert summary.progress([replace(one, bundle="") for one in found]).jobs_left == 2 * len(found)
 
 
 def test_failed_attempts_of_each_part_are_counted():
-    (one,) = batches(cut())
+    (one,) = bundles(cut())
     names = [path.name for path in one.failures]
     assert names[:2] == ["boost~certified~shard~0-of-1.json", "boost~certified.json"]
     assert len(set(one.failures)) == 2 * len(one.curves)

@@ -13,7 +13,7 @@ from privcurve.experiments.results import is_current
 
 
 @dataclass(frozen=True)
-class Batch:
+class Bundle:
     """Curves that one job trains whole: what selects, the selection, and fresh trainings.
 
     Attributes
@@ -31,8 +31,8 @@ class Batch:
 
     @property
     def name(self) -> str:
-        """Its name in the study, ``batch~k``."""
-        return self.curves[0].batch
+        """Its name in the study, ``bundle~k``."""
+        return self.curves[0].bundle
 
     @property
     def rule(self) -> str:
@@ -94,10 +94,10 @@ def digests(curve: Curve) -> list[str]:
     return [*shards, curve.refit_digest] if curve.selects else shards
 
 
-def batches(curves: Iterable[Curve]) -> list[Batch]:
-    """Give the batches of some curves; those with jobs of their own are in none."""
+def bundles(curves: Iterable[Curve]) -> list[Bundle]:
+    """Give the bundles of some curves; those with jobs of their own are in none."""
     found: dict[tuple[str, str], list[Curve]] = {}
     for curve in curves:
-        if curve.batch:
-            found.setdefault((curve.study.name, curve.batch), []).append(curve)
-    return [Batch(tuple(members)) for members in found.values()]
+        if curve.bundle:
+            found.setdefault((curve.study.name, curve.bundle), []).append(curve)
+    return [Bundle(tuple(members)) for members in found.values()]
