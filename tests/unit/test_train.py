@@ -11,7 +11,7 @@ import pytest
 
 from privcurve import datasets
 from privcurve.experiments import refit, results, study, train
-from privcurve.experiments.jobs import CODED, STORE, Curve, expected_keys, read_results
+from privcurve.experiments.jobs import CODED, STORE, Curve, read_results
 from privcurve.experiments.progress import Progress
 from privcurve.experiments.shards import shard_points
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
@@ -148,7 +148,7 @@ def test_rows_survive_a_file_and_missing_ones_are_named(dataset, arm, tmp_path):
     assert list(frame.columns) == results.SCHEMA.names
     assert frame["epsilon_spent"].to_numpy() == pytest.approx(frame["epsilon"].to_numpy())
     with pytest.raises(results.IncompleteError, match=r"2 cells are missing: ε=2 .*fold 2/3"):
-        results.check_complete(frame, expected_keys(tasks(arm)), "toy-line, b")
+        results.check_complete(frame, results.expected_keys(tasks(arm)), "toy-line, b")
 
 
 @pytest.fixture

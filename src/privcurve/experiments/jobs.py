@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -51,11 +51,6 @@ def _digest(study: Study, arm: Arm, points: Iterable[Point], seed: int) -> str:
             *([more] if more else []),
         ]
     )
-
-
-def second_round(study: Study, arm: Arm) -> Finalists | None:
-    """Give the second round of an arm's selection; a learner without noise needs none."""
-    return study.finalists if arm.calibration and len(arm.settings) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -170,8 +165,8 @@ class Curve:
 
     @property
     def finalists(self) -> Finalists | None:
-        """The second round of its selection."""
-        return second_round(self.study, self.arm)
+        """The second round of its selection; a learner without noise needs none."""
+        return self.study.finalists if self.arm.calibration and len(self.arm.settings) > 1 else None
 
     @property
     def final_splits(self) -> list[Split]:
@@ -263,7 +258,7 @@ class Curve:
         """
 
         def keys(shard: int) -> list[Key]:
-            return expected_keys(self.tasks(shard))
+            return results.expected_keys(self.tasks(shard))
 
         return results.read_shards(
             self.folder, self.shards, columns, self.shard_digest, self.checksum, keys
@@ -354,17 +349,31 @@ def is_lone(study: Study, arm: Arm) -> bool:
     return study.select == BEST and bool(study.holdout) and len(arm.settings) == 1
 
 
-def curves(study: Study, seed: int, seconds_per_job: float) -> list[Curve]:
+def curves(
+    study: Study,
+    seed: int,
+    seconds_per_job: float,
+    about: Callable[[str], Description] = describe,
+) -> list[Curve]:
     """Give all curves of a study, dataset by dataset; small ones share jobs.
 
     A start costs a job more than some arms cost to train. Those that take less than
     `seconds_per_job` are put together in their order, until they take half of it: so few of
     them read the same data, and what is added at the end of a study moves none before it. A job
     whose members change takes from the store what they have.
+
+    Parameters
+    ----------
+    study : Study
+    seed : int
+        Base seed of the run.
+    seconds_per_job : float
+    about : callable
+        Gives the description of a dataset by its name.
     """
     cut = [
         curve(study, dataset, arm, seed, seconds_per_job)
-        for dataset in map(describe, study.datasets)
+        for dataset in map(about, study.datasets)
         for arm in study.arms.values()
     ]
     bundles = _together([one for one in cut if one.shards < 2], seconds_per_job)
@@ -390,11 +399,3 @@ def _together(small: Iterable[Curve], seconds_per_job: float) -> list[list[Curve
         # What is left over is less than a job.
         bundles[-2:] = [bundles[-2] + bundles[-1]]
     return [bundle for bundle in bundles if len(bundle) > 1]
-
-
-def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
-    """Give the keys that the rows of some tasks must have."""
-    return [
-        (canonical.number(point.epsilon), point.text, split.fold, split.repeat)
-        for point, split in tasks
-    ]

@@ -258,10 +258,10 @@ class Plan:
     @cached_property
     def _curves(self) -> dict[str, dict[tuple[str, str], Curve]]:
         per_job = self.configuration["seconds_per_job"]
-        cut = {name: jobs.curves(one, self.seed, per_job) for name, one in self.studies.items()}
+        cut = [jobs.curves(s, self.seed, per_job, self.describe) for s in self.studies.values()]
         return {
-            name: {(one.dataset.name, one.arm.name): one for one in found}
-            for name, found in cut.items()
+            found[0].study.name: {(one.dataset.name, one.arm.name): one for one in found}
+            for found in cut
         }
 
     @cached_property
