@@ -222,7 +222,7 @@ class Curve:
         """Give an estimate of the time that one shard takes."""
         return shard_seconds(self.arm, len(self.splits), shard, self.shards, *self.shape)
 
-    @property
+    @cached_property
     def work(self) -> float:
         """An estimate of the seconds that all of its jobs train."""
         cost = registry.entry(self.arm.learner).cost
@@ -376,26 +376,23 @@ def curves(
         for dataset in map(about, study.datasets)
         for arm in study.arms.values()
     ]
-    bundles = _together([one for one in cut if one.shards < 2], seconds_per_job)
+    small = [one for one in cut if one.shards < 2 and one.work < seconds_per_job]
+    bundles = _together(small, seconds_per_job / 2)
     names = {one.name: f"bundle~{k}" for k, bundle in enumerate(bundles) for one in bundle}
     return [replace(one, bundle=names.get(one.name, "")) for one in cut]
 
 
-def _together(small: Iterable[Curve], seconds_per_job: float) -> list[list[Curve]]:
+def _together(small: Iterable[Curve], enough: float) -> list[list[Curve]]:
+    """Put curves together until they take enough seconds; those of more than one are bundles."""
     bundles: list[list[Curve]] = []
-    enough = True
-    work = 0.0
+    work = enough
     for one in small:
-        mine = one.work
-        if mine >= seconds_per_job:
-            continue
-        if enough:
+        if work >= enough:
             bundles.append([])
             work = 0.0
         bundles[-1].append(one)
-        work += mine
-        enough = work >= seconds_per_job / 2
-    if len(bundles) > 1 and not enough:
+        work += one.work
+    if len(bundles) > 1 and work < enough:
         # What is left over is less than a job.
         bundles[-2:] = [bundles[-2] + bundles[-1]]
     return [bundle for bundle in bundles if len(bundle) > 1]
