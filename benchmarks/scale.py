@@ -27,7 +27,8 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import cells, results, study
-from privcurve.experiments.jobs import CODED, STORE, Curve, curves
+from privcurve.experiments.bundles import curves
+from privcurve.experiments.jobs import CODED, STORE, Curve
 from privcurve.experiments.keys import Keys
 from privcurve.experiments.shards import key_scheme, shard_key
 from privcurve.experiments.splits import selection_splits

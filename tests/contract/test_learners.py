@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
-from privcurve.privacy.ledger import ASSUMED_BOTH, NOT_FLOATS, NOT_SEED, NOT_SELECTION
+from privcurve.privacy.ledger import ASSUMED_BOTH, NOT_COVERED
 
 # scikit-learn's checks draw from about N(0, 1); nothing is read from the rows.
 DOMAIN = {"n_bins": 10, "bounds": (-5.0, 5.0)}
@@ -259,7 +259,7 @@ def test_statement_adds_up_to_epsilon(name, calibration, epsilon):
     assert entry(name).peer == (statement.neighbours == "add-remove")
     assert statement.calibration == calibration
     assert statement.ledger
-    assert {NOT_SEED, NOT_FLOATS, NOT_SELECTION} <= set(statement.exclusions)
+    assert set(NOT_COVERED) <= set(statement.exclusions)
     assert type(statement).from_json(statement.to_json()) == statement
     words = "added or left out" if LEARNERS[name].peer else "replaced by another"
     assert words in str(statement)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from diffprivlib.mechanisms import Vector
 from diffprivlib.models import LogisticRegression as DiffprivlibLogisticRegression
 from numpy.typing import NDArray
 from sklearn import ensemble, linear_model
@@ -19,10 +18,8 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 from privcurve.coding import one_hot
 from privcurve.learners.gradient_boosting import GradientBoostingClassifier
 from privcurve.learners.linear import (
-    CURVATURE,
     DPLogisticRegressionClassifier,
     LogisticRegressionClassifier,
-    Perturbation,
 )
 from privcurve.learners.log_odds import logistic_loss
 from privcurve.learners.majority import MajorityClassClassifier
@@ -216,76 +213,6 @@ def test_no_noise_no_privacy(data: Data) -> None:
     X, y, _ = data
     learner = DPLogisticRegressionClassifier(epsilon=INF, n_bins=N_BINS).fit(X, y)
     assert not learner.privacy_.private
-
-
-@pytest.mark.parametrize("calibration", [PUBLISHED, CERTIFIED])
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0])
-def test_ledger_tells_the_noise_that_diffprivlib_adds(epsilon: float, calibration: str) -> None:
-    posed = Perturbation.of(0.7, 14, calibration)
-    dimension, n = 6, 50
-    mechanism = Vector(
-        epsilon=epsilon,
-        dimension=dimension,
-        alpha=1 / posed.C,
-        function_sensitivity=CURVATURE,
-        data_sensitivity=posed.norm,
-        n=n,
-        random_state=np.random.RandomState(3),
-    )
-    perturbed = mechanism.randomise(lambda point: (0.0, np.zeros(dimension)))
-    added = n * perturbed(np.zeros(dimension))[1]
-    same = np.random.RandomState(3)
-    same.standard_normal((dimension, 4))
-    scale = 2 * posed.norm / posed.noise_epsilon(epsilon)
-    assert np.linalg.norm(added) == pytest.approx(same.gamma(dimension / 4, scale, 4).sum())
-
-
-@pytest.mark.parametrize("n_columns", [1, 14, 100])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 2.0, 20.0])
-def test_certified_noise_is_enough(epsilon: float, C: float, n_columns: int) -> None:
-    posed = Perturbation.of(C, n_columns, CERTIFIED)
-    assert posed.norm == pytest.approx(posed.value * math.sqrt(n_columns))
-    assert not posed.intercept
-    assert 0 < posed.proved_epsilon(epsilon, n_columns) <= epsilon
-
-
-def test_published_noise_is_not_enough_on_adult() -> None:
-    """ε = 1: by hand, R = √15, α + nΔ = (R/4)/(e^¼ - 1), and 1/2 + ln(1 + …)."""
-    posed = Perturbation.of(1.0, 14, PUBLISHED)
-    penalty = math.sqrt(15) / 4 / math.expm1(0.25)
-    by_hand = 0.5 + math.log(1 + 0.25 * (14 / penalty + 1 / (penalty - 1)))
-    assert posed.proved_epsilon(1.0, 14) == pytest.approx(by_hand)
-    assert by_hand > 1.2
-    assert posed.proved_epsilon(10.0, 14) == INF
-
-
-def test_certified_density_ratio_in_one_dimension() -> None:
-    """All neighbours of up to three records, x = 1: the exact density of the output.
-
-    The minimum f of the perturbed objective is a one-to-one function of the noise b, so
-    its density is that of b(f) times |db/df|.
-    """
-    f = np.linspace(-40, 40, 4001)
-    for C in (0.1, 1.0, 50.0):
-        for epsilon in (0.1, 1.0, 6.0):
-            posed = Perturbation.of(C, 1, CERTIFIED)
-            noise = posed.noise_epsilon(epsilon)
-            extra = 0.0
-            if noise == epsilon / 2:
-                extra = CURVATURE / math.expm1(epsilon / 4) - 1 / C
-            penalty = 1 / C + extra
-
-            def log_density(n: int, positive: int, noise: float, penalty: float) -> Any:
-                share = 1 / (1 + np.exp(-f))
-                b = -(n * share - positive) - penalty * f
-                return -noise / 2 * np.abs(b) + np.log(n * share * (1 - share) + penalty)
-
-            for n in (1, 2, 3):
-                for positive in range(n):
-                    one = log_density(n, positive, noise, penalty)
-                    other = log_density(n, positive + 1, noise, penalty)
-                    assert np.abs(one - other).max() <= epsilon
 
 
 # The contract --------------------------------------------------------------------------

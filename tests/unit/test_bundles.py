@@ -8,8 +8,8 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import manifest, study, summary
-from privcurve.experiments.bundles import bundles
-from privcurve.experiments.jobs import CODED, curves, read_results
+from privcurve.experiments.bundles import bundles, curves
+from privcurve.experiments.jobs import CODED, read_results
 from privcurve.steps import _common, bundle
 
 SEED = 1

@@ -1,5 +1,6 @@
 """The plan of a run: what is asked for, what is refused, and what a change makes again."""
 
+import math
 import re
 import shutil
 from pathlib import Path
@@ -51,6 +52,14 @@ def test_a_study_has_tables_and_curves_by_default():
         ([{"accuracy": {"name": "../a"}}], "name = '../a' is not letters"),
         (["accuracy", {"rademacher": {"learner": "boost", "epsilon": 3}}], "no epsilon = 3"),
         (["accuracy", {"rademacher": {"learner": "boost", "epsilon": True}}], "epsilon = True"),
+        (
+            [{"model_card": {"learner": "majority", "dataset": "toy-line", "epsilon": math.inf}}],
+            "there are cards of lazybb, topdown alone",
+        ),
+        (
+            ["accuracy", {"rademacher": {"learner": "majority", "epsilon": math.inf}}],
+            "majority is not LazyBB with 1-rules",
+        ),
         (["learning_curves"], "learning_curves is made from accuracy; add that"),
         (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
         ([{"sweep": {"x": "n_round"}}], "no learner of it has 'n_round'"),

@@ -73,3 +73,35 @@ def test_every_key_of_config_and_study_is_described_in_the_readme():
         for properties in specs:
             for key, spec in properties.items():
                 assert f"| `{key}` | {spec['description']} |" in readme, key
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: 1\nb: 2\na: 3\n", "the key 'a' stands twice, lines 1 and 3; keep one"),
+        ("x:\n  - {label: 1}\n  - y: 1\n    'y': 2\n", "the key 'y' stands twice, lines 3 and 4"),
+        ("x: {1: a, 1.0: b}\n", "the key 1.0 stands twice, lines 1 and 1"),
+    ],
+)
+def test_a_repeated_key_is_refused_with_both_lines(text, says, tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(text)
+    with pytest.raises(schema.SchemaError, match=says) as caught:
+        schema.read_yaml(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_all_repeated_keys_are_named_at_once(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text("a: 1\na: 1\nb: 1\nb: 1\n")
+    with pytest.raises(schema.SchemaError) as caught:
+        schema.read_yaml(path)
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_anchors_and_merged_keys_are_no_repetition(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: [*a, *a]\n")
+    assert schema.read_yaml(path)["b"] == {"x": 3, "y": 2}
+    path.write_text("")
+    assert schema.read_yaml(path) is None

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from checkout import TABLES, slow
 
 pytestmark = pytest.mark.workflow
 
@@ -45,18 +46,18 @@ GROWN_AXIS = {
 @pytest.mark.parametrize(
     "changes",
     [
-        {"epsilons": [0.5, 1, 2]},
+        slow({"epsilons": [0.5, 1, 2]}),
         {"learners": GROWN_AXIS},
-        {"repeats": 4},
-        {"datasets": ["toy-line", "wdbc"]},
-        {"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2]},
+        slow({"repeats": 4}),
+        slow({"datasets": ["toy-line", "wdbc"]}),
+        {"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2], "repeats": 4},
     ],
 )
 def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
     before = finished.stored()
     finished.forget_logs()
     finished.write_study(**changes)
-    finished.run()
+    finished.run(TABLES)
     after = finished.stored()
     trained, _, failed = finished.counts()
     assert failed == 0
@@ -69,6 +70,7 @@ def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
     assert reselected == 0 or "learners" in changes
 
 
+@pytest.mark.slow
 def test_other_folds_in_one_run(finished):
     before = finished.stored()
     finished.forget_logs()
@@ -87,11 +89,8 @@ def test_one_core_and_other_shards_give_the_same_bytes(finished, project):
 
 @pytest.mark.parametrize(
     "sizes",
-    [
-        [0.001],
-        pytest.param([0.001, 30, 0.001], marks=pytest.mark.slow),
-        pytest.param([1200, 30], marks=pytest.mark.slow),
-    ],
+    # Once 0.001, by default: test_manifest.py.
+    [slow([0.001, 30, 0.001]), slow([1200, 30])],
 )
 def test_another_job_size_retrains_nothing_and_back(finished, sizes):
     stored, made = finished.stored(), finished.outputs()
@@ -147,8 +146,10 @@ def test_a_new_version_of_an_output_makes_that_output_again_and_no_other(finishe
     ("changes", "lack"),
     [
         ({"datasets": ["toy-line"]}, "the study has no dataset 'adult'"),
-        ({"epsilons": [0.5, 1]}, "has no epsilon = 0.4"),
-        ({"learners": {"rule": {"learner": "one_rule"}}}, "the study has no learner 'lazybb_1r'"),
+        slow({"epsilons": [0.5, 1]}, "has no epsilon = 0.4"),
+        slow(
+            {"learners": {"rule": {"learner": "one_rule"}}}, "the study has no learner 'lazybb_1r'"
+        ),
     ],
 )
 def test_the_thesis_study_is_refused_if_its_outputs_can_not_be_made(project, changes, lack):

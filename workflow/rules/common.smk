@@ -26,7 +26,7 @@ insides.report_what_is_there()
 insides.same_python()
 
 if config.get("data_mirror"):
-    os.environ["PRIVCURVE_DATA"] = str(config["data_mirror"])
+    os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
 try:
     PLAN = plan.read(config, Path(workflow.basedir))

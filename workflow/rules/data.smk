@@ -4,6 +4,12 @@
 rule prepare:
     input:
         lambda wildcards: PLAN.local_files(wildcards.dataset),
+        # What was coded from other files, or from another description, is coded again.
+        again=insides.unless(
+            workflow,
+            "results/data/{dataset}/encoded.npz",
+            lambda path, wildcards: datasets.is_current(path.parent),
+        ),
     output:
         "results/data/{dataset}/encoded.npz",
         "results/data/{dataset}/domain.json",
@@ -25,7 +31,9 @@ rule prepare:
         "Fetch, check and code {wildcards.dataset}"
     shell:
         "python -m privcurve.steps.prepare {wildcards.dataset} "
-        "--output {params.folder} > {log} 2>&1"
+        "--output {params.folder} > {log} 2>&1 && "
+        # What the user should see though nothing failed.
+        "{{ grep '^warning: ' {log} >&2 || true; }}"
 
 
 # Training starts when every dataset of the study is there and has been coded without

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from privcurve.datasets import Description, describe, facts
+from privcurve.datasets import Domain, check_current, facts
 from privcurve.experiments import canonical, results
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.results import Key
@@ -53,6 +53,26 @@ def _digest(study: Study, arm: Arm, points: Iterable[Point], seed: int) -> str:
     )
 
 
+class About(Protocol):
+    """What a curve knows of its dataset: a description, or facts of the coded data."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def domain(self) -> Domain:
+        """What is public."""
+
+    @property
+    def n_rows(self) -> int:
+        """Training records."""
+
+    @property
+    def n_test(self) -> int:
+        """Records of the test part."""
+
+
 @dataclass(frozen=True)
 class Curve:
     """An arm of a study on a dataset: some jobs that train shards, and one that refits.
@@ -64,7 +84,7 @@ class Curve:
     Attributes
     ----------
     study : Study
-    dataset : Description
+    dataset : About
     arm : Arm
     shards : int
     seed : int
@@ -75,7 +95,7 @@ class Curve:
     """
 
     study: Study
-    dataset: Description
+    dataset: About
     arm: Arm
     shards: int
     seed: int
@@ -234,7 +254,14 @@ class Curve:
 
     @property
     def checksum(self) -> str | None:
-        """Of the coded dataset as it is now; None if there is none."""
+        """Of the coded dataset as it is now; None if there is none.
+
+        Raises
+        ------
+        DatasetError
+            If it was coded from another description than there is now.
+        """
+        check_current(self.data)
         found = facts(self.data)
         return None if found is None else found["checksum"]
 
@@ -332,7 +359,7 @@ def begun(study: str) -> bool:
     return any(Path("results", part, study).is_dir() for part in ("cells", "refits"))
 
 
-def curve(study: Study, dataset: Description, arm: Arm, seed: int, seconds_per_job: float) -> Curve:
+def curve(study: Study, dataset: About, arm: Arm, seed: int, seconds_per_job: float) -> Curve:
     """Cut an arm on a dataset into jobs of about `seconds_per_job`."""
     whole = Curve(study, dataset, arm, 1, seed)
     if is_lone(study, arm):
@@ -347,52 +374,3 @@ def is_lone(study: Study, arm: Arm) -> bool:
     A study with folds has its cross-validated accuracy in its tables, of lone settings too.
     """
     return study.select == BEST and bool(study.holdout) and len(arm.settings) == 1
-
-
-def curves(
-    study: Study,
-    seed: int,
-    seconds_per_job: float,
-    about: Callable[[str], Description] = describe,
-) -> list[Curve]:
-    """Give all curves of a study, dataset by dataset; small ones share jobs.
-
-    A start costs a job more than some arms cost to train. Those that take less than
-    `seconds_per_job` are put together in their order, until they take half of it: so few of
-    them read the same data, and what is added at the end of a study moves none before it. A job
-    whose members change takes from the store what they have.
-
-    Parameters
-    ----------
-    study : Study
-    seed : int
-        Base seed of the run.
-    seconds_per_job : float
-    about : callable
-        Gives the description of a dataset by its name.
-    """
-    cut = [
-        curve(study, dataset, arm, seed, seconds_per_job)
-        for dataset in map(about, study.datasets)
-        for arm in study.arms.values()
-    ]
-    small = [one for one in cut if one.shards < 2 and one.work < seconds_per_job]
-    bundles = _together(small, seconds_per_job / 2)
-    names = {one.name: f"bundle~{k}" for k, bundle in enumerate(bundles) for one in bundle}
-    return [replace(one, bundle=names.get(one.name, "")) for one in cut]
-
-
-def _together(small: Iterable[Curve], enough: float) -> list[list[Curve]]:
-    """Put curves together until they take enough seconds; those of more than one are bundles."""
-    bundles: list[list[Curve]] = []
-    work = enough
-    for one in small:
-        if work >= enough:
-            bundles.append([])
-            work = 0.0
-        bundles[-1].append(one)
-        work += one.work
-    if len(bundles) > 1 and work < enough:
-        # What is left over is less than a job.
-        bundles[-2:] = [bundles[-2] + bundles[-1]]
-    return [bundle for bundle in bundles if len(bundle) > 1]

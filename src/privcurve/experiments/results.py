@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from privcurve.experiments import canonical
+from privcurve.experiments import arrow, canonical
 from privcurve.files import replace_file
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def write_cells(
         What is to be known of the job without reading rows (:func:`read_facts`); plain JSON.
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(dict(facts or {}))})
-    table = pa.Table.from_pylist(list(rows), schema=schema)
+    table = arrow.table(rows, schema)
     # Without checksums a page of zeros, as a loss of power leaves it, may read as numbers.
     write = partial(pq.write_table, table, compression="zstd", write_page_checksum=True)
     replace_file(path, write)

@@ -12,12 +12,12 @@ from privcurve.outputs.base import (
     REQUIRED,
     TEXT,
     Asked,
-    Context,
     Files,
     Option,
     Output,
     Reads,
 )
+from privcurve.outputs.context import Context
 
 WITHOUT_NOISE = "without noise"
 
@@ -41,8 +41,8 @@ class AdvantageAndMargins(Output):
     }
 
     def check(self, asked: Asked) -> None:  # noqa: D102
+        asked.check_one_rules(asked.options["learner"])
         asked.check_dataset(asked.options["dataset"])
-        asked.arms_of(asked.options["learner"])
 
     def files(self, asked: Asked) -> Files:  # noqa: D102
         return Files(figures=(asked.figure,))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from privcurve.outputs.base import FIGURES, Asked, Context, Files, Output, Reads
+from privcurve.outputs.base import FIGURES, Asked, Files, Output, Reads
+from privcurve.outputs.context import Context
 
 
 class LearningCurves(Output):

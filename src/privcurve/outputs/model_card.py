@@ -15,17 +15,19 @@ from privcurve.outputs.base import (
     REQUIRED,
     TEXT,
     Asked,
-    Context,
     Files,
     Option,
     Output,
     Reads,
 )
+from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
 
 if TYPE_CHECKING:
     from privcurve.experiments.models import Inspection
     from privcurve.experiments.study import Arm, Point
+
+INSPECTED = ("lazybb", "topdown")
 
 
 class ModelCard(Output):
@@ -42,6 +44,9 @@ class ModelCard(Output):
     def check(self, asked: Asked) -> None:  # noqa: D102
         asked.check_dataset(asked.options["dataset"])
         asked.check_epsilon(asked.options["learner"], asked.options["epsilon"])
+        for arm in asked.arms_of(asked.options["learner"]):
+            if arm.learner not in INSPECTED:
+                raise ValueError(f"{arm.name}: there are cards of {', '.join(INSPECTED)} alone")
 
     def files(self, asked: Asked) -> Files:  # noqa: D102
         votes = Path("results", asked.study.paper or asked.study.name, "model_votes.csv")

@@ -12,12 +12,12 @@ from privcurve.outputs.base import (
     REQUIRED,
     TEXT,
     Asked,
-    Context,
     Files,
     Option,
     Output,
     Reads,
 )
+from privcurve.outputs.context import Context
 
 
 class Rademacher(Output):
@@ -32,6 +32,7 @@ class Rademacher(Output):
     }
 
     def check(self, asked: Asked) -> None:  # noqa: D102
+        asked.check_one_rules(asked.options["learner"])
         asked.check_epsilon(asked.options["learner"], asked.options["epsilon"])
 
     def files(self, asked: Asked) -> Files:  # noqa: D102

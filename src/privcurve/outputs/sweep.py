@@ -13,12 +13,12 @@ from privcurve.outputs.base import (
     REQUIRED,
     TEXT,
     Asked,
-    Context,
     Files,
     Option,
     Output,
     Reads,
 )
+from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
 from privcurve.schema import nearest
 
@@ -30,7 +30,7 @@ NAMES = {"epsilon": "ε", "delta": "δ"}
 
 
 class Sweep(Output):
-    """Figure: fresh trainings against a parameter, ε, a share or a round; bands are one sd."""
+    """Figure: fresh trainings against a parameter, a share or ε; bands are one sd."""
 
     word: ClassVar[str] = "sweep"
     selects: ClassVar[bool] = False

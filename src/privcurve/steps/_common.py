@@ -6,14 +6,15 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privcurve.experiments.jobs import curves
+from privcurve.experiments.bundles import curves
 
 if TYPE_CHECKING:
-    from privcurve.datasets import Dataset
+    from privcurve.datasets import Dataset, Domain
     from privcurve.experiments.jobs import Curve
     from privcurve.experiments.study import StudyError
     from privcurve.experiments.train import Trainer
@@ -102,12 +103,12 @@ def curves_of_study(
     arguments: argparse.Namespace, named: Iterable[tuple[str, str, int]]
 ) -> list[Curve]:
     """Give curves of a study by dataset, arm and number of shards."""
-    from privcurve import datasets
     from privcurve.experiments import study as studies
     from privcurve.experiments.jobs import Curve
 
     study = studies.load(arguments.study)
-    about = cache(datasets.describe)
+    # A description would be checked against its schema, which takes a tenth of a second.
+    about = cache(_coded)
     found = []
     for dataset, arm, shards in named:
         if arm not in study.arms:
@@ -115,6 +116,37 @@ def curves_of_study(
         one = Curve(study, about(dataset), study.arms[arm], shards, arguments.seed)
         found.append(one)
     return found
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """Facts of coded data."""
+
+    name: str
+    domain: Domain
+    n_rows: int
+    n_test: int
+
+
+def _coded(name: str) -> _Coded:
+    """Give what a curve needs to know of a dataset that is coded."""
+    from privcurve import datasets
+    from privcurve.experiments.jobs import CODED
+
+    found = datasets.facts(CODED / name)
+    if found is None:
+        raise datasets.DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
+    domain = datasets.Domain.from_json(json.dumps(found["domain"]))
+    return _Coded(name, domain, found["n_rows"], found["n_test"])
+
+
+def start() -> None:
+    """Start the log of a job that trains, and import what every fit needs."""
+    from privcurve.experiments.progress import start_log
+    from privcurve.steps._lean import import_sklearn
+
+    start_log()
+    import_sklearn()
 
 
 def train_shard(curve: Curve, shard: int, dataset: Dataset) -> None:

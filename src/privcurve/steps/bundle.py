@@ -20,13 +20,12 @@ def main() -> None:
 
     from privcurve import datasets
     from privcurve.experiments.bundles import Bundle
-    from privcurve.experiments.progress import start_log
 
     named = [text.split("/") for text in arguments.curves]
     found = _common.curves_of_study(arguments, [(d, arm, int(n)) for d, arm, n in named])
     if Bundle(tuple(found)).digest != arguments.digest:
         raise _common.changed(arguments.study)
-    start_log()
+    _common.start()
     read = cache(datasets.read)
     for curve in found:
         print(f"{curve.dataset.name}, {curve.arm.name}", flush=True)

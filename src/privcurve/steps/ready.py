@@ -22,14 +22,16 @@ def main() -> None:
     from privcurve.files import replace_text
 
     study = studies.load(arguments.study)
-    lines = []
+    lines, faults = [], []
     for folder in arguments.data:
         data = datasets.read(folder)
         try:
             ready.check(study, data)
         except ValueError as error:
-            raise studies.StudyError(f"{arguments.study}: {error}") from None
+            faults.append(f"{arguments.study}: {data.name}: {error}")
         lines.append(f"{data.name} {data.checksum}\n")
+    if faults:
+        raise studies.StudyError("\n".join(faults))
     replace_text(arguments.output, "".join(lines))
 
 

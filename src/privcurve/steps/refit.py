@@ -14,12 +14,11 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from privcurve import datasets
-    from privcurve.experiments.progress import start_log
 
     curve = _common.curve(arguments)
     if curve.refit_digest != arguments.digest:
         raise _common.changed(arguments.study)
-    start_log()
+    _common.start()
     _common.select_and_train(curve, datasets.read(curve.data))
 
 

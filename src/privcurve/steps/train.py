@@ -15,12 +15,11 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from privcurve import datasets
-    from privcurve.experiments.progress import start_log
 
     curve = _common.curve(arguments)
     if curve.shard_digest(arguments.shard) != arguments.digest:
         raise _common.changed(arguments.study)
-    start_log()
+    _common.start()
     _common.train_shard(curve, arguments.shard, datasets.read(curve.data))
 
 

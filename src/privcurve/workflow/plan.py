@@ -18,13 +18,14 @@ from privcurve import audit, schema
 from privcurve.datasets import DatasetError, Description, describe
 from privcurve.experiments import jobs
 from privcurve.experiments import study as studies
-from privcurve.experiments.bundles import Bundle, bundles
+from privcurve.experiments.bundles import Bundle, bundles, curves
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study, StudyError
 from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
-from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, Context, ask
+from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, ask
+from privcurve.outputs.context import Context
 from privcurve.outputs.registry import OUTPUTS
 
 # The workflow's own targets and rules: a study or an output may not be called like one.
@@ -94,13 +95,12 @@ class Plan:
         return self._descriptions[dataset]
 
     def description_digest(self, dataset: str) -> str:
-        """Give a digest of the public description of a dataset."""
-        paths = self.describe(dataset).paths
-        return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+        """Give a digest of what the public description of a dataset means."""
+        return self.describe(dataset).digest
 
     def local_files(self, dataset: str) -> list[str]:
         """Give the user's own files of a dataset: what is fetched has a checksum instead."""
-        return [one.local for one in self.describe(dataset).files.values() if one.local]
+        return [one.local for one in self.describe(dataset).source_files() if one.local]
 
     # Outputs
 
@@ -258,7 +258,7 @@ class Plan:
     @cached_property
     def _curves(self) -> dict[str, dict[tuple[str, str], Curve]]:
         per_job = self.configuration["seconds_per_job"]
-        cut = [jobs.curves(s, self.seed, per_job, self.describe) for s in self.studies.values()]
+        cut = [curves(s, self.seed, per_job, self.describe) for s in self.studies.values()]
         return {
             found[0].study.name: {(one.dataset.name, one.arm.name): one for one in found}
             for found in cut
@@ -338,7 +338,8 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
     """
     schemas = root / "workflow/schemas"
     schema.check(configuration, schemas / "config.schema.yaml", "configuration")
-    paths = {path.stem: path for path in sorted((root / "config/studies").glob("*.yaml"))}
+    found_paths = sorted((root / "config/studies").glob("*.yaml"))
+    paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
     unknown = [name for name in configuration["studies"] if name not in paths]
     if unknown:
         hint = schema.nearest(unknown[0], paths)
@@ -359,8 +360,7 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
         else:
             found[name] = one
     in_order = {name: found[name] for name in paths if name in found}
-    files = {name: Path(os.path.relpath(path)) for name, path in paths.items()}
-    return Plan(configuration, in_order, broken, files)
+    return Plan(configuration, in_order, broken, paths)
 
 
 def of_one(path: Path, seed: int, seconds_per_job: float) -> Plan:

@@ -6,9 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.datasets.description import Description
+from privcurve.datasets.description import SKLEARN, TRAIN, Description
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.parse import RawTable
+from privcurve.datasets.readers.table import RawTable
+
+
+def made(description: Description) -> RawTable:
+    """Give a dataset that has no files."""
+    return embedded(description) if description.parser.kind == SKLEARN else generated(description)
 
 
 def embedded(description: Description) -> RawTable:
@@ -24,15 +29,16 @@ def embedded(description: Description) -> RawTable:
     }
     columns[description.label.column] = [str(bunch.target_names[k]) for k in bunch.target]
     source = f"sklearn.datasets.{description.parser.loader}"
-    return RawTable(source, columns, range(1, len(bunch.target) + 1))
+    return RawTable(source, columns, range(1, len(bunch.target) + 1), "record")
 
 
 def generated(description: Description) -> RawTable:
     """Generate a dataset from its seed."""
     generators = {"toy_line": toy_line}
     loader = description.parser.loader
-    columns = generators[loader](description.n_rows, description.parser.seed)
-    return RawTable(f"generator {loader}", columns, range(1, description.n_rows + 1))
+    n_rows = description.raw_sizes.get(TRAIN, description.n_rows)
+    columns = generators[loader](n_rows, description.parser.seed)
+    return RawTable(f"generator {loader}", columns, range(1, n_rows + 1), "record")
 
 
 def toy_line(n_rows: int, seed: int) -> dict[str, Any]:
