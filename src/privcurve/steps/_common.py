@@ -16,6 +16,7 @@ from privcurve.experiments.bundles import curves
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset, Domain
     from privcurve.experiments.jobs import Curve
+    from privcurve.experiments.splits import Splitter
     from privcurve.experiments.study import StudyError
     from privcurve.experiments.train import Trainer
 
@@ -149,26 +150,28 @@ def start() -> None:
     import_sklearn()
 
 
-def train_shard(curve: Curve, shard: int, dataset: Dataset) -> None:
+def train_shard(
+    curve: Curve, shard: int, dataset: Dataset, splitter: Splitter | None = None
+) -> None:
     """Train a shard and write its file."""
     from privcurve.experiments import results
     from privcurve.experiments.jobs import STORE
     from privcurve.experiments.train import Trainer
 
-    trainer = Trainer(dataset, curve.arm, curve.seed, STORE)
+    trainer = Trainer(dataset, curve.arm, curve.seed, STORE, splitter)
     rows = trainer.run(curve.tasks(shard))
     results.write_cells(rows, curve.shard(shard), trainer.facts(curve.shard_digest(shard)))
     report(trainer, curve.failures(shard))
 
 
-def select_and_train(curve: Curve, dataset: Dataset) -> None:
+def select_and_train(curve: Curve, dataset: Dataset, splitter: Splitter | None = None) -> None:
     """Select settings, train them afresh, and write both files."""
     from privcurve.experiments import refit, results
     from privcurve.experiments.jobs import STORE
     from privcurve.experiments.train import Trainer
     from privcurve.files import replace_file
 
-    trainer = Trainer(dataset, curve.arm, curve.seed, STORE)
+    trainer = Trainer(dataset, curve.arm, curve.seed, STORE, splitter)
     selected, rows = refit.select_and_train(curve, trainer)
     replace_file(
         curve.selected, lambda path: selected.to_csv(path, index=False, float_format="%.17g")

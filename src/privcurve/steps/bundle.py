@@ -20,6 +20,7 @@ def main() -> None:
 
     from privcurve import datasets
     from privcurve.experiments.bundles import Bundle
+    from privcurve.experiments.splits import Splitter
 
     named = [text.split("/") for text in arguments.curves]
     found = _common.curves_of_study(arguments, [(d, arm, int(n)) for d, arm, n in named])
@@ -27,13 +28,19 @@ def main() -> None:
         raise _common.changed(arguments.study)
     _common.start()
     read = cache(datasets.read)
+
+    @cache
+    def splitter(folder: Path, share: float) -> Splitter:
+        return Splitter(read(folder), arguments.seed, share)
+
     for curve in found:
         print(f"{curve.dataset.name}, {curve.arm.name}", flush=True)
-        dataset = read(Path(curve.data))
+        # Arms on the same data have the same splits, most of them.
+        shared = read(curve.data), splitter(curve.data, curve.arm.train_share)
         for shard in range(curve.shards):
-            _common.train_shard(curve, shard, dataset)
+            _common.train_shard(curve, shard, *shared)
         if curve.selects:
-            _common.select_and_train(curve, dataset)
+            _common.select_and_train(curve, *shared)
 
 
 if __name__ == "__main__":
