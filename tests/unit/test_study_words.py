@@ -14,7 +14,7 @@ from privcurve.experiments.cells import CellIds
 from privcurve.experiments.jobs import Curve, curve
 from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.workflow import plan
+from privcurve.workflow import plan, reading
 
 ROOT = Path(__file__).parents[2]
 HOLDOUTS = {"holdout": 0.25, "repeats": 4}
@@ -152,7 +152,7 @@ def test_a_study_named_like_a_rule_is_refused_by_name(tmp_path):
         path = tmp_path / f"config/studies/{name}.yaml"
         path.write_text(yaml.safe_dump(content(figure=name)))
     asked = {"studies": ["mine"], "audit": False, "seed": 1, "seconds_per_job": 30}
-    found = plan.read(asked, tmp_path)
+    found = reading.read(asked, tmp_path)
     assert list(found.studies) == ["mine"]
     assert found.broken["summary"].startswith("config/studies/summary.yaml: 'summary' is already")
     # A plain run is of what is configured.

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.one_rule import ONE_RULES
 from privcurve.learners.trees import TOP_DOWN_TREES
 from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
+from privcurve.privacy.budget import PUBLISHED
+from privcurve.privacy.ledger import PrivacyStatement
+
+# Who wins a tied vote.
+LAST_ROUND = "last_round"
+NEGATIVE = "negative"
 
 # By the name that a study gives. Each brings its own parameters, in the registry and below.
 WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TOP_DOWN_TREES}
@@ -48,6 +56,11 @@ class LazyBBClassifier(VotingClassifier):
         certified and δ = 0, else the exponential mechanism.
     depth, n_splits, splits, criterion, split_share, leaves
         Shape and budget of a tree, see ``TopDownTreeClassifier``; refused for 1-rules.
+    ties : str
+        What an even number of rounds answers where its votes cancel. ``last_round``: what it
+        answers without the last round, which costs no privacy; the score is half a vote.
+        ``negative``: the negative label (thesis, §1.2). ``auto``: ``last_round``, but for
+        ``published`` the thesis' rule.
     n_bins : int or sequence of int
         Codes of each column.
     bounds : pair of array-like, optional
@@ -63,6 +76,8 @@ class LazyBBClassifier(VotingClassifier):
     chosen_ : ndarray of shape (n_rounds,)
         With 1-rules alone: the literal of each round, numbered as in
         :mod:`privcurve.kernels.lazybb_rules`.
+    ties_ : str
+        ``last_round`` or ``negative``; it follows from the parameters.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.voting.VotingClassifier`.
     privacy_ : PrivacyStatement
@@ -97,6 +112,7 @@ class LazyBBClassifier(VotingClassifier):
         criterion: str = "gini",
         split_share: float | None = None,
         leaves: str = "labels",
+        ties: str = "auto",
         n_bins: int | Sequence[int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         classes: Sequence[Any] | None = None,
@@ -116,6 +132,7 @@ class LazyBBClassifier(VotingClassifier):
         self.criterion = criterion
         self.split_share = split_share
         self.leaves = leaves
+        self.ties = ties
         self.n_bins = n_bins
         self.bounds = bounds
         self.classes = classes
@@ -127,3 +144,24 @@ class LazyBBClassifier(VotingClassifier):
 
     def _boosting(self) -> Boosting:
         return Boosting(int(self.n_rounds), float(self.density), float(self.learning_rate))
+
+    def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
+        super()._adopt(released, n, statement)
+        automatic = NEGATIVE if self.calibration == PUBLISHED else LAST_ROUND
+        self.ties_ = automatic if self.ties == "auto" else self.ties
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        votes = self.model_.tally(codes)
+        scores: NDArray[np.float64] = votes.astype(np.float64)
+        tied = votes == 0
+        if self.ties_ == LAST_ROUND and tied.any():
+            scores[tied] = -0.5 * self.model_.tally(codes[tied], self.model_.n_rounds - 1)
+        return scores
+
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        votes = np.zeros(len(codes), dtype=np.int64)
+        for t in range(self.model_.n_rounds):
+            last = self.model_.tally(codes, t, t + 1)
+            votes += last
+            broken = -0.5 * last if self.ties_ == LAST_ROUND else 0.0
+            yield np.where(votes == 0, broken, votes)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis.names import method_of
+from privcurve.datasets import Description, describe
 from privcurve.experiments.study import ALL, Arm, Study, StudyError
 from privcurve.schema import nearest
 
@@ -251,6 +252,16 @@ class Asked:
         for arm in self.arms_of(learner):
             if epsilon not in arm.epsilons:
                 raise ValueError(f"the curve {arm.name} has no epsilon = {epsilon:g}")
+
+
+@cache
+def _about(dataset: str, folder: Path) -> Description:
+    return describe(dataset)
+
+
+def about(dataset: str) -> Description:
+    """Give the description of a dataset, read once: a run sees one state of its file."""
+    return _about(dataset, Path.cwd())
 
 
 def ask(
