@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from privcurve import datasets
-from privcurve.audit.configuration import Configuration, run
+from privcurve.audit.configuration import Claim, run
 from privcurve.audit.configurations import COMPARISONS, CONFIGURATIONS
 from privcurve.audit.pairs import Target, flipped_constant, records
-from privcurve.audit.transcripts import one_rule_picks
+from privcurve.audit.attacks.one_rules import one_rule_picks
 from privcurve.learners.lazybb import LazyBBClassifier
 
 
@@ -56,7 +56,7 @@ def parts(learners: list[str], folder: Path, seed: int) -> None:
             print(f"{name:24s} {key[0]:8s} {key[1]:20s} {spent:7.2f} s{rate}")
 
 
-def _trainings(c: Configuration) -> int:
+def _trainings(c: Claim) -> int:
     return 2 * c.n_trainings * c.n_pairs
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from privcurve.audit import controls
+import audit_controls as controls
 from privcurve.audit.search import VERDICT_ERROR
 
 SEEDS = 20

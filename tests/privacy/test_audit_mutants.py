@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from privcurve.audit.configuration import EXACT, STANDS, VIOLATED, Claim, run
+from privcurve.audit.configurations import COMPARISONS, CONFIGURATIONS
 
 from privcurve.audit import configurations as audited
-from privcurve.audit.configuration import EXACT, STANDS, VIOLATED, Configuration, run
-from privcurve.audit.configurations import COMPARISONS, CONFIGURATIONS
 from privcurve.audit.pairs import Target, crossed, records
 from privcurve.kernels.tree_boost import TreeNoise
 from privcurve.learners import dp_bagging, trees
@@ -36,7 +36,7 @@ ROWS = [
 ]
 
 
-def label(c: Configuration) -> str:
+def label(c: Claim) -> str:
     shape = "rules" if c.setting.get("leaves") == "rules" else c.pairs.__name__
     return f"{c.learner}-{c.calibration}-{c.method}-delta={c.delta:g}-{shape}"
 

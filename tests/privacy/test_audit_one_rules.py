@@ -5,20 +5,20 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
-
-from privcurve.audit.configuration import Configuration
+from privcurve.audit.configuration import Claim
 from privcurve.audit.configurations import constant_columns, large_balance, torn
-from privcurve.audit.controls import boosted_labels, capped_weights
-from privcurve.audit.pairs import Target, all_neighbours, flipped_constant, records
-from privcurve.audit.search import search_exact, search_sampled
-from privcurve.audit.transcripts import (
+from audit_controls import boosted_labels, capped_weights
+from privcurve.audit.attacks.one_rules import (
     literal_votes,
     one_rule_distribution,
     one_rule_picks,
     sample_canary_votes,
     sample_transcripts,
 )
+from scipy import stats
+
+from privcurve.audit.pairs import Target, all_neighbours, flipped_constant, records
+from privcurve.audit.search import search_exact, search_sampled
 from privcurve.kernels.one_rule import count_votes, vote_table
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
@@ -49,7 +49,7 @@ def test_picks_are_those_of_fit_bit_for_bit(learner):
 
 def test_batches_of_noise_do_not_show(monkeypatch):
     whole = one_rule_picks(LEARNERS[2], SIDE, 50, np.random.default_rng(3))
-    monkeypatch.setattr("privcurve.audit.transcripts.NOISE_BATCH", 100)
+    monkeypatch.setattr("privcurve.audit.attacks.one_rules.NOISE_BATCH", 100)
     parts = one_rule_picks(LEARNERS[2], SIDE, 50, np.random.default_rng(3))
     assert np.array_equal(whole, parts)
 
@@ -188,7 +188,7 @@ def test_too_little_noise_is_flagged(delta):
 def test_as_many_records_as_a_real_dataset(n):
     """Labels that about balance leave the choice open: most of ε shows at any size."""
     target = Target("large", records([[0], [0]], [1, -1], [1], [1, n - 1]))
-    configuration = Configuration(
+    configuration = Claim(
         "one_rule",
         "certified",
         1.0,
@@ -207,7 +207,7 @@ def test_as_many_records_as_a_real_dataset(n):
 
 
 def test_canary_votes_count_for_the_left_label():
-    configuration = Configuration(
+    configuration = Claim(
         "one_rule", "certified", 1.0, torn, sample=sample_canary_votes, n_trainings=2
     )
     (pair,) = configuration.pairs(configuration, TARGET)

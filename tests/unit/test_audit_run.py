@@ -10,7 +10,7 @@ import pytest
 from privcurve.audit import report
 from privcurve.audit.configuration import (
     COLUMNS,
-    Configuration,
+    Claim,
     generator,
     n_comparisons,
     not_covered,
@@ -19,7 +19,7 @@ from privcurve.audit.configuration import (
 )
 from privcurve.audit.pairs import Target, flipped_constant, records
 from privcurve.audit.search import Found
-from privcurve.audit.transcripts import one_rule_distribution, sample_transcripts
+from privcurve.audit.attacks.one_rules import one_rule_distribution, sample_transcripts
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 
 TARGET = Target("small", records([[0], [1], [0]], [1, -1, -1], [2]))
@@ -30,7 +30,7 @@ def pairs(configuration, target):
 
 
 def exact(calibration="certified", delta=0.0, setting=None):
-    return Configuration(
+    return Claim(
         "one_rule",
         calibration,
         1.0,
@@ -42,7 +42,7 @@ def exact(calibration="certified", delta=0.0, setting=None):
 
 
 def sampled(n_trainings=2000, of=pairs):
-    return Configuration(
+    return Claim(
         "one_rule",
         "published",
         1.0,
@@ -83,13 +83,13 @@ def test_names_tell_configurations_apart():
 
 def test_either_a_distribution_or_a_sample():
     with pytest.raises(ValueError, match="either distribution= or sample="):
-        Configuration("one_rule", "certified", 1.0, pairs)
+        Claim("one_rule", "certified", 1.0, pairs)
     with pytest.raises(ValueError, match="n_trainings"):
         sampled(n_trainings=1)
 
 
 def test_a_claim_that_the_learner_does_not_make_is_refused():
-    class Other(Configuration):
+    class Other(Claim):
         def estimator(self, n_bins):
             return super().estimator(n_bins).set_params(epsilon=2.0)
 

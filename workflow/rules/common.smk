@@ -269,7 +269,7 @@ AUDIT_BENCHMARKS = [
 def audit_digest(wildcards):
     """Give a digest of the auditor and of what it audits: their change is a reason to rerun."""
     sources = [
-        path.read_bytes() for path in sorted(Path(audit.__file__).parent.glob("*.py"))
+        path.read_bytes() for path in sorted(Path(audit.__file__).parent.rglob("*.py"))
     ]
     version = registry.entry(wildcards.learner).version
     return f"{version} {hashlib.sha256(b''.join(sources)).hexdigest()}"

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from privcurve.audit.configuration import COLUMNS, EXACT, VIOLATED
+from privcurve.audit.claim import EXACT
+from privcurve.audit.run import COLUMNS, VIOLATED
 from privcurve.audit.search import REPORTED_ERROR, VERDICT_ERROR
 
 CAPTION = "Audit: privacy found against privacy claimed"

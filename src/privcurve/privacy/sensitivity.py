@@ -19,6 +19,8 @@ MATSUSHITA = "root_gini"
 
 ADD_REMOVE = "add-remove"
 REPLACE_ONE = "replace-one"
+# The private columns of one record may change; its public ones and its label may not.
+PRIVATE_COLUMNS = "private-columns"
 
 # Pure ε of one choice of a 1-rule, in units of ηζ. Published: thesis, Theorem 2.7.2.
 # Certified: §b (proved, attained as ζ → 0): the error's sensitivity is ζ, its range 2ζ.

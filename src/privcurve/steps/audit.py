@@ -18,20 +18,16 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from privcurve import datasets
-    from privcurve.audit import configuration, configurations
+    from privcurve.audit import run
+    from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
     from privcurve.audit.pairs import Target, records
     from privcurve.files import replace_file
 
-    if arguments.learner not in configurations.CONFIGURATIONS:
-        raise SystemExit(f"error: {configuration.missing(arguments.learner)}")
+    if arguments.learner not in ATTACKS:
+        raise SystemExit(f"error: {run.missing(arguments.learner)}")
     dataset = datasets.read(arguments.data)
     target = Target(dataset.name, records(dataset.X, dataset.y, dataset.domain.n_bins))
-    frame = configuration.run(
-        configurations.CONFIGURATIONS[arguments.learner],
-        target,
-        arguments.seed,
-        configurations.COMPARISONS,
-    )
+    frame = run.run(ATTACKS[arguments.learner].claims, target, arguments.seed, COMPARISONS)
     # Twelve digits: the last bits of an exponential differ between machines.
     replace_file(
         arguments.output, lambda path: frame.to_csv(path, index=False, float_format="%.12g")

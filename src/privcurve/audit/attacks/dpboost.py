@@ -5,16 +5,25 @@ One tree of one split is enumerated; more are sampled from real fits.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.audit.attacks.any_learner import sampled, whole_state
+from privcurve.audit.attacks.pairs import crossed_columns, rare_in_part, two_columns
+from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.fits import sample_numbered
-from privcurve.audit.pairs import Pair, Records
+from privcurve.audit.pairs import Pair, Records, Target, added, records
 from privcurve.kernels.gradient_tree import grow_tree, part_gain
 from privcurve.learners.dpboost import THRESHOLD, DPBoostClassifier
 from privcurve.privacy.calibration import EXPONENTIAL
-from privcurve.privacy.calibration_dpboost import leaf_bounds
+from privcurve.privacy.calibration_dpboost import GRADIENT_BOUND, chunk_ends, leaf_bounds
+from privcurve.privacy.ledger import CERTIFIED, PUBLISHED
 from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
+from privcurve.privacy.sensitivity import ADD_REMOVE, REPLACE_ONE
 
 
 def leaf_cuts(learner: DPBoostClassifier) -> NDArray[np.float64]:
@@ -129,3 +138,114 @@ def sample_gradient_trees(
         return [model.splits_, np.searchsorted(cuts, model.leaf_values_ / model.learning_rate)]
 
     return sample_numbered(released, learner, side, n, rng)
+
+
+def chunk_densities(
+    learner: DPBoostClassifier, pair: Pair
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the log densities of two sequences of leaf values, for records that are all equal.
+
+    Then chance has no say in which records a tree gets, and all of them are in one leaf of
+    each tree: only how many they are differs. Each sequence has values beyond those of one
+    side wherever the sides differ, and else what brings the score of the records back to 0.
+
+    Parameters
+    ----------
+    learner : DPBoostClassifier
+        Not fitted; epsilon finite.
+    pair : Pair
+        Of equal positive records.
+
+    Returns
+    -------
+    left, right : ndarray of shape (2,)
+        Up to a constant that both share.
+    """
+    noise, rate = learner._noise(), float(learner.learning_rate)
+    per_ensemble = learner._per_ensemble()
+    bounds = leaf_bounds(int(learner.n_trees), rate)
+    sizes = [
+        np.diff(chunk_ends(side.n, per_ensemble, rate, learner.chunks), prepend=0)
+        for side in (pair.left, pair.right)
+    ]
+    found = np.zeros((2, 2))
+    for favoured in (0, 1):
+        score = 0.0
+        for t, scale in enumerate(noise.leaf_scales.tolist()):
+            centres = [_equal_leaf(learner, int(s[t % per_ensemble]), score) for s in sizes]
+            centres = [min(max(centre, -bounds[t]), bounds[t]) for centre in centres]
+            value, here, there = -score / rate, centres[favoured], centres[1 - favoured]
+            if here != there:
+                value = max(value, here) if here > there else min(value, here)
+            found[:, favoured] -= np.abs(value - np.array(centres)) / scale
+            score += rate * value
+    return found[0], found[1]
+
+
+def _equal_leaf(learner: DPBoostClassifier, n: int, score: float) -> float:
+    """Give the value, unclipped, of a leaf of n positive records of one score."""
+    gradient = score - 1.0
+    if n == 0 or abs(gradient) > GRADIENT_BOUND:
+        return 0.0
+    return -n * gradient / (n + float(learner.regularisation))
+
+
+def one_more(c: Claim, target: Target, n: int) -> list[Pair]:
+    """Give n equal records, and one more of them."""
+    side = records([[0]], [1], [2], [n])
+    return [added(side, [0], 1, f"{n} equal records, and one more")]
+
+
+def _dpboost() -> Iterator[Claim]:
+    one = {"n_trees": 1, "trees_per_ensemble": 1, "max_depth": 1}
+    two = {"n_trees": 2, "trees_per_ensemble": 2, "max_depth": 1, "learning_rate": 0.5}
+    some = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
+    # What is published has 1.15 ε on the pair: at ε = 2 so many trainings show it.
+    for calibration, n_trainings in ((PUBLISHED, 120_000), (CERTIFIED, 20_000)):
+        yield _exact_gradient_tree(calibration, one)
+        yield sampled(
+            "dpboost",
+            calibration,
+            one,
+            n_trainings,
+            crossed_columns,
+            sample=sample_gradient_trees,
+            epsilon=2.0,
+        )
+        yield sampled("dpboost", calibration, some, 2_000, rare_in_part)
+        yield whole_state("dpboost", calibration, two, 10_000, epsilon=2.0)
+    # The published noise is for adding or removing a record; but that changes the chunks.
+    for n, chunks in ((25, "equal"), (7, "geometric")):
+        yield Claim(
+            "dpboost",
+            PUBLISHED,
+            1.0,
+            partial(one_more, n=n),
+            setting={"n_trees": 50, "max_depth": 1, "chunks": chunks},
+            densities=chunk_densities,
+            neighbours=ADD_REMOVE,
+            stated=REPLACE_ONE,
+        )
+    # A small δ buys nothing for one tree (docs/competitors.md, D6): its noise would be the same.
+    yield _exact_gradient_tree(CERTIFIED, one, 0.1)
+    yield sampled("dpboost", CERTIFIED, one, 20_000, crossed_columns, 0.1, sample_gradient_trees)
+
+
+def _exact_gradient_tree(calibration: str, setting: Mapping[str, Any], delta: float = 0.0) -> Claim:
+    return Claim(
+        "dpboost",
+        calibration,
+        1.0,
+        two_columns,
+        delta,
+        setting,
+        distribution=gradient_tree_distribution,
+    )
+
+
+RELEASED = {
+    "splits_": "each chosen privately",
+    "leaf_values_": "with Laplace noise",
+}
+
+ATTACKS = (Attack("dpboost", tuple(_dpboost()), RELEASED),)

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from privcurve.audit.configuration import generator
-from privcurve.audit.pairs import Pair, Records, flipped_constant, records
-from privcurve.audit.scores import sample_canary_scores
-from privcurve.audit.search import Distribution, Found, Sampler, search_exact, search_sampled
-from privcurve.audit.transcripts import (
+from privcurve.audit.claim import generator
+from privcurve.audit.attacks.one_rules import (
     enumerate_transcripts,
     one_rule_distribution,
     sample_transcripts,
 )
+
+from privcurve.audit.pairs import Pair, Records, flipped_constant, records
+from privcurve.audit.scores import sample_canary_scores
+from privcurve.audit.search import Distribution, Found, Sampler, search_exact, search_sampled
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier

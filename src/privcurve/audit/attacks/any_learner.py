@@ -1,0 +1,62 @@
+"""What an audit of any learner is made of: the recipe, and the score of a canary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from privcurve.audit.attacks.pairs import SEVERAL, eight_constant, several
+from privcurve.audit.claim import Claim, LearnerSampler, MakePairs
+from privcurve.audit.scores import sample_canary_scores
+from privcurve.audit.states import sample_states
+from privcurve.privacy.ledger import CERTIFIED, PUBLISHED
+
+BOTH = (PUBLISHED, CERTIFIED)
+DELTAS = (1e-5, 1e-2)
+
+
+def whole_state(
+    learner: str,
+    calibration: str,
+    setting: Mapping[str, Any],
+    n_trainings: int,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    sample: LearnerSampler = sample_states,
+) -> Claim:
+    """Audit any learner by all that real fits leave on the model, on several pairs."""
+    return Claim(
+        learner,
+        calibration,
+        epsilon,
+        several,
+        delta,
+        setting,
+        sample=sample,
+        n_trainings=n_trainings,
+        n_pairs=SEVERAL,
+    )
+
+
+def sampled(
+    learner: str,
+    calibration: str,
+    setting: Mapping[str, Any],
+    n_trainings: int,
+    pairs: MakePairs = eight_constant,
+    delta: float = 0.0,
+    sample: LearnerSampler = sample_canary_scores,
+    epsilon: float = 1.0,
+) -> Claim:
+    """Audit any learner by real fits on one pair: by its score of the canary, or otherwise."""
+    return Claim(
+        learner,
+        calibration,
+        epsilon,
+        pairs,
+        delta,
+        setting,
+        sample=sample,
+        n_trainings=n_trainings,
+    )
