@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from privcurve.audit.claim import generator
+
 from privcurve.audit.attacks.one_rules import (
     enumerate_transcripts,
     one_rule_distribution,
     sample_transcripts,
 )
-
+from privcurve.audit.claim import generator
 from privcurve.audit.pairs import Pair, Records, flipped_constant, records
 from privcurve.audit.scores import sample_canary_scores
 from privcurve.audit.search import Distribution, Found, Sampler, search_exact, search_sampled

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from privcurve.audit.attacks.dpboost import (
     gradient_tree_distribution,
     leaf_cuts,
     sample_gradient_trees,
 )
-
 from privcurve.audit.pairs import all_neighbours, crossed
 from privcurve.audit.search import search_exact
 from privcurve.kernels.gradient_tree import grow_tree

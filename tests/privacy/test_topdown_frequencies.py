@@ -6,9 +6,9 @@ the tests here would fail wrongly in fewer than 1 of 500 runs.
 
 import numpy as np
 import pytest
-from privcurve.audit.attacks.trees import tree_outcomes
 from scipy.stats import chisquare
 
+from privcurve.audit.attacks.trees import tree_outcomes
 from privcurve.audit.pairs import Records
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
 

@@ -7,8 +7,8 @@ not exceed ε, and come near enough to be a test of it.
 
 import numpy as np
 import pytest
-from privcurve.audit.attacks.trees import tree_distribution
 
+from privcurve.audit.attacks.trees import tree_distribution
 from privcurve.audit.pairs import Pair, Records, all_neighbours
 from privcurve.audit.search import search_exact
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier

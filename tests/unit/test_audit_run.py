@@ -8,24 +8,17 @@ import pandas as pd
 import pytest
 
 from privcurve.audit import report
-from privcurve.audit.configuration import (
-    COLUMNS,
-    Claim,
-    generator,
-    n_comparisons,
-    not_covered,
-    run,
-    verdict,
-)
-from privcurve.audit.pairs import Target, flipped_constant, records
-from privcurve.audit.search import Found
 from privcurve.audit.attacks.one_rules import one_rule_distribution, sample_transcripts
+from privcurve.audit.claim import Claim, generator
+from privcurve.audit.pairs import Target, flipped_constant, records
+from privcurve.audit.run import COLUMNS, n_comparisons, not_covered, run, verdict
+from privcurve.audit.search import Found
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 
 TARGET = Target("small", records([[0], [1], [0]], [1, -1, -1], [2]))
 
 
-def pairs(configuration, target):
+def pairs(claim, target):
     return [flipped_constant(6), flipped_constant(3)]
 
 
@@ -41,7 +34,7 @@ def exact(calibration="certified", delta=0.0, setting=None):
     )
 
 
-def sampled(n_trainings=2000, of=pairs):
+def sampled(n_trainings=8000, of=pairs):
     return Claim(
         "one_rule",
         "published",
@@ -82,7 +75,7 @@ def test_names_tell_configurations_apart():
 
 
 def test_either_a_distribution_or_a_sample():
-    with pytest.raises(ValueError, match="either distribution= or sample="):
+    with pytest.raises(ValueError, match="one of distribution=, densities= and sample="):
         Claim("one_rule", "certified", 1.0, pairs)
     with pytest.raises(ValueError, match="n_trainings"):
         sampled(n_trainings=1)
@@ -119,7 +112,7 @@ def test_table(frame):
     shown = report.shown(table)
     assert shown["found ε"][0] == f"{frame['found_epsilon'][0]:.3f}"
     assert shown["found ε"][2] == "–"
-    assert shown["trainings"].tolist()[:3] == ["–", "–", "2000"]
+    assert shown["trainings"].tolist()[:3] == ["–", "–", "8000"]
     assert "6 claims tried, 3 refuted" in report.notes(table)[0]
 
 

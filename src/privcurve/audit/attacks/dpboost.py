@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.attacks.any_learner import sampled, whole_state
-from privcurve.audit.attacks.pairs import crossed_columns, rare_in_part, two_columns
-from privcurve.audit.claim import Attack, Claim
+from privcurve.audit.attacks.pairs import (
+    alone_in_two_bins,
+    crossed_columns,
+    rare_in_part,
+    three_bins,
+    two_columns,
+)
+from privcurve.audit.claim import Attack, Claim, MakePairs
 from privcurve.audit.fits import sample_numbered
 from privcurve.audit.pairs import Pair, Records, Target, added, records
 from privcurve.kernels.gradient_tree import grow_tree, part_gain
@@ -203,6 +209,7 @@ def _dpboost() -> Iterator[Claim]:
     # What is published has 1.15 ε on the pair: at ε = 2 so many trainings show it.
     for calibration, n_trainings in ((PUBLISHED, 120_000), (CERTIFIED, 20_000)):
         yield _exact_gradient_tree(calibration, one)
+        yield _exact_gradient_tree(calibration, one, pairs=three_bins)
         yield sampled(
             "dpboost",
             calibration,
@@ -214,6 +221,11 @@ def _dpboost() -> Iterator[Claim]:
         )
         yield sampled("dpboost", calibration, some, 2_000, rare_in_part)
         yield whole_state("dpboost", calibration, two, 10_000, epsilon=2.0)
+    # So many that a record which all of them had, and not one, would show in the score.
+    many = {"n_trees": 100, "trees_per_ensemble": 100, "max_depth": 1, "learning_rate": 0.002}
+    yield sampled(
+        "dpboost", CERTIFIED, {**many, "chunks": "equal"}, 2_000, alone_in_two_bins, epsilon=2.0
+    )
     # The published noise is for adding or removing a record; but that changes the chunks.
     for n, chunks in ((25, "equal"), (7, "geometric")):
         yield Claim(
@@ -231,12 +243,17 @@ def _dpboost() -> Iterator[Claim]:
     yield sampled("dpboost", CERTIFIED, one, 20_000, crossed_columns, 0.1, sample_gradient_trees)
 
 
-def _exact_gradient_tree(calibration: str, setting: Mapping[str, Any], delta: float = 0.0) -> Claim:
+def _exact_gradient_tree(
+    calibration: str,
+    setting: Mapping[str, Any],
+    delta: float = 0.0,
+    pairs: MakePairs = two_columns,
+) -> Claim:
     return Claim(
         "dpboost",
         calibration,
         1.0,
-        two_columns,
+        pairs,
         delta,
         setting,
         distribution=gradient_tree_distribution,
