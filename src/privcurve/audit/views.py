@@ -69,18 +69,22 @@ def views(
         nothing = [np.zeros((len(table[next(iter(table))]), 1)) for table in tables]
         return nothing[0], nothing[1], ["nothing that ever changes"]
     found = [np.stack(part, axis=1) for part in parts]
-    whole = [np.array([zlib.crc32(row.tobytes()) for row in _kept(side)], float) for side in found]
+    whole = [_checksums(side) for side in found]
+    few = np.array([len(np.unique(column[:n_learning])) <= N_CELLS for column in found[0].T])
+    some = [_checksums(side[:, few]) for side in found]
     ratio = _ratio(found[0], found[1], n_learning)
-    result = [
-        np.column_stack([side, all_of_it, ratio_of])
-        for side, all_of_it, ratio_of in zip(found, whole, ratio, strict=True)
-    ]
-    return result[0], result[1], [*names, "the whole state", "likelihood ratio of the whole state"]
+    result = [np.column_stack(columns) for columns in zip(found, whole, some, ratio, strict=True)]
+    names += ["the whole state", "all that has few values", "likelihood ratio of the whole state"]
+    return result[0], result[1], names
 
 
 def _kept(values: NDArray[np.float64]) -> NDArray[np.float64]:
     # Adding 0 makes one of the two zeros.
     return np.ascontiguousarray(np.round(values, DIGITS) + 0.0)
+
+
+def _checksums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([zlib.crc32(row.tobytes()) for row in _kept(values)], dtype=np.float64)
 
 
 def _columns(
@@ -89,9 +93,7 @@ def _columns(
     """Give the views of one attribute, each with a name that tells what it is."""
     found = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
     if values.shape[1] > 1:
-        found[f"all of {name}"] = np.array(
-            [zlib.crc32(row.tobytes()) for row in _kept(values)], dtype=np.float64
-        )
+        found[f"all of {name}"] = _checksums(values)
     if (values == np.round(values)).all():
         return found
     for rate in rates:

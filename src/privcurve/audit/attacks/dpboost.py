@@ -202,9 +202,15 @@ def one_more(c: Claim, target: Target, n: int) -> list[Pair]:
     return [added(side, [0], 1, f"{n} equal records, and one more")]
 
 
+def some_trees(n: int) -> dict[str, Any]:
+    """Give the setting of one ensemble of n trees, each of one split."""
+    return {"n_trees": n, "trees_per_ensemble": n, "max_depth": 1}
+
+
 def _dpboost() -> Iterator[Claim]:
-    one = {"n_trees": 1, "trees_per_ensemble": 1, "max_depth": 1}
-    two = {"n_trees": 2, "trees_per_ensemble": 2, "max_depth": 1, "learning_rate": 0.5}
+    one = some_trees(1)
+    # The record of the pair that has one alone is the second tree's: its leaf is no round number.
+    two = {**some_trees(2), "learning_rate": 0.5, "chunks": "equal"}
     some = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
     # What is published has 1.15 ε on the pair: at ε = 2 so many trainings show it.
     for calibration, n_trainings in ((PUBLISHED, 120_000), (CERTIFIED, 20_000)):
@@ -222,10 +228,8 @@ def _dpboost() -> Iterator[Claim]:
         yield sampled("dpboost", calibration, some, 2_000, rare_in_part)
         yield whole_state("dpboost", calibration, two, 10_000, epsilon=2.0)
     # So many that a record which all of them had, and not one, would show in the score.
-    many = {"n_trees": 100, "trees_per_ensemble": 100, "max_depth": 1, "learning_rate": 0.002}
-    yield sampled(
-        "dpboost", CERTIFIED, {**many, "chunks": "equal"}, 2_000, alone_in_two_bins, epsilon=2.0
-    )
+    many = {**some_trees(100), "learning_rate": 0.002, "chunks": "equal"}
+    yield sampled("dpboost", CERTIFIED, many, 2_000, alone_in_two_bins, epsilon=2.0)
     # The published noise is for adding or removing a record; but that changes the chunks.
     for n, chunks in ((25, "equal"), (7, "geometric")):
         yield Claim(
