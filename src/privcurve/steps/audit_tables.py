@@ -30,7 +30,8 @@ def main() -> None:
         frame, arguments.table, report.CAPTION, report.notes(frame), shown=report.shown(frame)
     )
     titles = {name: entry(name).title for name in frame["learner"].unique()}
-    style.save(audit.audit(frame, titles), frame, arguments.figure)
+    claims = report.claimed(frame)
+    style.save(audit.audit(claims, titles), claims, arguments.figure)
 
 
 if __name__ == "__main__":
