@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from privcurve.audit.attacks.any_learner import BOTH, DELTAS, sampled, whole_state
 from privcurve.audit.attacks.pairs import (
-    eight_constant,
+    four_constant,
+    nine_balanced,
     rare_in_part,
-    six_constant,
     tiny_neighbours,
     two_columns,
 )
@@ -242,7 +242,7 @@ def _one_rule() -> Iterator[Claim]:
                 delta=delta,
                 distribution=one_rule_distribution,
             )
-        yield from _sampled("one_rule", calibration, {}, 10_000)
+        yield from _sampled("one_rule", calibration, {}, TINY_TRAININGS)
         yield whole_state("one_rule", calibration, {}, 4_000)
     yield whole_state("one_rule", CERTIFIED, {}, 4_000, delta=1e-2)
 
@@ -284,7 +284,7 @@ def _lazybb() -> Iterator[Claim]:
                 setting=setting,
                 distribution=one_rule_distribution,
             )
-        yield from _sampled("lazybb", calibration, dense, 4_000)
+        yield from _sampled("lazybb", calibration, dense, 20_000)
         yield whole_state("lazybb", calibration, moving, 4_000)
     yield whole_state("lazybb", CERTIFIED, moving, 4_000, delta=1e-2)
 
@@ -292,7 +292,7 @@ def _lazybb() -> Iterator[Claim]:
 def _sampled(
     learner: str, calibration: str, setting: Mapping[str, Any], n_trainings: int
 ) -> Iterator[Claim]:
-    for pairs in (six_constant, eight_constant, large_balance):
+    for pairs in (four_constant, nine_balanced, large_balance):
         yield sampled(
             learner, calibration, setting, TINY_TRAININGS, pairs, sample=sample_transcripts
         )

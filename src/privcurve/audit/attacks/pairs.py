@@ -67,13 +67,13 @@ def constant_columns(c: Claim, target: Target) -> Iterator[Pair]:
     return map(flipped_constant, (2, 3, 4, 6, 8, 12, 20, 40))
 
 
-def six_constant(c: Claim, target: Target) -> list[Pair]:
+def four_constant(c: Claim, target: Target) -> list[Pair]:
     """Give the worst pair of 1-rules at a size where its unlikely outcome can be counted."""
-    return [flipped_constant(6)]
+    return [flipped_constant(4)]
 
 
 def eight_constant(c: Claim, target: Target) -> list[Pair]:
-    """Give the same pair with eight records."""
+    """Give eight records whose labels are equal on one side."""
     return [flipped_constant(8)]
 
 
