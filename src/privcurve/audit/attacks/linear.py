@@ -110,9 +110,9 @@ def _dp_logistic_regression() -> Iterator[Claim]:
                 setting={"C": C},
                 densities=coefficient_densities,
             )
-        yield sampled(name, calibration, {"C": 0.01}, 2_000)
-        yield sampled(name, calibration, {"C": 0.1}, 500, rare_in_part)
-        yield whole_state(name, calibration, {"C": 0.1}, 500)
+        yield sampled(name, calibration, {"C": 0.01}, 600)
+        yield sampled(name, calibration, {"C": 0.1}, 300, rare_in_part)
+        yield whole_state(name, calibration, {"C": 0.1}, 200)
 
 
 RELEASED = {
