@@ -32,7 +32,7 @@ from privcurve.privacy.sensitivity import histogram_l1
 
 EPSILON = 1.0
 N_TRAININGS = 30_000
-N_ENUMERATED = 20_000  # of learners that are enumerated too
+N_ENUMERATED = 5_000  # of learners that are enumerated too
 N_FITS = 100  # of a learner whose single fit takes milliseconds
 
 
