@@ -14,7 +14,7 @@ from privcurve.audit.run import check_attacks
 from privcurve.audit.states import COUNT, PUBLIC, left_on
 from privcurve.learners import registry
 from privcurve.learners.registry import estimator_class
-from privcurve.privacy.sensitivity import ADD_REMOVE
+from privcurve.privacy.budget import ADD_REMOVE
 
 RNG = np.random.default_rng(5)
 TARGET = Target("drawn", records(RNG.integers(0, 3, (120, 3)), RNG.choice([-1, 1], 120), [3, 3, 3]))

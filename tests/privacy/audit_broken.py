@@ -5,7 +5,7 @@ Each function takes pytest's `monkeypatch` and breaks one family of learners.
 
 import numpy as np
 
-from privcurve.kernels.one_rule import count_votes, vote_table
+from privcurve.kernels.lazybb_rules import count_votes, vote_table
 from privcurve.learners import dp_bagging, lazybb, one_rule, topdown
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.dpboost import DPBoostClassifier

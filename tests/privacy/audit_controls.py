@@ -26,9 +26,9 @@ from privcurve.audit.search import Distribution, Found, Sampler, search_exact, s
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
-from privcurve.learners.registry import CERTIFIED, PUBLISHED
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 from privcurve.privacy.mechanisms import LaplaceMechanism, exponential_probabilities
-from privcurve.privacy.sensitivity import histogram_l1
+from privcurve.privacy.sensitivity.counts import histogram_l1
 
 EPSILON = 1.0
 N_TRAININGS = 30_000

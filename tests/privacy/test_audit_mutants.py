@@ -26,9 +26,9 @@ from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.learners.registry import estimator_class
 from privcurve.learners.trees import TreePlan
-from privcurve.privacy.calibration_dpboost import PUBLISHED_PROVED
-from privcurve.privacy.ledger import CERTIFIED
-from privcurve.privacy.sensitivity import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.calibration.dpboost import PUBLISHED_PROVED
+from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 RNG = np.random.default_rng(5)
 TARGET = Target("drawn", records(RNG.integers(0, 3, (60, 2)), RNG.choice([-1, 1], 60), [3, 3]))

@@ -21,10 +21,10 @@ from privcurve.audit.attacks.pairs import constant_columns
 from privcurve.audit.claim import Claim
 from privcurve.audit.pairs import Target, all_neighbours, flipped_constant, records
 from privcurve.audit.search import search_exact, search_sampled
-from privcurve.kernels.one_rule import count_votes, vote_table
+from privcurve.kernels.lazybb_rules import count_votes, vote_table
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
-from privcurve.privacy.sensitivity import lazybb_zeta, one_rule_exact_epsilon
+from privcurve.privacy.sensitivity.lazybb import lazybb_zeta, one_rule_exact_epsilon
 
 CLASSES = {"classes": (-1, 1)}
 RNG = np.random.default_rng(11)

@@ -14,9 +14,11 @@ from privcurve.audit.views import views
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
-from privcurve.privacy.composition import BASIC
-from privcurve.privacy.ledger import CERTIFIED, LedgerEntry, PrivacyStatement
-from privcurve.privacy.sensitivity import PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.sensitivity.lazybb import PRIVATE_COLUMNS
+from privcurve.privacy.budget import REPLACE_ONE
 
 PAIR = crossed()
 

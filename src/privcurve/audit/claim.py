@@ -17,7 +17,7 @@ from privcurve.audit.states import States
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.registry import estimator_class
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.sensitivity import REPLACE_ONE
+from privcurve.privacy.budget import REPLACE_ONE
 
 EXACT = "exact"
 DENSITY = "density"

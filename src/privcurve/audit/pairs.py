@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.sensitivity import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.sensitivity.lazybb import PRIVATE_COLUMNS
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,13 +12,8 @@ from privcurve.audit.claim import SAMPLED, Attack, Claim, generator
 from privcurve.audit.pairs import Pair, Target, check_pair
 from privcurve.audit.search import Found, search_densities, search_exact, search_sampled
 from privcurve.learners.registry import entry
-from privcurve.privacy.ledger import (
-    NOT_FLOATS,
-    NOT_SEED,
-    NOT_SELECTION,
-    PUBLISHED,
-    PrivacyStatement,
-)
+from privcurve.privacy.ledger import NOT_FLOATS, NOT_SEED, NOT_SELECTION, PrivacyStatement
+from privcurve.privacy.budget import PUBLISHED
 
 STANDS = "stands"
 VIOLATED = "violated"

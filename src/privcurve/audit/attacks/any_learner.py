@@ -9,7 +9,7 @@ from privcurve.audit.attacks.pairs import SEVERAL, eight_constant, several
 from privcurve.audit.claim import Claim, LearnerSampler, MakePairs
 from privcurve.audit.scores import sample_canary_scores
 from privcurve.audit.states import sample_states
-from privcurve.privacy.ledger import CERTIFIED, PUBLISHED
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 
 BOTH = (PUBLISHED, CERTIFIED)
 DELTAS = (1e-5, 1e-2)

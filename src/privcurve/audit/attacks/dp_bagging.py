@@ -13,9 +13,9 @@ from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.fits import sample_numbered
 from privcurve.audit.pairs import Pair, Records
 from privcurve.audit.states import States, sample_states
-from privcurve.learners.base import Codes
+from privcurve.coding import Codes
 from privcurve.learners.dp_bagging import DPBaggingClassifier
-from privcurve.privacy.ledger import CERTIFIED
+from privcurve.privacy.budget import CERTIFIED
 
 # Further digits are rounding, of which no statement claims anything.
 DIGITS = 6

@@ -23,13 +23,13 @@ from privcurve.audit.attacks.pairs import (
 from privcurve.audit.claim import Attack, Claim, MakePairs
 from privcurve.audit.fits import sample_numbered
 from privcurve.audit.pairs import Pair, Records, Target, added, records
-from privcurve.kernels.gradient_tree import grow_tree, part_gain
+from privcurve.kernels.dpboost import grow_tree, part_gain
 from privcurve.learners.dpboost import THRESHOLD, DPBoostClassifier
-from privcurve.privacy.calibration import EXPONENTIAL
-from privcurve.privacy.calibration_dpboost import GRADIENT_BOUND, chunk_ends, leaf_bounds
-from privcurve.privacy.ledger import CERTIFIED, PUBLISHED
+from privcurve.privacy.mechanisms import EXPONENTIAL
+from privcurve.privacy.calibration.dpboost import GRADIENT_BOUND, chunk_ends, leaf_bounds
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
-from privcurve.privacy.sensitivity import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 
 def leaf_cuts(learner: DPBoostClassifier) -> NDArray[np.float64]:

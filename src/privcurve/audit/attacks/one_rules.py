@@ -21,10 +21,11 @@ from privcurve.audit.attacks.pairs import (
 from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Pair, Records, Target, flipped_balance, with_canary
-from privcurve.kernels.one_rule import round_scores
+from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners.one_rule import OneRuleEnsemble
-from privcurve.privacy.calibration import EXPONENTIAL, PERMUTE_AND_FLIP
-from privcurve.privacy.ledger import CERTIFIED, PrivacyStatement
+from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
+from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
 
 TINY_TRAININGS = 30_000

@@ -19,13 +19,13 @@ from privcurve.audit.attacks.pairs import (
 from privcurve.audit.claim import Attack, Claim, MakePairs
 from privcurve.audit.fits import sample_numbered
 from privcurve.audit.pairs import Pair, Records
-from privcurve.kernels.tree_boost import BinnedRows, bin_rows
-from privcurve.kernels.tree_scores import NodeScores, says_yes, score_node, weigh
+from privcurve.kernels.lazybb_trees import BinnedRows, bin_rows
+from privcurve.kernels.trees.scores import NodeScores, says_yes, score_node, weigh
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.trees import TreePlan
-from privcurve.privacy.calibration import EXPONENTIAL, PERMUTE_AND_FLIP
-from privcurve.privacy.calibration_trees import LOGISTIC, TWO_LAPLACE
-from privcurve.privacy.ledger import CERTIFIED, PUBLISHED
+from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
+from privcurve.privacy.calibration.trees import LOGISTIC, TWO_LAPLACE
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
 
 
