@@ -26,8 +26,11 @@ import numpy as np
 import yaml
 
 from privcurve import datasets
-from privcurve.experiments import cell, layout, results, study
+from privcurve.experiments import cells, results, study
+from privcurve.experiments.jobs import CODED, STORE, Curve, curves
 from privcurve.experiments.keys import Keys
+from privcurve.experiments.shards import key_scheme, shard_key
+from privcurve.experiments.splits import selection_splits
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
 
@@ -59,7 +62,8 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     lay_out(folder, options.cells, options.jobs)
     os.chdir(folder)
     made = study.load(Path("config/studies/scale.yaml"))
-    (curve,) = layout.curves(made, yaml.safe_load(Path("config/config.yaml").read_text())[PER_JOB])
+    per_job = yaml.safe_load(Path("config/config.yaml").read_text())[PER_JOB]
+    (curve,) = curves(made, SEED, per_job)
     n_cells = len(curve.arm.points) * FOLDS
     print(f"{n_cells:,} cells in {curve.shards:,} jobs, {options.cores} cores\n", flush=True)
     found: dict[str, Any] = {"cells": n_cells, "jobs": curve.shards, "cores": options.cores}
@@ -136,32 +140,31 @@ def lay_out(folder: Path, n_cells: int, n_jobs: int) -> None:
     (folder / "config/config.yaml").write_text(yaml.safe_dump(configuration))
 
 
-def synthesise(curve: layout.Curve) -> None:
+def synthesise(curve: Curve) -> None:
     """Write store and shards of a curve as its jobs would, with made-up accuracies."""
-    facts = datasets.facts(layout.CODED / DATASET)
+    facts = datasets.facts(CODED / DATASET)
     assert facts is not None
-    ids = cell.CellIds(DATASET, facts["checksum"], curve.arm, SEED)
-    scheme = cell.key_scheme(curve.arm)
+    ids = cells.CellIds(DATASET, facts["checksum"], curve.arm, SEED)
+    scheme = key_scheme(curve.arm)
     rng = np.random.default_rng(0)
     for shard in range(curve.shards):
-        points = cell.shard_points(curve.arm, shard, curve.shards)
-        keys = Keys(scheme, (cell.shard_key(curve.arm, point) for point in points))
+        points = curve.points(shard)
+        keys = Keys(scheme, (shard_key(curve.arm, point) for point in points))
         rows = []
-        with Store(layout.STORE / DATASET / curve.arm.learner, keys) as store:
+        with Store(STORE / DATASET / curve.arm.learner, keys) as store:
             for row, result in made_up(curve, points, ids, rng):
                 store.add(row["id"], result)
                 rows.append(row | result)
-        digest = cell.shard_digest(curve.study, curve.arm, shard, curve.shards, SEED)
-        asked = {"digest": digest, "checksum": facts["checksum"]}
+        asked = {"digest": curve.shard_digest(shard), "checksum": facts["checksum"]}
         work = {"trained": len(rows), "reused": 0, "failed": 0, "training_seconds": 1.0}
         results.write_cells(rows, curve.shard(shard), asked | work)
 
 
 def made_up(
-    curve: layout.Curve, points: list[study.Point], ids: cell.CellIds, rng: np.random.Generator
+    curve: Curve, points: list[study.Point], ids: cells.CellIds, rng: np.random.Generator
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Give the key columns and the result of each cell of some points."""
-    for point, split in itertools.product(points, cell.selection_splits(FOLDS)):
+    for point, split in itertools.product(points, selection_splits(FOLDS)):
         row = {
             "id": ids.cell(point, split).id,
             "dataset": DATASET,
@@ -193,25 +196,22 @@ def made_up(
         )
 
 
-def common(curve: layout.Curve) -> list[str]:
+def common(curve: Curve) -> list[str]:
     return [
         *("--study", "config/studies/scale.yaml", "--dataset", DATASET, "--arm", curve.arm.name),
-        *("--shards", str(curve.shards), "--seed", str(SEED), "--failures", "failures.json"),
-        *("--data", str(layout.CODED / DATASET), "--store", str(layout.STORE)),
+        *("--shards", str(curve.shards), "--seed", str(SEED)),
     ]
 
 
-def train(curve: layout.Curve, shard: int) -> list[str]:
-    digest = cell.shard_digest(curve.study, curve.arm, shard, curve.shards, SEED)
-    own = ["--shard", str(shard), "--digest", digest, "--output", "shard.parquet"]
+def train(curve: Curve, shard: int) -> list[str]:
+    own = ["--shard", str(shard), "--digest", curve.shard_digest(shard), "--output", "a.parquet"]
     return ["-m", "privcurve.steps.train", *common(curve), *own]
 
 
-def refit(curve: layout.Curve) -> list[str]:
+def refit(curve: Curve) -> list[str]:
     own = [
-        *("--digest", cell.refit_digest(curve.study, curve.arm, SEED)),
-        *("--cells", str(curve.folder), "--output", str(curve.refit)),
-        *("--selected", str(curve.refit.with_name("selected.csv"))),
+        *("--digest", curve.refit_digest, "--output", str(curve.refit)),
+        *("--selected", str(curve.selected)),
     ]
     return ["-m", "privcurve.steps.refit", *common(curve), *own]
 
@@ -220,20 +220,18 @@ def summary() -> list[str]:
     return ["-m", "privcurve.steps.summary"]
 
 
-def read_store(curve: layout.Curve) -> dict[str, float]:
+def read_store(curve: Curve) -> dict[str, float]:
     """Read the cells of one job: from marked files, and without marks, as in old stores."""
-    facts = datasets.facts(layout.CODED / DATASET)
+    facts = datasets.facts(CODED / DATASET)
     assert facts is not None
-    ids = cell.CellIds(DATASET, facts["checksum"], curve.arm, SEED)
-    points = cell.shard_points(curve.arm, 1, curve.shards)
-    wanted = {
-        ids.cell(*task).id for task in itertools.product(points, cell.selection_splits(FOLDS))
-    }
-    keys = Keys(cell.key_scheme(curve.arm), (cell.shard_key(curve.arm, p) for p in points))
+    ids = cells.CellIds(DATASET, facts["checksum"], curve.arm, SEED)
+    points = curve.points(1)
+    wanted = {ids.cell(*task).id for task in itertools.product(points, selection_splits(FOLDS))}
+    keys = Keys(key_scheme(curve.arm), (shard_key(curve.arm, p) for p in points))
     found = {}
     for what, marks in (("by marks", keys), ("every file", None)):
         started = time.perf_counter()
-        got = Store(layout.STORE / DATASET / curve.arm.learner, marks).read(wanted)
+        got = Store(STORE / DATASET / curve.arm.learner, marks).read(wanted)
         found[what] = time.perf_counter() - started
         assert set(got) == wanted
         print(f"{f'store: {len(got)} cells of one job, {what}':44} {found[what]:8.3f} s")

@@ -6,10 +6,10 @@ Each function takes pytest's `monkeypatch` and breaks one family of learners.
 import numpy as np
 
 from privcurve.kernels.lazybb_rules import count_votes, vote_table
-from privcurve.learners import dp_bagging, lazybb, one_rule, topdown
+from privcurve.learners import dp_bagging, one_rule
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.dpboost import DPBoostClassifier
-from privcurve.learners.one_rule import OneRuleEnsemble
+from privcurve.learners.voting import VotingClassifier
 
 
 def same_numbers_in_all_rounds(patch):
@@ -31,7 +31,7 @@ def a_tenth_of_the_noise(patch):
 
 def stops_when_all_are_right(patch):
     """1-rules: boosting ends at a training error of 0."""
-    adopt = OneRuleEnsemble._adopt
+    adopt = VotingClassifier._adopt
 
     def fit(self, learners, codes, signs, counts, rngs):
         starts = np.concatenate([[0], np.cumsum(self.n_bins_)])
@@ -44,29 +44,29 @@ def stops_when_all_are_right(patch):
                     break
             adopt(learner, picks, n, statement)
 
-        patch.setattr(OneRuleEnsemble, "_adopt", adopted)
+        patch.setattr(VotingClassifier, "_adopt", adopted)
         return original(self, learners, codes, signs, counts, rngs)
 
-    original = OneRuleEnsemble._fit_batch
-    patch.setattr(OneRuleEnsemble, "_fit_batch", fit)
+    original = VotingClassifier._fit_batch
+    patch.setattr(VotingClassifier, "_fit_batch", fit)
 
 
 def counts_distinct_rows(patch):
     """1-rules: n is taken as three times the number of distinct rows."""
-    original = OneRuleEnsemble._fit_batch
+    original = VotingClassifier._fit_batch
 
     def fit(self, learners, codes, signs, counts, rngs):
         return original(self, learners, codes, signs, np.full(len(counts), 3), rngs)
 
-    patch.setattr(OneRuleEnsemble, "_fit_batch", fit)
+    patch.setattr(VotingClassifier, "_fit_batch", fit)
 
 
 def empty_leaves_say_nothing(patch):
     """Trees: a leaf without records has the label 0."""
-    fit_trees = topdown.fit_trees
+    original = VotingClassifier._fit_batch
 
-    def fitted(learners, n_bins, codes, signs, counts, rngs):
-        fit_trees(learners, n_bins, codes, signs, counts, rngs)
+    def fit(self, learners, codes, signs, counts, rngs):
+        original(self, learners, codes, signs, counts, rngs)
         for learner in learners:
             splits, children, labels = learner.model_.forest
             columns, values = learner.model_.columns, learner.model_.values
@@ -80,8 +80,7 @@ def empty_leaves_say_nothing(patch):
                     reached[node] = True
                 labels[tree, ~reached] = 0
 
-    patch.setattr(topdown, "fit_trees", fitted)
-    patch.setattr(lazybb, "fit_trees", fitted)
+    patch.setattr(VotingClassifier, "_fit_batch", fit)
 
 
 class _Rng:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privcurve.privacy import composition as c
 from privcurve.privacy.__main__ import main
-from privcurve.privacy.calibration import calibrate, lazybb_one_rule, lazybb_table, one_rule
-from privcurve.privacy.composition import Cost
+from privcurve.privacy.accountants import compose as c
+from privcurve.privacy.accountants.cost import Cost, scaled
+from privcurve.privacy.calibration.one_rules import lazybb_one_rule, lazybb_table, one_rule
+from privcurve.privacy.calibration.search import calibrate
 
 EXAMPLE = {"n": 32561, "n_rounds": 39, "density": 0.35, "epsilon": 1.0, "delta": 1e-5}
 SETTING = {**EXAMPLE, "learning_rate": 0.45}
@@ -168,9 +169,9 @@ def test_composition_of_the_calibrated_gives_epsilon_back(
 ) -> None:
     costs = (Cost(kind, amount, count),)
     for accountant in (*FAST, c.ADVANCED, c.ZCDP_SIMPLE):
-        if c.admits(accountant, costs, delta):
+        if c.accountant(accountant).admits(costs, delta):
             found = calibrate(costs, epsilon, delta, (accountant,))
-            spent = c.compose(accountant, c.scaled(costs, found.scale), delta)
+            spent = c.compose(accountant, scaled(costs, found.scale), delta)
             assert spent == pytest.approx(epsilon, rel=1e-9)
             assert spent <= epsilon * (1 + 1e-11)  # errs on the side of privacy
 
@@ -185,7 +186,7 @@ def test_composition_of_the_calibrated_gives_epsilon_back(
 )
 def test_mixtures_give_epsilon_back(costs: tuple[Cost, ...]) -> None:
     found = calibrate(costs, 0.8, 1e-6)
-    spent = c.compose(found.accountant, c.scaled(costs, found.scale), 1e-6)
+    spent = c.compose(found.accountant, scaled(costs, found.scale), 1e-6)
     assert spent == pytest.approx(0.8, rel=1e-9)
 
 
@@ -276,7 +277,7 @@ def test_command_explains_errors(
 def test_import_and_pure_calibration_are_light() -> None:
     code = (
         "import sys\n"
-        "from privcurve.privacy.calibration import one_rule\n"
+        "from privcurve.privacy.calibration.one_rules import one_rule\n"
         "import privcurve.privacy.mechanisms\n"
         "one_rule(n=10, epsilon=1.0, delta=0.0, calibration='certified')\n"
         "heavy = {'scipy', 'numba', 'dp_accounting', 'pandas', 'sklearn'}\n"

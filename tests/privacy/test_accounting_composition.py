@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privcurve.privacy import composition as c
-from privcurve.privacy.adaptive import MAX_CALLS, bounded_range_delta
-from privcurve.privacy.composition import Cost
+from privcurve.privacy.accountants import compose as c
+from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta
+from privcurve.privacy.accountants.cost import Cost
+from privcurve.privacy.accountants.pure import advanced, kov_delta
+from privcurve.privacy.accountants.zcdp import zcdp_delta
 
 
 def game_with_moves_on_a_grid(
@@ -91,9 +93,9 @@ def test_adaptive_bound_lies_between_randomised_responses() -> None:
     # ε₀/2-randomised response has range ε₀; an ε₀ range is ε₀-DP.
     for n_calls, each, epsilon in ((5, 0.4, 0.6), (39, 0.08, 1.0), (99, 0.05, 1.2)):
         bound = bounded_range_delta(each, n_calls, epsilon)
-        assert c.kov_delta(each / 2, n_calls, epsilon) <= bound
-        assert bound <= c.kov_delta(each, n_calls, epsilon)
-        assert bound <= c.zcdp_delta(n_calls * each**2 / 8, epsilon)
+        assert kov_delta(each / 2, n_calls, epsilon) <= bound
+        assert bound <= kov_delta(each, n_calls, epsilon)
+        assert bound <= zcdp_delta(n_calls * each**2 / 8, epsilon)
 
 
 def test_adaptive_bound_at_the_ends() -> None:
@@ -128,7 +130,7 @@ def test_kov_is_the_composition_of_randomised_responses() -> None:
             p = truth**ones * (1 - truth) ** (n_calls - ones)
             q = truth ** (n_calls - ones) * (1 - truth) ** ones
             delta += max(0.0, p - math.exp(epsilon) * q)
-        assert c.kov_delta(each, n_calls, epsilon) == pytest.approx(delta, rel=1e-12, abs=1e-15)
+        assert kov_delta(each, n_calls, epsilon) == pytest.approx(delta, rel=1e-12, abs=1e-15)
 
 
 def test_kov_agrees_with_dp_accounting() -> None:
@@ -138,7 +140,7 @@ def test_kov_agrees_with_dp_accounting() -> None:
         common.DifferentialPrivacyParameters(0.04, 0.0), value_discretization_interval=0.001
     )
     theirs = one.self_compose(39).get_delta_for_epsilon(1.0)
-    assert c.kov_delta(0.04, 39, 1.0) == pytest.approx(theirs, rel=1e-6)
+    assert kov_delta(0.04, 39, 1.0) == pytest.approx(theirs, rel=1e-6)
 
 
 def test_cks_is_the_infimum() -> None:
@@ -147,7 +149,7 @@ def test_cks_is_the_infimum() -> None:
         log_delta = (
             (a - 1) * (a * rho - epsilon) + (a - 1) * np.log(a - 1) - a * np.log1p(a - 1)
         ).min()
-        assert math.log(c.zcdp_delta(rho, epsilon)) == pytest.approx(log_delta, abs=1e-6)
+        assert math.log(zcdp_delta(rho, epsilon)) == pytest.approx(log_delta, abs=1e-6)
 
 
 def test_conversions_of_zcdp_cover_the_gaussian() -> None:
@@ -167,9 +169,7 @@ def test_dp_accounting_agrees_on_gaussian_and_laplace() -> None:
     assert exact <= c.compose(c.PLD, costs, 1e-5) * (1 + 1e-9)
     assert c.compose(c.PLD, costs, 1e-5) == pytest.approx(exact, rel=1e-3)
     # One Laplace release: δ(ε) = 1 − e^{(ε − ε₀)/2}.
-    assert c.delta_of(c.PLD, (Cost("laplace", 1.0),), 0.6) == pytest.approx(
-        -math.expm1(-0.2), rel=1e-3
-    )
+    assert c.pld_delta((Cost("laplace", 1.0),), 0.6) == pytest.approx(-math.expm1(-0.2), rel=1e-3)
     several = (Cost("laplace", 0.1, 20),)
     pld = c.compose(c.PLD, several, 1e-5)
     for weaker in (c.BASIC, c.KOV, c.ZCDP_CKS):
@@ -179,8 +179,8 @@ def test_dp_accounting_agrees_on_gaussian_and_laplace() -> None:
 def test_advanced_is_as_printed() -> None:
     each, k, delta = 0.0320148, 39, 1e-5
     printed = math.sqrt(2 * k * math.log(1 / delta)) * each + k * each * (math.exp(each) - 1)
-    assert c.advanced(each, k, delta) == pytest.approx(printed, rel=1e-12)
-    assert c.advanced(1000.0, 2, delta) == math.inf
+    assert advanced(each, k, delta) == pytest.approx(printed, rel=1e-12)
+    assert advanced(1000.0, 2, delta) == math.inf
 
 
 def test_rho_of_each_kind() -> None:
@@ -218,6 +218,23 @@ def test_bounded_range_is_an_eighth(each: float, tilt: float, order: float) -> N
     a = 1 + 10**order
     divergence = math.log(p**a * q ** (1 - a) + (1 - p) ** a * (1 - q) ** (1 - a)) / (a - 1)
     assert divergence <= a * each**2 / 8 + 1e-12
+
+
+def test_every_accountant_is_one_object() -> None:
+    costs = {
+        c.GAUSSIAN: (Cost("gaussian", 0.2, 25),),
+        c.PLD: (Cost("laplace", 0.1, 20),),
+    }
+    for known in c.ACCOUNTANTS:
+        assert c.accountant(known.name) is known
+        assert (known.epsilon is None) != (known.delta is None)
+        some = costs.get(known.name, (Cost("bounded_range", 0.1, 20),))
+        assert known.admits(some, 1e-5)
+        assert known.admits(some, 0.0) != known.needs_delta
+        spent = c.compose(known.name, some, 1e-5)
+        # What it composes to is on the edge of the budget, and above any larger one.
+        assert known.excess(some, spent, 1e-5) == pytest.approx(0, abs=1e-8)
+        assert known.excess(some, spent * 1.01, 1e-5) < 0
 
 
 def test_accountants_refuse_what_does_not_fit() -> None:

@@ -12,7 +12,7 @@ from diffprivlib.mechanisms import Exponential, PermuteAndFlip
 from dp1r_probabilities import probabilities
 from scipy.stats import chisquare
 
-from privcurve.kernels.one_rule import round_scores
+from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners import LazyBBClassifier, OneRuleClassifier
 
 FALSE_ALARM = 1e-4

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from dp1r_probabilities import probabilities
 
-from privcurve.kernels.one_rule import round_scores
-from privcurve.privacy.calibration import lazybb_one_rule
+from privcurve.kernels.lazybb_rules import round_scores
+from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 
 EPSILON = 2.0
 

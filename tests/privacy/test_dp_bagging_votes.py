@@ -6,7 +6,7 @@ from scipy.special import expit
 from scipy.stats import laplace, norm
 
 from privcurve.learners.dp_bagging import DPBaggingClassifier, _answer
-from privcurve.privacy.calibration_bagging import MARGIN_SENSITIVITY, bagging
+from privcurve.privacy.calibration.dp_bagging import MARGIN_SENSITIVITY, bagging
 
 N_BINS = np.array([2, 2])
 

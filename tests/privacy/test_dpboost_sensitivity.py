@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from privcurve.kernels.gradient_tree import part_gain
-from privcurve.privacy.calibration_dpboost import (
+from privcurve.kernels.dpboost import part_gain
+from privcurve.privacy.calibration.dpboost import (
     GAIN_FALL,
     GAIN_RANGE_CERTIFIED,
     GAIN_RISE,

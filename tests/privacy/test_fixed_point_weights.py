@@ -12,9 +12,9 @@ from privcurve import datasets
 from privcurve.experiments import study
 from privcurve.kernels.projection import fixed_point_bits, project
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
-from privcurve.privacy import sensitivity as s
-from privcurve.privacy.calibration import lazybb_one_rule, lazybb_table, one_rule
-from privcurve.privacy.calibration_trees import lazybb_trees
+from privcurve.privacy.calibration.one_rules import lazybb_one_rule, lazybb_table, one_rule
+from privcurve.privacy.calibration.trees import lazybb_trees
+from privcurve.privacy.sensitivity import lazybb as s
 
 STUDIES = Path(__file__).parents[2] / "config/studies"
 SETTING = {"n_rounds": 3, "learning_rate": 0.45, "epsilon": 1.0, "delta": 0.0}

@@ -9,8 +9,31 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from privcurve.privacy import sensitivity as s
 from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
+from privcurve.privacy.sensitivity import lazybb as s
+from privcurve.privacy.sensitivity.brc import (
+    brc_delta,
+    brc_delta_published,
+    brc_delta_rounds,
+    brc_edge_sensitivity,
+)
+from privcurve.privacy.sensitivity.counts import (
+    candidate_counts_l1,
+    clamped_leaves_l1,
+    feature_histograms_l1,
+    histogram_l1,
+    histogram_l2,
+    margins_l1,
+    noisy_counts_published,
+    noisy_max_and_value_epsilon,
+)
+from privcurve.privacy.sensitivity.impurity import (
+    boosted_split_published,
+    distributed_split_published,
+    impurity,
+    split_range,
+    split_sensitivity,
+)
 
 CRITERIA = [
     ("gini", 1.0),
@@ -26,7 +49,7 @@ def potential(records: list[tuple[int, int]], criterion: str, alpha: float) -> f
     total = 0.0
     for leaf in {leaf for leaf, _ in records}:
         labels = [label for at, label in records if at == leaf]
-        total += len(labels) * s.impurity(sum(labels) / len(labels), criterion, alpha)
+        total += len(labels) * impurity(sum(labels) / len(labels), criterion, alpha)
     return total
 
 
@@ -41,7 +64,7 @@ def test_added_record_changes_split_score_by_zero_to_f1(
         for rest in itertools.combinations_with_replacement(types, n - 1)
         for new in types
     ]
-    bound = s.split_sensitivity(n, criterion, alpha)
+    bound = split_sensitivity(n, criterion, alpha)
     assert min(changes) >= -1e-12
     assert max(changes) == pytest.approx(bound, abs=1e-12)
 
@@ -62,8 +85,8 @@ def test_replaced_record_changes_split_scores_over_a_range_of_exactly_2_f1(
             change = [b - a for a, b in zip(scores[old], scores[new], strict=True)]
             largest_change = max(largest_change, *map(abs, change))
             largest_range = max(largest_range, max(change) - min(change))
-    assert largest_change == pytest.approx(s.split_sensitivity(n, criterion, alpha))
-    assert largest_range == pytest.approx(s.split_range(n, criterion, alpha))
+    assert largest_change == pytest.approx(split_sensitivity(n, criterion, alpha))
+    assert largest_range == pytest.approx(split_range(n, criterion, alpha))
     if criterion == "gini":
         # With weights 1/n, ζ = 1/n: DP-TopDown's 8ζ, up to (n − 1)/n.
         ratio = largest_range / n / (s.TOP_DOWN_SPLIT / n)
@@ -75,7 +98,7 @@ def test_all_nodes_of_a_level_cost_no_more_than_one(criterion: str, alpha: float
     # Records are (node, leaf under candidate 1, under candidate 2, label); ranges of the
     # two nodes add up.
     n, types = 3, list(itertools.product((0, 1), repeat=4))
-    bound = s.split_range(n, criterion, alpha)
+    bound = split_range(n, criterion, alpha)
     largest = 0.0
     for rest in itertools.combinations_with_replacement(types, n - 1):
         scores = {
@@ -102,17 +125,17 @@ def test_all_nodes_of_a_level_cost_no_more_than_one(criterion: str, alpha: float
 def test_published_split_sensitivities() -> None:
     for m in (2, 10, 26, 27, 1000, 32561):
         for criterion, alpha in CRITERIA:
-            published = s.boosted_split_published(m, criterion, alpha)
-            assert published >= s.split_sensitivity(m, criterion, alpha)
+            published = boosted_split_published(m, criterion, alpha)
+            assert published >= split_sensitivity(m, criterion, alpha)
         for criterion in ("gini", "entropy"):
-            published = s.distributed_split_published(m, criterion)
-            assert published >= s.split_sensitivity(m, criterion) / m
-        too_small = s.distributed_split_published(m, "root_gini") < (
-            s.split_sensitivity(m, "root_gini") / m
+            published = distributed_split_published(m, criterion)
+            assert published >= split_sensitivity(m, criterion) / m
+        too_small = distributed_split_published(m, "root_gini") < (
+            split_sensitivity(m, "root_gini") / m
         )
         assert too_small == (m >= 27)
     loose = [
-        s.boosted_split_published(32561, c) / s.split_sensitivity(32561, c)
+        boosted_split_published(32561, c) / split_sensitivity(32561, c)
         for c in ("zero_one", "gini", "entropy", "root_gini")
     ]
     assert loose == pytest.approx([1.5, 1.25, 1.06, 1.003], rel=2e-3)
@@ -199,6 +222,19 @@ def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small(
     assert mu[0] / (density * n) > printed
     ours = s.lazybb_zeta_rounds(n, density, learning_rate, 2)[1]
     assert mu[0] / (density * n) == pytest.approx(ours)
+    # So the mass that moves between neighbours exceeds the printed bound, and attains ours.
+    moved = max(
+        np.maximum(labelled_change(a, b), 0).sum() / (density * n)
+        for a, b in neighbouring_weights(n, density, learning_rate, 1)
+    )
+    assert moved == pytest.approx(5 / 3 * printed)
+    assert moved == pytest.approx(ours)
+    # Normalised weights keep to it (here too): docs/privacy.md.
+    shares = max(
+        np.maximum(labelled_change(a / a.sum(), b / b.sum()), 0).sum()
+        for a, b in neighbouring_weights(n, density, learning_rate, 1)
+    )
+    assert shares <= printed * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)
@@ -212,7 +248,7 @@ def test_weighted_split_range_holds(criterion: str, alpha: float) -> None:
         for leaf in (0, 1):
             mass = [weights[(leaves == leaf) & (labels == y)].sum() for y in (0, 1)]
             if sum(mass) > 0:
-                total += sum(mass) * s.impurity(mass[1] / sum(mass), criterion, alpha)
+                total += sum(mass) * impurity(mass[1] / sum(mass), criterion, alpha)
         return total / (density * n)
 
     pairs = list(neighbouring_weights(n, density, learning_rate, t - 1))
@@ -230,7 +266,7 @@ def test_weighted_split_range_holds(criterion: str, alpha: float) -> None:
         assert abs(change[0] - change[1]) <= bound * (1 + 1e-9)
     # Uniform weights attain 2F₁(n)/n (enumerated above); the bound is 2F₁(n + 1)/n.
     uniform = s.lazybb_split_range(n, 1 / n, criterion, alpha)
-    assert uniform == pytest.approx(2 * s.split_sensitivity(n + 1, criterion, alpha) / n)
+    assert uniform == pytest.approx(2 * split_sensitivity(n + 1, criterion, alpha) / n)
 
 
 def test_zeta_without_overflow_in_late_rounds() -> None:
@@ -289,27 +325,27 @@ def largest_error_change(n: int, weights: list[float]) -> float:
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_brc_delta_is_exact(n: int, c1: float, c2: float) -> None:
     weights = sorted({1 / c1, 0.5 * (1 / c1 + 1), 1.0, 0.5 * (1 + c2), c2})
-    assert largest_error_change(n, weights) == pytest.approx(s.brc_delta(n, c1, c2))
-    published = s.brc_delta_published(n, c1, c2)
-    assert published / s.brc_delta(n, c1, c2) == pytest.approx(1 + (c1 * c2 - 1) / n)
+    assert largest_error_change(n, weights) == pytest.approx(brc_delta(n, c1, c2))
+    published = brc_delta_published(n, c1, c2)
+    assert published / brc_delta(n, c1, c2) == pytest.approx(1 + (c1 * c2 - 1) / n)
 
 
 def test_brc_delta_of_a_round_is_exact_for_its_weights() -> None:
     n, c1, c2, alphas = 3, 2.0, 3.0, [0.4, -0.5, 2.0]
-    deltas = s.brc_delta_rounds(n, c1, c2, alphas)
+    deltas = brc_delta_rounds(n, c1, c2, alphas)
     assert deltas[0] == pytest.approx(1 / n)
     for t, delta in enumerate(deltas):
         up = sum(a for a in alphas[:t] if a > 0)
         down = sum(a for a in alphas[:t] if a < 0)
         low, high = max(1 / c1, math.exp(down)), min(c2, math.exp(up))
         assert largest_error_change(n, [low, 1.0, high]) == pytest.approx(delta)
-    assert np.all(deltas <= s.brc_delta(n, c1, c2) * (1 + 1e-12))
+    assert np.all(deltas <= brc_delta(n, c1, c2) * (1 + 1e-12))
 
 
 def test_brc_edge() -> None:
     n, c2 = 3, 2.0
     edges = [w * (0.5 - x) / n for w in (0.5, 1.0, c2) for x in (0, 1)]
-    assert max(edges) - min(edges) == pytest.approx(s.brc_edge_sensitivity(n, c2))
+    assert max(edges) - min(edges) == pytest.approx(brc_edge_sensitivity(n, c2))
 
 
 # Histograms ------------------------------------------------------------------------
@@ -325,7 +361,7 @@ def largest_norm(statistics: list[np.ndarray], order: int) -> tuple[float, float
 @pytest.mark.parametrize("order", [1, 2])
 def test_histogram_constants(order: int) -> None:
     # A statistic that is a sum over records: what matters is one record's contribution.
-    constant = s.histogram_l1 if order == 1 else s.histogram_l2
+    constant = histogram_l1 if order == 1 else histogram_l2
     replaced, added = largest_norm(list(np.eye(4)), order)
     assert constant("replace-one") == pytest.approx(replaced)
     assert constant("add-remove") == pytest.approx(added)
@@ -335,7 +371,7 @@ def test_histogram_constants(order: int) -> None:
 
 def test_margins_constant() -> None:
     one_record = [sign * leaf for sign in (-1, 1) for leaf in np.eye(3)]
-    assert s.margins_l1() == pytest.approx(largest_norm(one_record, 1)[0])
+    assert margins_l1() == pytest.approx(largest_norm(one_record, 1)[0])
 
 
 @pytest.mark.parametrize("n_candidates", [1, 3])
@@ -349,10 +385,10 @@ def test_candidate_counts_constants(n_candidates: int) -> None:
 
     records = list(itertools.product(itertools.product((0, 1), repeat=n_candidates), (0, 1)))
     replaced, added = largest_norm([joint(*r) for r in records], 1)
-    assert s.candidate_counts_l1(n_candidates) == replaced
-    assert s.candidate_counts_l1(n_candidates, "add-remove") == added
+    assert candidate_counts_l1(n_candidates) == replaced
+    assert candidate_counts_l1(n_candidates, "add-remove") == added
     replaced, added = largest_norm([families(*r) for r in records], 1)
-    assert s.noisy_counts_published(n_candidates) == added == replaced / 2
+    assert noisy_counts_published(n_candidates) == added == replaced / 2
 
 
 def test_feature_histograms_constant() -> None:
@@ -361,7 +397,7 @@ def test_feature_histograms_constant() -> None:
         for codes in itertools.product(range(3), repeat=2)
         for label in (0, 1)
     ]
-    assert s.feature_histograms_l1(2) == largest_norm(records, 1)[0]
+    assert feature_histograms_l1(2) == largest_norm(records, 1)[0]
 
 
 def test_clamped_leaves_constant_is_attained() -> None:
@@ -373,14 +409,14 @@ def test_clamped_leaves_constant_is_attained() -> None:
         odds = (positive + 1e-6) / (1e-3 + 1e-6)
         return np.clip(np.log(odds), -bound, bound)
 
-    assert np.abs(values(0) - values(1)).sum() == pytest.approx(s.clamped_leaves_l1(bound))
+    assert np.abs(values(0) - values(1)).sum() == pytest.approx(clamped_leaves_l1(bound))
 
 
 def test_noisy_max_with_its_value_costs_k_alpha_over_2() -> None:
     # §e1: k = 3 scores, all shifted by Δ = 1; Lap(2Δ/α) with α = 1; event {max ≤ −6}.
     chance = 0.5 * math.exp(-6 / 2), 0.5 * math.exp(-7 / 2)
     assert math.log((chance[0] / chance[1]) ** 3) == pytest.approx(
-        s.noisy_max_and_value_epsilon(3, 1.0)
+        noisy_max_and_value_epsilon(3, 1.0)
     )
 
 
@@ -391,11 +427,11 @@ def test_noisy_max_with_its_value_costs_k_alpha_over_2() -> None:
         (lambda: s.lazybb_zeta(5, 1.5), "density = 1.5"),
         (lambda: s.lazybb_zeta_rounds(5, 0.5, 0.5, 0), "n_rounds = 0"),
         (lambda: s.lazybb_zeta_rounds(5, 0.5, -1.0, 2), "learning_rate = -1.0"),
-        (lambda: s.split_sensitivity(5, "misspelt"), "misspelt"),
-        (lambda: s.split_sensitivity(5, "m_alpha", 2.0), "alpha = 2.0"),
-        (lambda: s.histogram_l1("neighbourly"), "neighbourly"),
-        (lambda: s.brc_delta(5, 0.5, 2.0), "c1 = 0.5"),
-        (lambda: s.distributed_split_published(5, "zero_one"), "zero_one"),
+        (lambda: split_sensitivity(5, "misspelt"), "misspelt"),
+        (lambda: split_sensitivity(5, "m_alpha", 2.0), "alpha = 2.0"),
+        (lambda: histogram_l1("neighbourly"), "neighbourly"),
+        (lambda: brc_delta(5, 0.5, 2.0), "c1 = 0.5"),
+        (lambda: distributed_split_published(5, "zero_one"), "zero_one"),
     ],
 )
 def test_bad_arguments_are_named(call, message: str) -> None:

@@ -18,8 +18,7 @@ from privcurve.audit.pairs import (
     with_hidden_canary,
 )
 from privcurve.audit.scores import rare_canary
-from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.sensitivity.lazybb import PRIVATE_COLUMNS
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
 
 def multiset(side):

@@ -138,12 +138,14 @@ def test_a_violation_is_the_worst_however_little_was_found(frame):
 def test_a_refuted_claim_is_named_with_what_its_own_statement_says(frame):
     """Read back from CSV, where an empty text is NaN."""
     two = frame.iloc[:2].assign(
-        verdict="violated", found_epsilon=2.0, not_covered=["replacing a record", math.nan]
+        verdict="violated",
+        found_epsilon=2.0,
+        not_covered=["refuted: a flaw of the noise", math.nan],
     )
     said = [note for note in report.notes(two) if note.startswith("Refuted")]
     assert said == [
-        "Refuted: one_rule, certified, ε = 1 (exact, 2.000 found): its own statement does not "
-        "cover replacing a record.",
+        "Refuted: one_rule, certified, ε = 1 (exact, 2.000 found): its own statement makes a "
+        "reservation (refuted: a flaw of the noise).",
         "Refuted: one_rule, published, ε = 1 (exact, 2.000 found): nothing in its statement "
         "excludes this; a proof or the program is wrong.",
     ]
@@ -174,7 +176,7 @@ def test_what_all_statements_exclude_is_no_excuse(frame):
     assert set(frame["not_covered"]) == {""}
     flawed = DPLogisticRegressionClassifier(n_bins=2, calibration="published", classes=(-1, 1))
     fitted = flawed.set_params(random_state=0).fit([[0], [1], [0]], [1, -1, -1])
-    assert "a flaw of the published noise" in not_covered(fitted.privacy_)
+    assert not_covered(fitted.privacy_).startswith("refuted: a flaw of the published noise")
     assert "seed" not in not_covered(fitted.privacy_)
     sound = flawed.set_params(calibration="certified").fit([[0], [1], [0]], [1, -1, -1])
     assert "tolerance" in str(sound.privacy_)

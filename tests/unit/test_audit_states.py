@@ -15,10 +15,8 @@ from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
-from privcurve.privacy.sensitivity.lazybb import PRIVATE_COLUMNS
-from privcurve.privacy.budget import REPLACE_ONE
 
 PAIR = crossed()
 
@@ -131,15 +129,13 @@ class HalfHidden(CodedClassifier):
     def _fit_one(self, codes, signs, counts, rng):
         self.balance_ = np.bincount(codes[:, 0], weights=signs * counts, minlength=2)
         self.hidden_ = float((codes[:, 1] * counts).sum() + rng.laplace(scale=1 / self.epsilon))
-
-    def _scores(self, codes):
-        return self.balance_[codes[:, 0]]
-
-    def _statement(self):
         call = LedgerEntry("laplace", "a count", self.epsilon, 1.0, self.epsilon)
         return PrivacyStatement(
             self._learner, self.epsilon, 0.0, PRIVATE_COLUMNS, CERTIFIED, BASIC, (call,)
         )
+
+    def _scores(self, codes):
+        return self.balance_[codes[:, 0]]
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from privcurve.kernels.teachers import add_votes
+from privcurve.coding import one_hot
+from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.dp_bagging import DPBaggingClassifier
-from privcurve.learners.encoding import one_hot
-from privcurve.privacy.calibration_bagging import bagging
+from privcurve.privacy.calibration.dp_bagging import bagging
 
 
 def problem(n=600, seed=0):

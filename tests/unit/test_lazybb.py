@@ -2,18 +2,19 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+from privcurve.coding import equal_width
 from privcurve.learners import LazyBBClassifier, OneRuleClassifier, one_rule
-from privcurve.learners.base import bin_equal_width
 from privcurve.learners.one_rule import VoteModel
-from privcurve.privacy.calibration import lazybb_one_rule
+from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 
 N_BINS = [10] * 30
+RNG = np.random.default_rng
 
 
 @pytest.fixture(scope="module")
 def data():
     X, y = load_breast_cancer(return_X_y=True)
-    codes = bin_equal_width(X, (X.min(axis=0), X.max(axis=0)), np.array(N_BINS))
+    codes = equal_width(X, (X.min(axis=0), X.max(axis=0)), np.array(N_BINS))
     return codes, np.where(y > 0, 1, -1)
 
 
@@ -40,8 +41,8 @@ def test_much_budget_comes_near_no_noise(data, calibration):
 def test_one_round_of_lazybb_is_the_1_rule(data):
     X, y = data
     fits = [
-        LazyBBClassifier(n_rounds=1, density=0.5, n_bins=N_BINS, random_state=7),
-        OneRuleClassifier(n_bins=N_BINS, random_state=7),
+        LazyBBClassifier(n_rounds=1, density=0.5, n_bins=N_BINS, random_state=RNG(7)),
+        OneRuleClassifier(n_bins=N_BINS, random_state=RNG(7)),
     ]
     boosted, rule = (fit.fit(X, y) for fit in fits)
     # Certified: round 1 has ζ₁ = 1/n whatever the density, so even the noise is the same.
@@ -78,7 +79,9 @@ def test_counts_are_repeated_records(data):
 
 def test_scores_are_the_model_read_aloud(data):
     X, y = data
-    model = LazyBBClassifier(epsilon=0.5, n_rounds=60, n_bins=N_BINS, random_state=5).fit(X, y)
+    model = LazyBBClassifier(
+        epsilon=0.5, n_rounds=60, ties="negative", n_bins=N_BINS, random_state=5
+    ).fit(X, y)
     expected = np.full(len(X), model.model_.constant)
     for votes, column, code in model.model_.votes:
         expected += votes * np.where(X[:, column] == code, 1, -1)
@@ -101,6 +104,54 @@ def test_model_is_readable():
     named = model.describe([["owner = no", "owner = yes"], ["grade = a", "b", "c"]])
     assert "   -2  owner = yes" in named
     assert str(VoteModel.from_picks(np.array([0, 1]), np.array([1]))).endswith("+0  always")
+
+
+TREES = dict(weak_learner="topdown", depth=2, leaves="rules")
+
+
+@pytest.mark.parametrize("weak", [{}, TREES])
+def test_ties_are_broken_by_the_vote_without_its_last_round(data, weak):
+    X, y = data
+    shared = dict(n_rounds=4, epsilon=0.5, n_bins=N_BINS, **weak)
+    by = {
+        ties: LazyBBClassifier(ties=ties, random_state=RNG(0), **shared).fit(X, y)
+        for ties in ("auto", "last_round", "negative")
+    }
+    votes = by["negative"].decision_function(X)
+    tied = votes == 0
+    assert 0 < tied.mean() < 1
+    *_, before, last = by["negative"].staged_decision_function(X)
+    assert np.array_equal(last, votes)
+    assert set(by["negative"].predict(X[tied])) == {-1}
+    expected = np.where(tied, np.sign(before) / 2, votes)
+    for ties in ("auto", "last_round"):
+        assert np.array_equal(by[ties].decision_function(X), expected)
+        assert np.array_equal(by[ties].predict(X)[tied], np.sign(before[tied]))
+        stages = list(by[ties].staged_decision_function(X))
+        assert all((stage != 0).all() for stage in stages)
+        assert np.array_equal(stages[-1], expected)
+    assert by["auto"].ties_ == "last_round"
+    # The model, what it costs and odd rounds are as they were.
+    assert by["auto"].privacy_ == by["negative"].privacy_
+    assert str(by["auto"].model_) == str(by["negative"].model_)
+    odd = [LazyBBClassifier(ties=t, n_rounds=3, n_bins=N_BINS, random_state=RNG(0)) for t in by]
+    one, *others = (model.fit(X, y).decision_function(X) for model in odd)
+    assert all(np.array_equal(one, other) for other in others)
+
+
+def test_published_keeps_the_rule_of_the_thesis_for_ties(data):
+    X, y = data
+    shared = dict(calibration="published", n_rounds=4, n_bins=N_BINS)
+    model = LazyBBClassifier(random_state=RNG(1), **shared).fit(X, y)
+    assert model.ties_ == "negative"
+    tied = model.decision_function(X) == 0
+    assert tied.any()
+    assert set(model.predict(X[tied])) == {-1}
+    asked = LazyBBClassifier(ties="last_round", random_state=RNG(1), **shared).fit(X, y)
+    assert (asked.decision_function(X) != 0).all()
+    # It is settled at the fit.
+    asked.set_params(ties="negative")
+    assert (asked.decision_function(X) != 0).all()
 
 
 SETTINGS = [

@@ -8,8 +8,9 @@ import pytest
 
 from privcurve import datasets
 from privcurve.analysis import model_card
-from privcurve.experiments import cell, inspect, study, train
+from privcurve.experiments import models, study, train
 from privcurve.experiments.results import IncompleteError
+from privcurve.experiments.splits import fresh_splits
 from privcurve.figures import model_card as drawing
 
 STUDY = {
@@ -51,17 +52,17 @@ def selected(setting, epsilon=0.4):
 
 def test_models_are_those_of_the_fresh_trainings(tested, arms, tmp_path):
     point = arms[BOOST].points[0]
-    models = list(inspect.inspect(tested, arms[BOOST], point, 3, 7))
+    inspected = list(models.inspect(tested, arms[BOOST], point, 3, 7))
     trainer = train.Trainer(tested, arms[BOOST], 7, tmp_path)
-    rows = trainer.run([(point, split) for split in cell.fresh_splits(3, 3, True)])
-    assert [model.accuracy() for model in models] == [row["accuracy"] for row in rows]
-    used = [model.learner.n_features_used_ for model in models]
+    rows = trainer.run([(point, split) for split in fresh_splits(3, 3, True)])
+    assert [model.accuracy() for model in inspected] == [row["accuracy"] for row in rows]
+    used = [model.learner.n_features_used_ for model in inspected]
     assert used == [row["n_features_used"] for row in rows]
-    assert len({model.accuracy() for model in models}) > 1
+    assert len({model.accuracy() for model in inspected}) > 1
 
 
 def test_without_a_test_part_all_records_train_and_none_are_unseen(whole, arms):
-    (model,) = inspect.inspect(whole, arms[BOOST], arms[BOOST].points[0], 1, 7)
+    (model,) = models.inspect(whole, arms[BOOST], arms[BOOST].points[0], 1, 7)
     assert model.unseen is None
     assert np.isnan(model.accuracy())
     assert model.learner.n_records_ == len(whole.y)
@@ -69,28 +70,28 @@ def test_without_a_test_part_all_records_train_and_none_are_unseen(whole, arms):
 
 def test_other_learners_are_refused(whole, arms):
     with pytest.raises(study.StudyError, match="only LazyBB"):
-        next(inspect.inspect(whole, arms["lr"], arms["lr"].points[0], 1, 7))
+        next(models.inspect(whole, arms["lr"], arms["lr"].points[0], 1, 7))
 
 
 def test_margins_and_rounds(tested, arms):
     setting = {"n_rounds": 30, "density": 0.5, "learning_rate": 0.1, "weak_learner": "one_rule"}
-    advantages, margins = inspect.round_by_round(tested, arms[BOOST], 1.0, setting, 2, 7)
+    advantages, margins = models.round_by_round(tested, arms[BOOST], 1.0, setting, 2, 7)
     assert [len(run) for run in advantages] == [30, 30]
     assert set(margins) == {"train", "test"}
     values, counts = margins["test"][0]
     assert counts.sum() == 500
     assert np.abs(values).max() <= 1
     assert np.allclose(values * 15, np.round(values * 15))
-    alone, _ = inspect.round_by_round(tested, arms[BOOST], np.inf, setting, 2, 7)
+    alone, _ = models.round_by_round(tested, arms[BOOST], np.inf, setting, 2, 7)
     assert len(alone) == 1
 
 
 def test_the_selected_point_is_found_in_the_study(arms):
     arm = arms[BOOST]
-    found = inspect.selected_point(arm, selected(arm.points[1].text), "toy-line", 0.4)
+    found = models.selected_point(arm, selected(arm.points[1].text), "toy-line", 0.4)
     assert (found.epsilon, found.setting) == (0.4, {"n_rounds": 9})
     moved = selected(arm.points[1].text, epsilon=0.40000000000000002)
-    assert inspect.selected_point(arm, moved, "toy-line", 0.4) == found
+    assert models.selected_point(arm, moved, "toy-line", 0.4) == found
 
 
 @pytest.mark.parametrize(
@@ -99,13 +100,13 @@ def test_the_selected_point_is_found_in_the_study(arms):
 )
 def test_nothing_selected_is_said(arms, setting, epsilon, dataset):
     with pytest.raises(IncompleteError, match=r"no setting .* at ε = 0.4"):
-        inspect.selected_point(arms[BOOST], selected(setting, epsilon), dataset, 0.4)
+        models.selected_point(arms[BOOST], selected(setting, epsilon), dataset, 0.4)
 
 
 def test_the_votes_alone_give_every_score(tested, arms):
     names = tested.domain.bin_names
     X = tested.X_test
-    for model in inspect.inspect(tested, arms[BOOST], arms[BOOST].points[1], 3, 7):
+    for model in models.inspect(tested, arms[BOOST], arms[BOOST].points[1], 3, 7):
         scores = np.zeros(len(X))
         for votes, condition in model.votes(names):
             where = [
@@ -129,10 +130,42 @@ def test_the_card_is_sorted():
 
 
 def test_the_notes_hold_the_statement(tested, arms):
-    (model,) = inspect.inspect(tested, arms[BOOST], arms[BOOST].points[0], 1, 7)
-    notes = model_card.notes("sick", "{}", str(model.learner.privacy_))
+    (model,) = models.inspect(tested, arms[BOOST], arms[BOOST].points[0], 1, 7)
+    statement = str(model.learner.privacy_)
+    notes = model_card.notes("sick", "{}", statement, trees=False, tested=True)
     assert any("epsilon = 0.4" in note and "Not covered" in note for note in notes)
     assert "sick" in notes[0]
+
+
+def test_without_a_test_part_no_accuracy_is_told():
+    lines = model_card.heading("LazyBB", "Toy", 0.4, None)
+    notes = model_card.notes("sick", "{}", "statement", trees=False, tested=False)
+    assert "nan" not in " ".join([*lines, *notes])
+    assert lines[1] == "Toy: no test part"
+    assert any("no test part" in note for note in notes)
+
+
+@pytest.mark.parametrize("extra", [{}, {"splits": "threshold", "leaves": "rules"}])
+def test_leaves_of_trees_give_every_score(tested, extra):
+    fixed = {"weak_learner": "topdown", "depth": 2, "n_rounds": 5, **extra}
+    raw = {**STUDY, "learners": {"trees": {"learner": "lazybb", "fixed": fixed}}}
+    arm = study.from_mapping(raw, "t", "t.yaml").arms["trees~certified"]
+    (model,) = models.inspect(tested, arm, arm.points[1], 1, 7)
+    names = tested.domain.bin_names
+    places = {n: (j, c) for j, of in enumerate(names) for c, n in enumerate(of)}
+    assert model.of_trees
+    X = tested.X_test
+    scores = np.zeros(len(X))
+    for votes, condition in model.votes(names):
+        holds = np.ones(len(X), dtype=bool)
+        for part in condition.split(" and ") if condition != "always" else []:
+            word, _, name = part.rstrip("]").rpartition("[")
+            column, code = places[name]
+            values = X[:, column]
+            answer = {"up to ": values <= code, "above ": values > code, "not ": values != code}
+            holds &= answer.get(word, values == code)
+        scores += np.where(holds, votes, 0)
+    assert np.array_equal(scores, model.learner.decision_function(X))
 
 
 def test_models_without_votes_are_not_lost():

@@ -10,7 +10,8 @@ import pytest
 from privcurve.experiments import study
 from privcurve.learners import registry
 from privcurve.learners.registry import estimator_class
-from privcurve.privacy.composition import GAUSSIAN, GAUSSIAN_KIND, Cost, compose
+from privcurve.privacy.accountants.compose import GAUSSIAN, compose
+from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 
 PEERS = [name for name, entry in registry.LEARNERS.items() if entry.peer]
 
@@ -133,7 +134,7 @@ def test_ebm_noise_does_not_grow_with_repeated_records():
     alone = learner.fit(X, y, counts).model_.noise_scale_boosting_
     counts[3] = 50
     assert learner.fit(X, y, counts).model_.noise_scale_boosting_ == alone
-    assert learner.n_records_ == 149
+    assert not hasattr(learner, "n_records_")  # neighbours differ in it
 
 
 def test_trees_train_on_repeated_records():

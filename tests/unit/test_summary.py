@@ -1,11 +1,12 @@
 """The summary: what is done, failed and to do, at any moment of a run."""
 
-import itertools
+from dataclasses import replace
 
 import pytest
 
 from privcurve import datasets
-from privcurve.experiments import cell, layout, results, study, summary, train
+from privcurve.experiments import results, study, summary, train
+from privcurve.experiments.jobs import CODED, STORE, curves
 from privcurve.learners import lazybb
 
 SEED = 1
@@ -27,32 +28,29 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def coded():
-    datasets.save(datasets.load("toy-line"), layout.CODED / "toy-line")
+    datasets.save(datasets.load("toy-line"), CODED / "toy-line")
 
 
 def curve(seconds_per_job=1e-3, **changes):
-    (found,) = layout.curves(study.from_mapping({**RAW, **changes}, "t", "t"), seconds_per_job)
+    (found,) = curves(study.from_mapping({**RAW, **changes}, "t", "t"), SEED, seconds_per_job)
     return found
 
 
 def run_shard(one, shard, n_cells=None, write=True):
-    trainer = train.Trainer(datasets.read(layout.CODED / "toy-line"), one.arm, SEED, layout.STORE)
-    points = cell.shard_points(one.arm, shard, one.shards)
-    tasks = list(itertools.product(points, cell.selection_splits(one.study.folds)))
-    rows = trainer.run(tasks[:n_cells])
+    trainer = train.Trainer(datasets.read(CODED / "toy-line"), one.arm, SEED, STORE)
+    rows = trainer.run(one.tasks(shard)[:n_cells])
     if write:
-        digest = cell.shard_digest(one.study, one.arm, shard, one.shards, SEED)
-        results.write_cells(rows, one.shard(shard), trainer.facts(digest))
+        results.write_cells(rows, one.shard(shard), trainer.facts(one.shard_digest(shard)))
     return len(rows)
 
 
 def counts(one):
-    found = summary.progress([one], SEED)
+    found = summary.progress([one])
     return found.cells, found.done, found.failed, found.to_do
 
 
 def test_nothing_is_done_before_the_data_are_there():
-    found = summary.progress([curve()], SEED)
+    found = summary.progress([curve()])
     assert (found.cells, found.done, found.to_do) == (GRID + FRESH, 0, GRID + FRESH)
     assert found.seconds_left > 0
 
@@ -61,17 +59,15 @@ def test_nothing_is_done_before_the_data_are_there():
 def test_finished_and_running_shards_are_counted():
     one = curve()
     assert one.shards >= 4
-    full = max(range(one.shards), key=lambda s: len(cell.shard_points(one.arm, s, one.shards)))
+    full = max(range(one.shards), key=lambda s: len(one.points(s)))
     done = run_shard(one, full)
     assert counts(one) == (GRID + FRESH, done, 0, GRID + FRESH - done)
-    other = next(
-        s for s in range(one.shards) if s != full and cell.shard_points(one.arm, s, one.shards)
-    )
+    other = next(s for s in range(one.shards) if s != full and one.points(s))
     done += run_shard(one, other, n_cells=2, write=False)
     assert counts(one)[1] == done
     # Other jobs, other seeds and grown grids: the store tells what of them is there.
     assert counts(curve(seconds_per_job=1e3))[1] == done
-    assert summary.progress([one], SEED + 1).done == 0
+    assert summary.progress([replace(one, seed=SEED + 1)]).done == 0
     grown = curve(epsilons=[0.5, 1, 2])
     assert counts(grown)[:2] == (3 * 5 * 3 + 3 * 2, done)
 
@@ -80,7 +76,7 @@ def test_finished_and_running_shards_are_counted():
 def test_a_damaged_id_is_a_cell_to_do():
     one = curve(seconds_per_job=1e3)
     run_shard(one, 0, write=False)
-    (path,) = (layout.STORE / "toy-line/lazybb").glob("*.jsonl")
+    (path,) = (STORE / "toy-line/lazybb").glob("*.jsonl")
     found = path.read_bytes()
     path.write_bytes(found[:20] + bytes(50) + found[70:])
     assert counts(one) == (GRID + FRESH, GRID - 1, 0, FRESH + 1)
@@ -91,7 +87,7 @@ def test_failed_cells_are_told_apart(monkeypatch):
     def broken(self, n):
         raise ArithmeticError("broken")
 
-    monkeypatch.setattr(lazybb.LazyBBClassifier, "_calibrate", broken)
+    monkeypatch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
     one = curve(seconds_per_job=1e3)
     assert run_shard(one, 0) == GRID
     assert counts(one) == (GRID + FRESH, 0, GRID, FRESH)
@@ -100,15 +96,15 @@ def test_failed_cells_are_told_apart(monkeypatch):
 @pytest.mark.usefixtures("coded")
 def test_measured_seconds_replace_the_estimate():
     one = curve()
-    shard = next(s for s in range(one.shards) if cell.shard_points(one.arm, s, one.shards))
-    before = summary.progress([one], SEED).seconds_left
+    shard = next(s for s in range(one.shards) if one.points(s))
+    before = summary.progress([one]).seconds_left
     n_cells = run_shard(one, shard)
     path = one.shard(shard)
     facts = results.read_facts(path)
     for factor in (1, 10):
         slow = {**facts, "training_seconds": 1000.0 * factor * n_cells}
         results.write_cells([{}] * slow.pop("rows"), path, slow)
-        left = summary.progress([one], SEED).seconds_left
+        left = summary.progress([one]).seconds_left
         assert left > 100 * factor * before
 
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from privcurve.audit.pairs import Pair, Records, Target
 from privcurve.audit.states import States
 from privcurve.learners.base import CodedClassifier
-from privcurve.learners.registry import estimator_class
-from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.learners.entry import Facts
+from privcurve.learners.registry import make
 from privcurve.privacy.budget import REPLACE_ONE
+from privcurve.privacy.ledger import PrivacyStatement
 
 EXACT = "exact"
 DENSITY = "density"
@@ -105,14 +106,12 @@ class Claim:
 
     def estimator(self, n_bins: NDArray[np.int64]) -> CodedClassifier:
         """Give the learner that is audited, not fitted."""
-        made = estimator_class(self.learner)(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            calibration=self.calibration,
-            n_bins=n_bins,
-            classes=(-1, 1),
-            **self.setting,
-        )
+        claimed = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "calibration": self.calibration,
+        }
+        made = make(self.learner, Facts(n_bins), {**claimed, **self.setting})
         assert isinstance(made, CodedClassifier)
         return made
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
-from privcurve.privacy.sensitivity.lazybb import PRIVATE_COLUMNS
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,7 +137,7 @@ def _refuted(frame: pd.DataFrame) -> list[str]:
             f"Refuted: {row['learner']}, {row['calibration']}, ε = {row['epsilon']:g} "
             f"({row['method']}, {_found(row)} found): "
             + (
-                f"its own statement does not cover {excluded}."
+                f"its own statement makes a reservation ({excluded})."
                 if excluded
                 else "nothing in its statement excludes this; a proof or the program is wrong."
             )

@@ -12,8 +12,8 @@ from privcurve.audit.claim import SAMPLED, Attack, Claim, generator
 from privcurve.audit.pairs import Pair, Target, check_pair
 from privcurve.audit.search import Found, search_densities, search_exact, search_sampled
 from privcurve.learners.registry import entry
-from privcurve.privacy.ledger import NOT_FLOATS, NOT_SEED, NOT_SELECTION, PrivacyStatement
 from privcurve.privacy.budget import PUBLISHED
+from privcurve.privacy.ledger import PrivacyStatement
 
 STANDS = "stands"
 VIOLATED = "violated"
@@ -146,8 +146,7 @@ def not_covered(said: PrivacyStatement) -> str:
     """
     if said.calibration != PUBLISHED:
         return ""
-    common = NOT_SEED, NOT_FLOATS, NOT_SELECTION
-    return "; ".join(excluded for excluded in said.exclusions if excluded not in common)
+    return "; ".join(said.reservations)
 
 
 def verdict(found: Found) -> str:

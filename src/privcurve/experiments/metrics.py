@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from privcurve.experiments import canonical
+from privcurve.experiments.splits import Part
 
 Array = NDArray[Any]
 
@@ -30,12 +34,14 @@ def balanced_accuracy(scores: Array, signs: Array, counts: Array) -> float:
 def auc(scores: Array, signs: Array, counts: Array) -> float:
     """Area under the ROC curve, ties counted half; NaN if there is one class only.
 
-    Integer scores of a vote need no sorting: this is many times faster than a general
+    Scores of a vote need no sorting: this is many times faster than a general
     routine, and is called once a cell.
     """
     positive = signs > 0
-    whole = scores.astype(np.int64)
-    if np.array_equal(whole, scores) and np.ptp(whole) < 2**16:
+    # A broken tie is half a vote.
+    halves = 2 * scores
+    whole = halves.astype(np.int64)
+    if np.array_equal(whole, halves) and np.ptp(whole) < 2**17:
         rank = whole - whole.min()
     else:
         rank = np.unique(scores, return_inverse=True)[1]
@@ -60,3 +66,68 @@ def log_loss(probabilities: Array, signs: Array, counts: Array) -> float:
 
     value = sklearn_log_loss(signs, probabilities, sample_weight=counts, labels=[-1, 1])
     return float(value)
+
+
+def failure(error: Exception) -> dict[str, Any]:
+    """Give the result of a cell that could not be trained."""
+    return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
+
+
+def measures(learner: Any) -> str | None:
+    """Write what a fitted learner measured of itself (``measures_``) as JSON; None if nothing.
+
+    A flat mapping of numbers, such as nodes or rounds; what is not a number becomes null.
+    """
+    found = getattr(learner, "measures_", None)
+    if not found:
+        return None
+    plain = {name: float(value) for name, value in found.items()}
+    return canonical.text({name: None if math.isnan(v) else v for name, v in plain.items()})
+
+
+def score(
+    learner: Any, train: Part, scored: Part, seconds: float, relation: str | None = None
+) -> dict[str, Any]:
+    """Score a fitted learner.
+
+    Parameters
+    ----------
+    learner : fitted learner
+    train, scored : Part
+    seconds : float
+        What the fit took.
+    relation : str, optional
+        The neighbour relation that the statement must name, if the fit was private.
+
+    Returns
+    -------
+    dict
+        The result columns of a cell, plain JSON values.
+    """
+    values = learner.decision_function(scored.X)
+    if not np.isfinite(values).all():
+        return failure(FloatingPointError("the model gives scores that are not finite"))
+    loss = None
+    if hasattr(learner, "predict_proba"):
+        loss = log_loss(learner.predict_proba(scored.X), scored.y, scored.counts)
+    statement = learner.privacy_
+    if relation is not None and statement.private and statement.neighbours != relation:
+        return failure(
+            ValueError(f"the statement is for {statement.neighbours!r}, not for {relation!r}")
+        )
+    own = measures(learner)
+    return {
+        "neighbours": statement.neighbours,
+        "epsilon_spent": float(statement.epsilon_spent),
+        "accuracy": accuracy(values, scored.y, scored.counts),
+        "balanced_accuracy": balanced_accuracy(values, scored.y, scored.counts),
+        "auc": auc(values, scored.y, scored.counts),
+        "log_loss": loss,
+        "train_accuracy": accuracy(learner.decision_function(train.X), train.y, train.counts),
+        "n_train": int(train.counts.sum()),
+        "n_features_used": int(learner.n_features_used_),
+        "fit_seconds": round(seconds, 6),
+        "status": "ok",
+        "error": None,
+        **({} if own is None else {"measures": own}),
+    }

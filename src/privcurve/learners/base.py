@@ -8,45 +8,30 @@ nothing of it is read from the rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from privcurve.coding import Codes, code_type, equal_width
+from privcurve.learners.checks import (
+    RandomState,
+    check_bounds,
+    check_counts,
+    check_labels,
+    check_n_bins,
+    generator_of,
+)
 from privcurve.learners.registry import check_parameters, entry
+from privcurve.privacy import budget
 from privcurve.privacy.ledger import ASSUMED_BOTH, PrivacyStatement
-
-Codes = NDArray[np.unsignedinteger[Any]]
-RandomState = int | np.random.Generator | np.random.RandomState | None
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
-
-
-def generator_of(random_state: RandomState) -> np.random.Generator:
-    """Turn scikit-learn's `random_state` into a generator.
-
-    Parameters
-    ----------
-    random_state : int, Generator, RandomState or None
-        A generator is used as it is.
-
-    Returns
-    -------
-    numpy.random.Generator
-    """
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
-    return np.random.default_rng(random_state)
 
 
 class CodedClassifier(ClassifierMixin, BaseEstimator):
@@ -61,7 +46,8 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     arrays: X is numeric, clipped to the bounds and cut into ``n_bins`` equal-width
     bins), ``classes`` (the two labels, negative first; None takes them from `y`, which
     makes it a public fact that both occur), ``random_state`` (a secret, where the model is to
-    be private). Private ones take ``epsilon``, ``delta`` and ``calibration`` too.
+    be private, and for one data set alone: see ``checks.generator_of``). Private ones take
+    ``epsilon``, ``delta`` and ``calibration`` too.
     """
 
     _learner: ClassVar[str]
@@ -70,6 +56,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     bounds: tuple[ArrayLike, ArrayLike] | None
     classes: Sequence[Any] | None
     random_state: RandomState
+    _fitted_statement: PrivacyStatement
 
     def fit(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None) -> Self:
         """Train.
@@ -92,8 +79,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If a parameter, a code, a label or a count is not allowed.
         """
-        rng = generator_of(self.random_state)
-        fitted = self.fit_many(X, y, [{}], [rng], counts)[0]
+        fitted = self._train(X, y, [{}], None, counts)[0]
         # Nothing of a former fit may stay, which may have had less noise or none. What else
         # is kept is what `clone` keeps: the metadata requests of scikit-learn.
         kept = {name: value for name, value in vars(self).items() if name == REQUESTS}
@@ -126,6 +112,17 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         if len(settings) != len(rngs):
             raise ValueError(f"{len(settings)} settings but {len(rngs)} generators")
+        return self._train(X, y, settings, rngs, counts)
+
+    def _train(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        settings: Sequence[Mapping[str, Any]],
+        rngs: Sequence[np.random.Generator] | None,
+        counts: ArrayLike | None,
+    ) -> list[Self]:
+        """Train; without generators each learner has that of its own random_state."""
         learners = []
         for setting in settings:
             # A shallow copy is enough: parameters are never changed in place.
@@ -133,8 +130,8 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             learner._check_parameters()
             learners.append(learner)
         codes = self._code(X, fit=True)
-        labels, signs = self._check_labels(y, codes.shape[0])
-        weights = _check_counts(counts, codes.shape[0])
+        labels, signs = check_labels(y, self.classes, codes.shape[0])
+        weights = check_counts(counts, codes.shape[0])
         for learner in learners:
             learner.n_features_in_ = codes.shape[1]
             if hasattr(self, "feature_names_in_"):
@@ -142,8 +139,19 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             learner.classes_ = labels
             learner.n_bins_ = self.n_bins_
             learner._labels_from_rows = self.classes is None
+        if rngs is None:
+            n = int(weights.sum())
+            rngs = [generator_of(each.random_state, each._facts(n)) for each in learners]
         self._fit_batch(learners, codes, signs, weights, rngs)
         return learners
+
+    def _facts(self, n: int) -> dict[str, Any]:
+        """Give all that is public of a fit: what its random stream follows from."""
+        settled = {"n_bins": self.n_bins_, "classes": self.classes_}
+        parameters = {**self.get_params(deep=False), **settled}
+        del parameters["random_state"]
+        version = entry(self._learner).version
+        return {**parameters, "learner": self._learner, "version": version, "n": n}
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Score rows: positive for ``classes_[1]``.
@@ -175,13 +183,22 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def privacy_(self) -> PrivacyStatement:
-        """What this fitted learner guarantees, with the ledger behind it."""
+        """What the fit guarantees, whatever parameters are set later, and the ledger behind it."""
         check_is_fitted(self)
-        statement = self._statement()
+        statement = self._fitted_statement
         if self._labels_from_rows and statement.private:
             # With one label the fit is an error, which shows that no record has the other.
             statement = replace(statement, assumptions=(*statement.assumptions, ASSUMED_BOTH))
         return statement
+
+    @property
+    def measures_(self) -> dict[str, float]:
+        """Sizes of the fitted model by name, such as nodes and leaves of a tree.
+
+        Counted on what the fit released, and on nothing else: the ledger pays for them.
+        """
+        check_is_fitted(self)
+        return self._measures()
 
     # To be implemented by a learner ------------------------------------------------
 
@@ -194,7 +211,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         rngs: Sequence[np.random.Generator],
     ) -> None:
         for learner, rng in zip(learners, rngs, strict=True):
-            learner._fit_one(codes, signs, counts, rng)
+            learner._fitted_statement = learner._fit_one(codes, signs, counts, rng)
 
     def _fit_one(
         self,
@@ -202,14 +219,15 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
+        """Train, and give what the fit guarantees."""
         raise NotImplementedError
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         raise NotImplementedError
 
-    def _statement(self) -> PrivacyStatement:
-        raise NotImplementedError
+    def _measures(self) -> dict[str, float]:
+        return {}
 
     # Checks ------------------------------------------------------------------------
 
@@ -231,9 +249,9 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=1)
         n_columns = checked.shape[1]
         if fit:
-            self.n_bins_ = _check_n_bins(self.n_bins, n_columns)
+            self.n_bins_ = check_n_bins(self.n_bins, n_columns)
         if self.bounds is not None:
-            return bin_equal_width(checked, self.bounds, self.n_bins_)
+            return equal_width(checked, check_bounds(self.bounds, n_columns), self.n_bins_)
         if checked.dtype.kind != "u":
             whole = checked.astype(np.int64) if checked.dtype.kind in "ifb" else None
             if (
@@ -253,40 +271,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
                 f"column {column} has the code {int(checked[:, column].max())}, but its n_bins is "
                 f"{int(self.n_bins_[column])}: values outside the domain have no code"
             )
-        dtype = np.uint8 if int(self.n_bins_.max()) <= 256 else np.uint16
-        return np.ascontiguousarray(checked, dtype=dtype)
-
-    def _check_labels(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        given = np.asarray(column_or_1d(y, warn=True))
-        check_classification_targets(given)
-        if len(given) != n_rows:
-            raise ValueError(f"X has {n_rows} rows but y has {len(given)}: inconsistent samples")
-        if self.classes is None:
-            labels = np.unique(given)
-            if len(labels) == 1:
-                raise ValueError(
-                    f"y holds one class, {labels[0]!r}, only. If both labels are public, give "
-                    "them: classes=(negative, positive)."
-                )
-            if len(labels) > 2:
-                raise ValueError(
-                    "Only binary classification is supported. The type of the target is "
-                    f"{type_of_target(given)}."
-                )
-        else:
-            labels = np.asarray(self.classes)
-            if labels.shape != (2,) or labels[0] == labels[1]:
-                raise ValueError(f"classes must be two different labels, not {self.classes!r}")
-            unknown = ~np.isin(given, labels)
-            if unknown.any():
-                raise ValueError(
-                    f"y holds the label {given[unknown][0]!r}, "
-                    f"which is not in classes={self.classes!r}"
-                )
-        signs = np.where(given == labels[1], 1, -1).astype(np.int8)
-        return labels, signs
+        return np.ascontiguousarray(checked, dtype=code_type(self.n_bins_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -306,65 +291,9 @@ def check_budget(name: str, epsilon: float, delta: float, calibration: str) -> N
         If ε is not in (0, ∞], δ not in [0, 1), or the learner does not offer them.
     """
     known = entry(name)
-    if not (isinstance(epsilon, (int, float, np.number)) and epsilon > 0):
-        raise ValueError(
-            f"{name}: epsilon = {epsilon!r} is not a number above 0 (inf: not private)"
-        )
-    if not (isinstance(delta, (int, float, np.number)) and 0 <= delta < 1):
-        raise ValueError(f"{name}: delta = {delta!r} is not a number in [0, 1)")
+    budget.check_budget(epsilon, delta, name)
     if delta > 0 and not known.approximate:
         raise ValueError(f"{name} offers pure differential privacy only: delta must be 0")
     if calibration not in known.calibrations:
         offered = ", ".join(repr(c) for c in known.calibrations)
         raise ValueError(f"{name}: calibration = {calibration!r} is not offered; it has: {offered}")
-
-
-def bin_equal_width(
-    X: NDArray[Any], bounds: tuple[ArrayLike, ArrayLike], n_bins: NDArray[np.int64]
-) -> Codes:
-    """Clip numbers to public bounds and cut them into equal-width bins.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-    bounds : pair of array-like
-        Lowest and highest value, one number or one a column.
-    n_bins : ndarray of shape (n_columns,)
-
-    Returns
-    -------
-    ndarray of unsigned integers, of the shape of X
-    """
-    low, high = (np.broadcast_to(np.asarray(b, dtype=float), n_bins.shape) for b in bounds)
-    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
-        raise ValueError(f"bounds must be finite, low below high, not {bounds!r}")
-    place = (np.asarray(X, dtype=float) - low) * n_bins / (high - low)
-    dtype = np.uint8 if int(n_bins.max()) <= 256 else np.uint16
-    return np.clip(np.floor(place), 0, n_bins - 1).astype(dtype)
-
-
-def _check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> NDArray[np.int64]:
-    if isinstance(n_bins, Integral):
-        bins = np.full(n_columns, int(n_bins), dtype=np.int64)
-    else:
-        bins = np.asarray(n_bins, dtype=np.int64)
-    if bins.shape != (n_columns,):
-        raise ValueError(f"n_bins has {bins.size} entries, but X has {n_columns} columns")
-    if (bins < 1).any() or (bins > 2**16).any():
-        raise ValueError(f"n_bins must be between 1 and {2**16} for each column")
-    return bins
-
-
-def _check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
-    if counts is None:
-        return np.ones(n_rows, dtype=np.int64)
-    given = np.asarray(counts)
-    whole = given.astype(np.int64)
-    if given.shape != (n_rows,) or not np.array_equal(whole, given) or (whole < 1).any():
-        raise ValueError(f"counts must be {n_rows} whole numbers of at least 1")
-    return whole
-
-
-def is_private(epsilon: float) -> bool:
-    """Whether ε is finite."""
-    return not math.isinf(epsilon)

@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
-from privcurve.kernels.teachers import add_votes
-from privcurve.learners.base import Codes, RandomState, is_private
-from privcurve.learners.encoding import one_hot
-from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
-from privcurve.learners.registry import CERTIFIED
-from privcurve.privacy.calibration_bagging import LAPLACE, BaggingNoise, bagging
+from privcurve.coding import Codes
+from privcurve.kernels.dp_bagging import add_votes
+from privcurve.learners.checks import RandomState
+from privcurve.learners.log_odds import OneHotClassifier
+from privcurve.privacy.budget import CERTIFIED, is_private
+from privcurve.privacy.calibration.dp_bagging import BaggingNoise, bagging
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.mechanisms import MECHANISMS
 
 # A teacher of fewer records knows nothing: small data get fewer teachers. Their number is
 # public, as the number of records is.
@@ -27,7 +25,7 @@ FEWEST_RECORDS = 10
 N_PASSES = 10
 
 
-class DPBaggingClassifier(LogOddsClassifier):
+class DPBaggingClassifier(OneHotClassifier):
     """A student of teachers that vote with noise (Jordon, Yoon and van der Schaar 2019).
 
     The records are divided at random into ``n_teachers`` parts, ``n_partitions`` times;
@@ -73,7 +71,7 @@ class DPBaggingClassifier(LogOddsClassifier):
     n_features_used_ : int
         Number of coefficients that are not zero.
     n_records_ : int
-        Records trained on: the sum of the counts.
+        Records trained on: the sum of the counts. Public, for neighbours have equally many.
     """
 
     _learner = "dp_bagging"
@@ -110,7 +108,7 @@ class DPBaggingClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         if not is_private(self.epsilon):
             rng = np.random.default_rng(0)
         records = np.repeat(np.arange(len(signs)), counts)
@@ -121,7 +119,10 @@ class DPBaggingClassifier(LogOddsClassifier):
         margins = self._margins(codes, signs, records, pool, rng)
         self._train_student(pool, _answer(margins, noise, rng))
         self.n_records_ = int(counts.sum())
-        self._fitted_statement = noise.statement
+        return noise.statement
+
+    def _train_student(self, pool: Codes, answers: NDArray[np.int8]) -> None:
+        self._regress(pool, answers)
 
     def _margins(
         self,
@@ -143,34 +144,12 @@ class DPBaggingClassifier(LogOddsClassifier):
             add_votes(codes, signs, order, ends, starts, N_PASSES, pool, votes)
         return votes / n_partitions
 
-    def _train_student(self, pool: Codes, answers: NDArray[np.int8]) -> None:
-        label = only_label(answers)
-        if label is not None:
-            self.coef_ = np.zeros(int(self.n_bins_.sum()))
-            self.intercept_ = CERTAIN * label
-        else:
-            student = LogisticRegression(C=self.C, solver="newton-cholesky")
-            with threadpool_limits(1):
-                student.fit(one_hot(pool, self.n_bins_), answers)
-            self.coef_ = student.coef_[0]
-            self.intercept_ = float(student.intercept_[0])
-        self.n_features_used_ = int(np.count_nonzero(self.coef_))
-
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
-
-    def _statement(self) -> PrivacyStatement:
-        return self._fitted_statement
-
 
 def _answer(
     margins: NDArray[np.float64], noise: BaggingNoise, rng: np.random.Generator
 ) -> NDArray[np.int8]:
     """Give the noisy majority of the votes on each row."""
-    if np.isinf(noise.rate):
-        positive = margins > 0
-    elif noise.mechanism == LAPLACE:
-        positive = margins + rng.laplace(scale=1 / noise.rate, size=margins.shape) > 0
-    else:
-        positive = rng.random(margins.shape) < expit(noise.rate * margins)
-    return np.where(positive, 1, -1).astype(np.int8)
+    noisy = margins
+    if np.isfinite(noise.rate):
+        noisy = margins + MECHANISMS[noise.mechanism].draw(rng, margins.shape, 1 / noise.rate)
+    return np.where(noisy > 0, 1, -1).astype(np.int8)

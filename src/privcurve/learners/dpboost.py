@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.kernels.gradient_tree import NO_SPLIT, add_up_trees, grow_tree
-from privcurve.learners.base import CodedClassifier, Codes, RandomState, is_private
-from privcurve.learners.registry import CERTIFIED
-from privcurve.privacy.calibration import EXPONENTIAL
-from privcurve.privacy.calibration_dpboost import (
+from privcurve.coding import Codes
+from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees, grow_tree
+from privcurve.learners.checks import RandomState
+from privcurve.learners.staged import StagedClassifier
+from privcurve.privacy.budget import CERTIFIED, is_private
+from privcurve.privacy.calibration.dpboost import (
     GEOMETRIC,
     GRADIENT_BOUND,
     BoostNoise,
@@ -21,11 +22,12 @@ from privcurve.privacy.calibration_dpboost import (
     leaf_bounds,
 )
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
 
 THRESHOLD = "threshold"
 
 
-class DPBoostClassifier(CodedClassifier):
+class DPBoostClassifier(StagedClassifier):
     r"""Gradient boosted trees with square loss on the labels ±1 (Li, Wu, Wen and He 2020).
 
     Trees come in ensembles. For each ensemble the records are dealt out at random, so each
@@ -43,8 +45,9 @@ class DPBoostClassifier(CodedClassifier):
     At ε = ∞ there is no noise, no clipping, no filtering, and each tree has all records:
     plain gradient boosting.
 
-    Calibrations: ``published`` has the paper's noise (for adding or removing a record),
-    ``certified`` what is proved for replacing one. See docs/competitors.md.
+    Calibrations: ``published`` has the paper's noise, which is refuted for adding, removing and
+    replacing a record alike; ``certified`` what is proved for replacing one. See
+    docs/competitors.md.
 
     Parameters
     ----------
@@ -75,13 +78,13 @@ class DPBoostClassifier(CodedClassifier):
     Attributes
     ----------
     splits_ : ndarray of shape (n_trees, 2**max_depth - 1)
-        Splits, numbered as in :mod:`privcurve.kernels.gradient_tree`.
+        Splits, numbered as in :mod:`privcurve.kernels.dpboost`.
     leaf_values_ : ndarray of shape (n_trees, 2**max_depth)
         η times the released leaf values.
     n_features_used_ : int
         Distinct questions that the trees ask.
     n_records_ : int
-        Records trained on: the sum of the counts.
+        Records trained on: the sum of the counts. Public, for neighbours have equally many.
     """
 
     _learner = "dpboost"
@@ -124,7 +127,7 @@ class DPBoostClassifier(CodedClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         noise = self._noise()
         n_trees, depth = int(self.n_trees), int(self.max_depth)
         self.n_records_ = int(counts.sum())
@@ -136,7 +139,7 @@ class DPBoostClassifier(CodedClassifier):
             self._boost(codes, signs, counts)
         asked = np.unique(self.splits_)
         self.n_features_used_ = int((asked != NO_SPLIT).sum())
-        self._fitted_statement = noise.statement
+        return noise.statement
 
     def _boost_privately(
         self,
@@ -163,7 +166,6 @@ class DPBoostClassifier(CodedClassifier):
             gradients = scores - signs[rows]
             # Each record's own gradient decides, so a filtered one is merely absent.
             taken = np.abs(gradients) <= GRADIENT_BOUND
-            draw = rng.gumbel if noise.mechanism == EXPONENTIAL else rng.standard_exponential
             values = self._grow(
                 codes,
                 rows[taken],
@@ -171,10 +173,11 @@ class DPBoostClassifier(CodedClassifier):
                 np.ones(int(taken.sum())),
                 t,
                 noise.split_rate,
-                draw(size=shape),
+                MECHANISMS[noise.mechanism].draw(rng, shape),
             )
             values = np.clip(values, -bounds[t], bounds[t])
-            values += noise.leaf_scales[t] * rng.laplace(size=values.shape)
+            scale = float(noise.leaf_scales[t])
+            values += MECHANISMS[LAPLACE].draw(rng, values.shape, scale)
             self.leaf_values_[t] = self.learning_rate * values
 
     def _per_ensemble(self) -> int:
@@ -261,8 +264,21 @@ class DPBoostClassifier(CodedClassifier):
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         scores = np.zeros(len(codes))
-        self._add_trees(codes, np.arange(len(codes)), 0, int(self.n_trees), scores)
+        self._add_trees(codes, np.arange(len(codes)), 0, len(self.splits_), scores)
         return scores
 
-    def _statement(self) -> PrivacyStatement:
-        return self._fitted_statement
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        scores = np.zeros(len(codes))
+        for t in range(len(self.splits_)):
+            self._add_trees(codes, np.arange(len(codes)), t, t + 1, scores)
+            yield scores.copy()
+
+    def _measures(self) -> dict[str, float]:
+        n_trees, n_leaves = self.leaf_values_.shape
+        return {
+            "rounds": n_trees,
+            "questions": self.n_features_used_,
+            "nodes": n_trees * (2 * n_leaves - 1),
+            "leaves": n_trees * n_leaves,
+            "depth": n_leaves.bit_length() - 1,
+        }

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.learners.base import Codes, RandomState
-from privcurve.learners.one_rule import OneRuleEnsemble
-from privcurve.learners.trees import TreeModel, TreePlan, fit_trees
-from privcurve.privacy import calibration as calibrations
-from privcurve.privacy.calibration import OneRuleNoise
+from privcurve.coding import Codes
+from privcurve.learners.checks import RandomState
+from privcurve.learners.one_rule import ONE_RULES
+from privcurve.learners.trees import TOP_DOWN_TREES
+from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
+from privcurve.privacy.budget import PUBLISHED
+from privcurve.privacy.ledger import PrivacyStatement
+
+# Who wins a tied vote.
+LAST_ROUND = "last_round"
+NEGATIVE = "negative"
+
+# By the name that a study gives. Each brings its own parameters, in the registry and below.
+WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TOP_DOWN_TREES}
 
 
-class LazyBBClassifier(OneRuleEnsemble):
+class LazyBBClassifier(VotingClassifier):
     """LazyBB with private 1-rules or trees: an integral vote.
 
     In each round a record whose margin (correct less wrong votes so far) is σ weighs
@@ -46,7 +55,12 @@ class LazyBBClassifier(OneRuleEnsemble):
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
         certified and δ = 0, else the exponential mechanism.
     depth, n_splits, splits, criterion, split_share, leaves
-        Shape and budget of a tree, see ``TopDownTreeClassifier``; not used by 1-rules.
+        Shape and budget of a tree, see ``TopDownTreeClassifier``; refused for 1-rules.
+    ties : str
+        What an even number of rounds answers where its votes cancel. ``last_round``: what it
+        answers without the last round, which costs no privacy; the score is half a vote.
+        ``negative``: the negative label (thesis, §1.2). ``auto``: ``last_round``, but for
+        ``published`` the thesis' rule.
     n_bins : int or sequence of int
         Codes of each column.
     bounds : pair of array-like, optional
@@ -57,9 +71,15 @@ class LazyBBClassifier(OneRuleEnsemble):
 
     Attributes
     ----------
-    chosen_, model_, n_features_used_, n_records_
-        See :class:`~privcurve.learners.one_rule.OneRuleEnsemble`. With trees, `model_` is
-        a :class:`~privcurve.learners.trees.TreeModel`, and there is no `chosen_`.
+    model_ : VoteModel or TreeModel
+        The vote, readable.
+    chosen_ : ndarray of shape (n_rounds,)
+        With 1-rules alone: the literal of each round, numbered as in
+        :mod:`privcurve.kernels.lazybb_rules`.
+    ties_ : str
+        ``last_round`` or ``negative``; it follows from the parameters.
+    n_features_used_, n_records_
+        See :class:`~privcurve.learners.voting.VotingClassifier`.
     privacy_ : PrivacyStatement
         What the fit guarantees, with every mechanism call.
 
@@ -92,6 +112,7 @@ class LazyBBClassifier(OneRuleEnsemble):
         criterion: str = "gini",
         split_share: float | None = None,
         leaves: str = "labels",
+        ties: str = "auto",
         n_bins: int | Sequence[int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         classes: Sequence[Any] | None = None,
@@ -111,69 +132,36 @@ class LazyBBClassifier(OneRuleEnsemble):
         self.criterion = criterion
         self.split_share = split_share
         self.leaves = leaves
+        self.ties = ties
         self.n_bins = n_bins
         self.bounds = bounds
         self.classes = classes
         self.random_state = random_state
 
-    def _calibrate(self, n: int) -> OneRuleNoise:
-        return calibrations.lazybb_one_rule(
-            n=n,
-            n_rounds=int(self.n_rounds),
-            density=float(self.density),
-            learning_rate=float(self.learning_rate),
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            calibration=self.calibration,
-            mechanism=self.mechanism,
-        )
+    @property
+    def _weak(self) -> WeakLearner:
+        return WEAK_LEARNERS[self.weak_learner]
 
-    def _weighting(self) -> tuple[float, float]:
-        return float(self.density), float(self.learning_rate)
+    def _boosting(self) -> Boosting:
+        return Boosting(int(self.n_rounds), float(self.density), float(self.learning_rate))
 
-    def _plan(self, n: int) -> TreePlan:
-        return TreePlan.make(
-            learner=self._learner,
-            n=n,
-            n_rounds=int(self.n_rounds),
-            density=float(self.density),
-            learning_rate=float(self.learning_rate),
-            depth=int(self.depth),
-            n_splits=None if self.n_splits is None else int(self.n_splits),
-            splits=self.splits,
-            criterion=self.criterion,
-            split_share=None if self.split_share is None else float(self.split_share),
-            leaves=self.leaves,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            calibration=self.calibration,
-            mechanism=self.mechanism,
-        )
-
-    def _fit_batch(
-        self,
-        learners: Sequence[Self],
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-    ) -> None:
-        pairs = list(zip(learners, rngs, strict=True))
-        rules = [pair for pair in pairs if pair[0].weak_learner == "one_rule"]
-        trees = [pair for pair in pairs if pair[0].weak_learner == "topdown"]
-        if rules:
-            super()._fit_batch([p[0] for p in rules], codes, signs, counts, [p[1] for p in rules])
-        if trees:
-            some, theirs = [p[0] for p in trees], [p[1] for p in trees]
-            fit_trees(some, self.n_bins_, codes, signs, counts, theirs)
-
-    def _adopt_trees(self, model: TreeModel, n: int, plan: TreePlan) -> None:
-        self.model_: Any = model
-        self.n_features_used_ = len(model.questions)
-        self.n_records_ = n
-        self._fitted_statement = plan.noise.statement
+    def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
+        super()._adopt(released, n, statement)
+        automatic = NEGATIVE if self.calibration == PUBLISHED else LAST_ROUND
+        self.ties_ = automatic if self.ties == "auto" else self.ties
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        if self.weak_learner == "topdown":
-            return self.model_.votes(codes).astype(np.float64)
-        return super()._scores(codes)
+        votes = self.model_.tally(codes)
+        scores: NDArray[np.float64] = votes.astype(np.float64)
+        tied = votes == 0
+        if self.ties_ == LAST_ROUND and tied.any():
+            scores[tied] = -0.5 * self.model_.tally(codes[tied], self.model_.n_rounds - 1)
+        return scores
+
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        votes = np.zeros(len(codes), dtype=np.int64)
+        for t in range(self.model_.n_rounds):
+            last = self.model_.tally(codes, t, t + 1)
+            votes += last
+            broken = -0.5 * last if self.ties_ == LAST_ROUND else 0.0
+            yield np.where(votes == 0, broken, votes)

@@ -8,159 +8,50 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol
 
-from privcurve.learners import costs
+from privcurve.learners import costs, own
+from privcurve.learners.entry import OPTIONAL, LearnerEntry, Parameter
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
 from privcurve.schema import nearest
 
-PUBLISHED = "published"
-CERTIFIED = "certified"
+BOTH = (PUBLISHED, CERTIFIED)
 
-# Optional packages, by the name they are imported under: name of the distribution.
-OPTIONAL = {"interpret": "interpret-core"}
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """The values that one hyperparameter may take.
-
-    Attributes
-    ----------
-    kind : type
-        ``int``, ``float`` or ``str``. A ``float`` accepts whole numbers.
-    low, high : float, optional
-        Bounds, for numbers.
-    open_low, open_high : bool
-        Whether the bound itself is excluded.
-    choices : tuple of str
-        Allowed values, for strings.
-    optional : bool
-        Whether None is allowed too.
-    """
-
-    kind: type
-    low: float | None = None
-    high: float | None = None
-    open_low: bool = False
-    open_high: bool = False
-    choices: tuple[str, ...] = ()
-    optional: bool = False
-
-    def __str__(self) -> str:
-        if self.choices:
-            return "one of " + ", ".join(repr(choice) for choice in self.choices)
-        name = "a whole number" if self.kind is int else "a number"
-        if self.low is None and self.high is None:
-            return name
-        low = "-inf" if self.low is None else f"{self.low:g}"
-        high = "inf" if self.high is None else f"{self.high:g}"
-        left = "(" if self.open_low or self.low is None else "["
-        right = ")" if self.open_high or self.high is None else "]"
-        return f"{name} in {left}{low}, {high}{right}"
-
-    def admits(self, value: object) -> bool:
-        """Whether `value` is allowed."""
-        if value is None:
-            return self.optional
-        if self.choices:
-            return value in self.choices
-        if isinstance(value, bool) or not hasattr(value, "__float__"):
-            return False
-        number = float(value)
-        if number != number or (self.kind is int and not number.is_integer()):
-            return False
-        if self.low is not None and (number < self.low or (self.open_low and number == self.low)):
-            return False
-        return not (
-            self.high is not None
-            and (number > self.high or (self.open_high and number == self.high))
-        )
-
-
-@dataclass(frozen=True)
-class LearnerEntry:
-    """One learner as the pipeline knows it.
-
-    Attributes
-    ----------
-    name : str
-        The word that a study uses for it.
-    path : str
-        ``module:Class`` of the estimator.
-    version : int
-        Raised whenever the same cell would give another result: part of a cell's id.
-    title : str
-        The name in tables and figures.
-    calibrations : tuple of str
-        Which of ``published`` and ``certified`` it offers; empty for a method
-        without privacy, which is run at ε = ∞ alone.
-    approximate : bool
-        Whether it offers δ > 0.
-    parameters : mapping of str to Parameter
-        Its hyperparameters: what a grid may hold.
-    cost : callable
-        ``cost(setting, n_rows, n_columns)``: about how many seconds one fit takes.
-    shared : tuple of str
-        Parameters whose equal values (and ε) share costly work, such as a calibration:
-        their cells are trained by the same job. Empty: no cells share any.
-    pure : bool
-        Whether it offers δ = 0.
-    requires : str or None
-        The optional package that it needs, a key of `OPTIONAL`; it comes with the extra
-        ``privcurve[peers]``.
-    peer : bool
-        Whether it is another library's method, run as it is: its ε is that library's
-        claim, for neighbours of its own choice (docs/peers.md), and is not audited.
-    """
-
-    name: str
-    path: str
-    version: int
-    title: str
-    calibrations: tuple[str, ...]
-    approximate: bool
-    parameters: Mapping[str, Parameter]
-    cost: Callable[[Mapping[str, Any], int, int], float]
-    shared: tuple[str, ...] = ()
-    pure: bool = True
-    requires: str | None = None
-    peer: bool = False
-
-    @property
-    def private(self) -> bool:
-        """Whether the learner offers a finite ε."""
-        return bool(self.calibrations)
-
-
-_MECHANISM = Parameter(str, choices=("auto", "permute_and_flip", "exponential"))
+_MECHANISM = Parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
+_C = Parameter(1.0, float, low=0, open_low=True)
 _TREE = {
-    "depth": Parameter(int, low=1, high=10),
-    "n_splits": Parameter(int, low=1, high=255, optional=True),
-    "criterion": Parameter(str, choices=("gini", "entropy", "root_gini", "zero_one")),
-    "splits": Parameter(str, choices=("equality", "threshold")),
-    "leaves": Parameter(str, choices=("labels", "rules")),
-    "split_share": Parameter(float, 0, 1, open_low=True, open_high=True, optional=True),
+    "depth": Parameter(3, int, low=1, high=10, size=True, used_with={"n_splits": (None,)}),
+    "n_splits": Parameter(None, int, low=1, high=255),
+    "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
+    "splits": Parameter("equality", choices=("equality", "threshold")),
+    "leaves": Parameter("labels", choices=("labels", "rules")),
+    "split_share": Parameter(None, float, 0, 1, open_low=True, open_high=True),
+}
+_BOOSTED_TREE = {
+    name: replace(known, used_with={**known.used_with, "weak_learner": ("topdown",)})
+    for name, known in _TREE.items()
 }
 
 _ENTRIES = (
     LearnerEntry(
         name="lazybb",
         path="privcurve.learners.lazybb:LazyBBClassifier",
-        version=1,
+        version=2,
         title="LazyBB, 1-rules",
-        calibrations=(PUBLISHED, CERTIFIED),
+        calibrations=BOTH,
         approximate=True,
         parameters={
-            "weak_learner": Parameter(str, choices=("one_rule", "topdown")),
-            "n_rounds": Parameter(int, low=1),
-            "learning_rate": Parameter(float, low=0, high=1, open_low=True),
-            "density": Parameter(float, low=0, high=1, open_low=True),
+            "weak_learner": Parameter("one_rule", choices=("one_rule", "topdown")),
+            "n_rounds": Parameter(39, int, low=1, size=True),
+            "learning_rate": Parameter(0.45, float, low=0, high=1, open_low=True),
+            "density": Parameter(0.35, float, low=0, high=1, open_low=True),
             "mechanism": _MECHANISM,
-            **_TREE,
+            "ties": Parameter("auto", choices=("auto", "last_round", "negative")),
+            **_BOOSTED_TREE,
         },
-        cost=costs.boosting,
+        seconds=costs.boosting,
         shared=("n_rounds",),
     ),
     LearnerEntry(
@@ -168,38 +59,38 @@ _ENTRIES = (
         path="privcurve.learners.one_rule:OneRuleClassifier",
         version=1,
         title="1-rule",
-        calibrations=(PUBLISHED, CERTIFIED),
+        calibrations=BOTH,
         approximate=True,
         parameters={"mechanism": _MECHANISM},
-        cost=lambda setting, n_rows, n_columns: costs.boosting({"n_rounds": 1}, n_rows, n_columns),
+        seconds=costs.one_rule,
     ),
     LearnerEntry(
         name="topdown",
         path="privcurve.learners.topdown:TopDownTreeClassifier",
         version=1,
         title="DP-TopDown tree",
-        calibrations=(PUBLISHED, CERTIFIED),
+        calibrations=BOTH,
         approximate=True,
         parameters={**_TREE, "mechanism": _MECHANISM},
-        cost=costs.topdown,
+        seconds=costs.topdown,
     ),
     LearnerEntry(
         name="dpboost",
         path="privcurve.learners.dpboost:DPBoostClassifier",
         version=1,
         title="DPBoost",
-        calibrations=(PUBLISHED, CERTIFIED),
+        calibrations=BOTH,
         approximate=True,
         parameters={
-            "n_trees": Parameter(int, low=1),
-            "trees_per_ensemble": Parameter(int, low=1),
-            "max_depth": Parameter(int, low=1, high=12),
-            "learning_rate": Parameter(float, low=0, high=1, open_low=True),
-            "regularisation": Parameter(float, low=0),
-            "chunks": Parameter(str, choices=("geometric", "equal")),
-            "splits": Parameter(str, choices=("threshold", "equality")),
+            "n_trees": Parameter(50, int, low=1, size=True),
+            "trees_per_ensemble": Parameter(50, int, low=1),
+            "max_depth": Parameter(6, int, low=1, high=12, size=True),
+            "learning_rate": Parameter(0.1, float, low=0, high=1, open_low=True),
+            "regularisation": Parameter(0.1, float, low=0),
+            "chunks": Parameter("geometric", choices=("geometric", "equal")),
+            "splits": Parameter("threshold", choices=("threshold", "equality")),
         },
-        cost=costs.dpboost,
+        seconds=costs.dpboost,
     ),
     LearnerEntry(
         name="dp_bagging",
@@ -209,67 +100,68 @@ _ENTRIES = (
         calibrations=(CERTIFIED,),
         approximate=True,
         parameters={
-            "n_teachers": Parameter(int, low=1),
-            "n_partitions": Parameter(int, low=1),
-            "n_queries": Parameter(int, low=1),
-            "C": Parameter(float, low=0, open_low=True),
+            "n_teachers": Parameter(300, int, low=1, size=True),
+            "n_partitions": Parameter(10, int, low=1, size=True),
+            "n_queries": Parameter(300, int, low=1, size=True),
+            "C": _C,
         },
-        cost=costs.dp_bagging,
+        seconds=costs.dp_bagging,
     ),
     LearnerEntry(
         name="dp_logistic_regression",
         path="privcurve.learners.linear:DPLogisticRegressionClassifier",
         version=1,
         title="DP logistic regression",
-        calibrations=(PUBLISHED, CERTIFIED),
+        calibrations=BOTH,
         approximate=False,
-        parameters={"C": Parameter(float, low=0, open_low=True)},
-        cost=costs.logistic_regression,
+        parameters={"C": _C},
+        seconds=costs.logistic_regression,
     ),
     LearnerEntry(
         name="dp_ebm",
-        path="privcurve.learners.peer_ebm:DPExplainableBoostingClassifier",
+        path="privcurve.learners.peers.ebm:DPExplainableBoostingClassifier",
         version=1,
         title="DP-EBM (interpret)",
         calibrations=(PUBLISHED,),
         approximate=True,
         parameters={
-            "learning_rate": Parameter(float, low=0, open_low=True),
-            "max_rounds": Parameter(int, low=1),
-            "max_bins": Parameter(int, low=3),
-            "max_leaves": Parameter(int, low=2),
-            "composition": Parameter(str, choices=("gdp", "classic")),
+            "learning_rate": Parameter(0.1, float, low=0, open_low=True),
+            "max_rounds": Parameter(300, int, low=1, size=True),
+            "max_bins": Parameter(32, int, low=3),
+            "max_leaves": Parameter(3, int, low=2),
+            "composition": Parameter("gdp", choices=("gdp", "classic")),
         },
-        cost=costs.dp_ebm,
+        seconds=costs.dp_ebm,
         pure=False,
+        neighbours=(ADD_REMOVE,),
         requires="interpret",
         peer=True,
     ),
     LearnerEntry(
         name="dpl_random_forest",
-        path="privcurve.learners.peer_diffprivlib:DiffprivlibRandomForestClassifier",
+        path="privcurve.learners.peers.diffprivlib:DiffprivlibRandomForestClassifier",
         version=1,
         title="Random forest (diffprivlib)",
         calibrations=(PUBLISHED,),
         approximate=False,
         parameters={
-            "n_estimators": Parameter(int, low=1),
-            "max_depth": Parameter(int, low=1, high=16),
+            "n_estimators": Parameter(10, int, low=1, size=True),
+            "max_depth": Parameter(5, int, low=1, high=16, size=True),
         },
-        cost=lambda setting, n_rows, n_columns: costs.dpl_tree(
-            {"n_estimators": 10, **setting}, n_rows, n_columns
-        ),
+        seconds=costs.dpl_trees,
+        neighbours=(ADD_REMOVE,),
         peer=True,
     ),
     LearnerEntry(
         name="dpl_decision_tree",
-        path="privcurve.learners.peer_diffprivlib:DiffprivlibDecisionTreeClassifier",
+        path="privcurve.learners.peers.diffprivlib:DiffprivlibDecisionTreeClassifier",
         version=1,
         title="Decision tree (diffprivlib)",
         calibrations=(PUBLISHED,),
         approximate=False,
-        parameters={"max_depth": Parameter(int, low=1, high=16)},
-        cost=costs.dpl_tree,
+        parameters={"max_depth": Parameter(5, int, low=1, high=16, size=True)},
+        seconds=costs.dpl_trees,
+        neighbours=(ADD_REMOVE,),
         peer=True,
     ),
     LearnerEntry(
@@ -279,8 +171,8 @@ _ENTRIES = (
         title="Logistic regression",
         calibrations=(),
         approximate=False,
-        parameters={"C": Parameter(float, low=0, open_low=True)},
-        cost=costs.logistic_regression,
+        parameters={"C": _C},
+        seconds=costs.logistic_regression,
     ),
     LearnerEntry(
         name="gradient_boosting",
@@ -290,11 +182,11 @@ _ENTRIES = (
         calibrations=(),
         approximate=False,
         parameters={
-            "n_estimators": Parameter(int, low=1),
-            "max_depth": Parameter(int, low=1),
-            "learning_rate": Parameter(float, low=0, open_low=True),
+            "n_estimators": Parameter(100, int, low=1, size=True),
+            "max_depth": Parameter(3, int, low=1),
+            "learning_rate": Parameter(0.1, float, low=0, open_low=True),
         },
-        cost=costs.gradient_boosting,
+        seconds=costs.gradient_boosting,
     ),
     LearnerEntry(
         name="majority_class",
@@ -304,7 +196,7 @@ _ENTRIES = (
         calibrations=(),
         approximate=False,
         parameters={},
-        cost=lambda setting, n_rows, n_columns: 2e-3,
+        seconds=costs.majority,
     ),
 )
 
@@ -319,19 +211,34 @@ def entry(name: str) -> LearnerEntry:
     ValueError
         If there is no such learner; the message names the nearest one.
     """
-    if name not in LEARNERS:
-        hint = nearest(name, LEARNERS)
-        raise ValueError(f"unknown learner {name!r}{hint} There are: {', '.join(LEARNERS)}.")
-    return LEARNERS[name]
+    if name in LEARNERS:
+        return LEARNERS[name]
+    if name in own.names():
+        return own.entry(name)
+    known = names()
+    hint = nearest(name, known)
+    raise ValueError(f"unknown learner {name!r}{hint} There are: {', '.join(known)}.")
+
+
+def names() -> list[str]:
+    """Give the names of all learners: those of this project, then the user's own."""
+    return list(dict.fromkeys([*LEARNERS, *own.names()]))
 
 
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     """Check hyperparameters of a learner against what the registry allows.
 
+    Parameters
+    ----------
+    name : str
+    parameters : mapping
+        The others are at their defaults.
+
     Raises
     ------
     ValueError
-        Naming the parameter, its value, and what is allowed.
+        Naming the parameter, its value, and what is allowed: a value that is out of range, or
+        one (other than the default) that is never used beside the others.
     """
     known = entry(name).parameters
     for key, value in parameters.items():
@@ -341,6 +248,16 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} has no parameter {key!r}{hint} Its parameters: {allowed}.")
         if not known[key].admits(value):
             raise ValueError(f"{name}: {key} = {value!r} is not {known[key]}.")
+    whole = entry(name).whole(parameters)
+    for key, value in parameters.items():
+        if value == known[key].default:
+            continue
+        for other, values in known[key].used_with.items():
+            if whole[other] not in values:
+                raise ValueError(
+                    f"{name}: {key} = {value!r} has no effect with {other} = {whole[other]!r}: "
+                    f"leave it out, or give {other} = {' or '.join(map(repr, values))}."
+                )
 
 
 def missing_package(name: str) -> str | None:
@@ -366,3 +283,44 @@ def estimator_class(name: str) -> type[Any]:
     found = getattr(importlib.import_module(module), attribute)
     assert isinstance(found, type)
     return found
+
+
+class PublicFacts(Protocol):
+    """What is public of a dataset: a `Domain`, or :class:`~privcurve.learners.entry.Facts`."""
+
+    @property
+    def n_bins(self) -> Any:
+        """How many codes each column has."""
+
+
+def make(name: str, domain: PublicFacts, parameters: Mapping[str, Any] | None = None) -> Any:
+    """Give a learner that knows the public facts of a dataset: the one road for them.
+
+    Labels are −1 and +1, as everywhere in the pipeline.
+
+    Parameters
+    ----------
+    name : str
+    domain : Domain or Facts
+        Has what the learner's entry says that it needs.
+    parameters : mapping, optional
+        Of the estimator: ε, hyperparameters, ….
+
+    Returns
+    -------
+    CodedClassifier
+        Not fitted.
+
+    Raises
+    ------
+    ValueError
+        If the learner is unknown, or needs a fact that is not given.
+    ImportError
+        If it needs an optional package that is not installed.
+    """
+    facts = {"n_bins": domain.n_bins, "classes": (-1, 1)}
+    for need in entry(name).needs:
+        facts[need] = getattr(domain, need, None)
+        if facts[need] is None:
+            raise ValueError(f"{name} needs the public fact {need!r}, which is not given")
+    return estimator_class(name)(**facts, **(parameters or {}))

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Sequence
 
-from privcurve.privacy.calibration import lazybb_one_rule, lazybb_table, one_rule
+from privcurve.privacy.calibration.one_rules import lazybb_one_rule, lazybb_table, one_rule
 
 LEARNERS = ("lazybb", "one_rule")
 

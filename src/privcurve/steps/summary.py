@@ -15,15 +15,15 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="that share the work")
     arguments = parser.parse_args()
 
-    from privcurve.experiments import layout, summary
+    from privcurve.experiments import jobs, summary
 
     configuration = _common.configuration(arguments)
     # What is configured, and what was asked for by name.
     begun = [path.stem for path in sorted((arguments.config / "studies").glob("*.yaml"))]
-    begun = [name for name in begun if layout.begun(name)]
+    begun = [name for name in begun if jobs.begun(name)]
     names = dict.fromkeys([*configuration["studies"], *begun])
     studies = {
-        name: summary.progress(curves, configuration["seed"])
+        name: summary.progress(curves)
         for name, curves in _common.curves_of_studies(
             arguments.config, {**configuration, "studies": list(names)}
         ).items()

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
 
 from privcurve.audit.attacks.pairs import SEVERAL, eight_constant, several
 from privcurve.audit.claim import Claim, LearnerSampler, MakePairs
 from privcurve.audit.scores import sample_canary_scores
 from privcurve.audit.states import sample_states
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
+from privcurve.privacy.mechanisms import MECHANISMS
 
 BOTH = (PUBLISHED, CERTIFIED)
 DELTAS = (1e-5, 1e-2)
+
+
+def chances_of(mechanism: str) -> Callable[[ArrayLike, float], NDArray[Any]]:
+    """Give the exact chances of what a mechanism chooses, by scores and rate."""
+    chances = MECHANISMS[mechanism].probabilities
+    assert chances is not None
+    return chances
 
 
 def whole_state(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.attacks.any_learner import sampled, whole_state
+from privcurve.audit.attacks.any_learner import chances_of, sampled, whole_state
 from privcurve.audit.attacks.pairs import (
     alone_in_two_bins,
     crossed_columns,
@@ -25,11 +25,8 @@ from privcurve.audit.fits import sample_numbered
 from privcurve.audit.pairs import Pair, Records, Target, added, records
 from privcurve.kernels.dpboost import grow_tree, part_gain
 from privcurve.learners.dpboost import THRESHOLD, DPBoostClassifier
-from privcurve.privacy.mechanisms import EXPONENTIAL
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, REPLACE_ONE
 from privcurve.privacy.calibration.dpboost import GRADIENT_BOUND, chunk_ends, leaf_bounds
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED
-from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 
 def leaf_cuts(learner: DPBoostClassifier) -> NDArray[np.float64]:
@@ -89,9 +86,7 @@ def gradient_tree_distribution(learner: DPBoostClassifier, side: Records) -> NDA
         values = -sums / np.where(totals > 0, totals + learner.regularisation, 1.0)
         centres = np.clip(values, -bound, bound)
         parts.append(_cell_chances(centres, float(noise.leaf_scales[0]), leaf_cuts(learner)))
-    exponential = noise.mechanism == EXPONENTIAL
-    chances = exponential_probabilities if exponential else permute_and_flip_probabilities
-    of_splits = chances(np.array(gains), noise.split_rate)
+    of_splits = chances_of(noise.mechanism)(np.array(gains), noise.split_rate)
     return np.concatenate(
         [
             chance * np.multiply.outer(first, second).ravel()

@@ -18,8 +18,9 @@ from privcurve.audit.attacks.any_learner import BOTH, sampled, whole_state
 from privcurve.audit.attacks.pairs import rare_in_part
 from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.pairs import Pair, Records, Target, records
-from privcurve.learners.encoding import one_hot
-from privcurve.learners.linear import CURVATURE, DPLogisticRegressionClassifier, Perturbation
+from privcurve.coding import one_hot
+from privcurve.learners.linear import DPLogisticRegressionClassifier
+from privcurve.privacy.calibration.logistic_regression import Perturbation
 
 # Coefficients (for rows as the learner scales them) that the density is compared at: every
 # combination of these. Further out the determinant of an unpenalised intercept is lost in
@@ -51,8 +52,7 @@ def noise_of(
     if posed.intercept:
         rows = np.column_stack([rows, np.ones(len(rows))])
         penalty = np.append(penalty, 0.0)
-    if posed.noise_epsilon(epsilon) == epsilon / 2:
-        penalty = penalty + CURVATURE * posed.norm / np.expm1(epsilon / 4) - 1 / posed.C
+    penalty = penalty + posed.extra_penalty(epsilon)
     signs = side.signs.astype(np.float64)
     wrong = expit(-signs * (rows @ coefficients))
     gradient = -(rows.T @ (side.counts * signs * wrong)) + penalty * coefficients
@@ -81,14 +81,14 @@ def coefficient_densities(
     """
     posed = Perturbation.of(float(learner.C), len(pair.left.n_bins), learner.calibration)
     epsilon = float(learner.epsilon)
-    rate = posed.noise_epsilon(epsilon) / (2 * posed.norm)
+    scale = posed.noise_scale(epsilon)
     dimension = int(pair.left.n_bins.sum()) + int(posed.intercept)
     found: list[list[float]] = [[], []]
     for point in itertools.product(GRID, repeat=dimension):
         for side, values in zip((pair.left, pair.right), found, strict=True):
             noise, jacobian = noise_of(posed, epsilon, side, np.array(point))
             determinant = np.linalg.slogdet(jacobian)[1]
-            values.append(-rate * float(np.linalg.norm(noise)) + float(determinant))
+            values.append(float(determinant) - float(np.linalg.norm(noise)) / scale)
     return np.array(found[0]), np.array(found[1])
 
 

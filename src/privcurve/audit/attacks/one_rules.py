@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.attacks.any_learner import BOTH, DELTAS, sampled, whole_state
+from privcurve.audit.attacks.any_learner import BOTH, DELTAS, chances_of, sampled, whole_state
 from privcurve.audit.attacks.pairs import (
     four_constant,
     nine_balanced,
@@ -22,11 +22,14 @@ from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Pair, Records, Target, flipped_balance, with_canary
 from privcurve.kernels.lazybb_rules import round_scores
-from privcurve.learners.one_rule import OneRuleEnsemble
-from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
+from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
+from privcurve.privacy.mechanisms import (
+    EXPONENTIAL,
+    PERMUTE_AND_FLIP,
+    exponential_probabilities,
+)
 
 TINY_TRAININGS = 30_000
 
@@ -63,7 +66,7 @@ def enumerate_transcripts(
     return chances
 
 
-def one_rule_distribution(learner: OneRuleEnsemble, side: Records) -> NDArray[np.float64]:
+def one_rule_distribution(learner: VotingClassifier, side: Records) -> NDArray[np.float64]:
     """Give the probability of every sequence of literals that a learner could pick.
 
     The errors come from the learner's own kernel, rates and mechanism from its own
@@ -71,7 +74,7 @@ def one_rule_distribution(learner: OneRuleEnsemble, side: Records) -> NDArray[np
 
     Parameters
     ----------
-    learner : OneRuleEnsemble
+    learner : VotingClassifier
         Not fitted; epsilon finite.
     side : Records
 
@@ -79,9 +82,9 @@ def one_rule_distribution(learner: OneRuleEnsemble, side: Records) -> NDArray[np
     -------
     ndarray of shape (n_literals ** n_rounds,)
     """
-    calibrated = learner._calibrate(side.n)
-    exponential = calibrated.mechanism == EXPONENTIAL
-    probabilities = exponential_probabilities if exponential else permute_and_flip_probabilities
+    plan = learner._plan(side.n)
+    calibrated = plan.noise
+    probabilities = chances_of(calibrated.mechanism)
 
     def choose(picks: tuple[int, ...]) -> NDArray[np.float64]:
         errors = round_scores(
@@ -90,7 +93,8 @@ def one_rule_distribution(learner: OneRuleEnsemble, side: Records) -> NDArray[np
             side.signs,
             side.counts,
             np.array(picks, dtype=np.int64),
-            *learner._weighting(),
+            plan.density,
+            plan.learning_rate,
             calibrated.normalise,
         )
         return probabilities(-errors, float(calibrated.rates[len(picks)]))
@@ -99,13 +103,13 @@ def one_rule_distribution(learner: OneRuleEnsemble, side: Records) -> NDArray[np
 
 
 def sample_picks(
-    learner: OneRuleEnsemble, side: Records, n: int, rng: np.random.Generator
+    learner: VotingClassifier, side: Records, n: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Train n times by the learner's own fit, and take the picked literals.
 
     Parameters
     ----------
-    learner : OneRuleEnsemble
+    learner : VotingClassifier
         Not fitted; epsilon finite.
     side : Records
     n : int
@@ -147,7 +151,7 @@ def literal_votes(row: NDArray[Any], n_bins: NDArray[np.int64]) -> NDArray[np.in
 
 
 def sample_transcripts(
-    learner: OneRuleEnsemble, pair: Pair, side: Records, n: int, rng: np.random.Generator
+    learner: VotingClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Sample whole transcripts, as numbers. For domains of few literals."""
     picks = sample_picks(learner, side, n, rng)
@@ -156,7 +160,7 @@ def sample_transcripts(
 
 
 def sample_canary_votes(
-    learner: OneRuleEnsemble, pair: Pair, side: Records, n: int, rng: np.random.Generator
+    learner: VotingClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Sample the votes for the left label less those for the right one of the canary."""
     left, right = (literal_votes(row, side.n_bins) for row in pair.canaries)
@@ -164,7 +168,7 @@ def sample_canary_votes(
     return np.asarray(weight[sample_picks(learner, side, n, rng)].sum(axis=1))
 
 
-def torn_canary(learner: OneRuleEnsemble, base: Records, candidates: int = 500) -> NDArray[Any]:
+def torn_canary(learner: VotingClassifier, base: Records, candidates: int = 500) -> NDArray[Any]:
     """Choose a canary that the first literal gets wrong with a chance of about 15 %.
 
     What a flipped label changes shows best where the unlikely vote is not too rare to be
@@ -172,21 +176,22 @@ def torn_canary(learner: OneRuleEnsemble, base: Records, candidates: int = 500) 
 
     Parameters
     ----------
-    learner : OneRuleEnsemble
+    learner : VotingClassifier
     base : Records
         The canary is one of the first `candidates` of them.
     """
-    calibrated = learner._calibrate(base.n)
+    plan = learner._plan(base.n)
     errors = round_scores(
         base.codes,
         base.n_bins,
         base.signs,
         base.counts,
         np.zeros(0, dtype=np.int64),
-        *learner._weighting(),
-        calibrated.normalise,
+        plan.density,
+        plan.learning_rate,
+        plan.noise.normalise,
     )
-    chances = exponential_probabilities(-errors, float(calibrated.rates[0]))
+    chances = exponential_probabilities(-errors, float(plan.noise.rates[0]))
     votes = np.array([literal_votes(row, base.n_bins) for row in base.codes[:candidates]])
     positive = (votes > 0) @ chances
     best = int(np.argmin(np.abs(np.minimum(positive, 1 - positive) - 0.15)))
@@ -200,9 +205,9 @@ def large_balance(c: Claim, target: Target) -> list[Pair]:
     enough to show the change of a record, often enough to be counted.
     """
     learner = c.estimator(np.array([1]))
-    assert isinstance(learner, OneRuleEnsemble)
+    assert isinstance(learner, VotingClassifier)
     n = target.records.n
-    rates = learner._calibrate(n).rates
+    rates = learner._plan(n).noise.rates
     odds = 0.02 ** (-1 / len(rates)) - 1
     surplus = round(n * math.log(odds) / float(rates[0]))
     return [flipped_balance(n, surplus, f"as large as {target.name}")]
@@ -211,7 +216,7 @@ def large_balance(c: Claim, target: Target) -> list[Pair]:
 def torn(c: Claim, target: Target) -> list[Pair]:
     """Put a canary into the target that the first 1-rules are torn about."""
     learner = c.estimator(target.records.n_bins)
-    assert isinstance(learner, OneRuleEnsemble)
+    assert isinstance(learner, VotingClassifier)
     return [with_canary(target, torn_canary(learner, target.records))]
 
 
@@ -304,11 +309,9 @@ def _sampled(
 RELEASED = {
     "chosen_": "literals, each chosen privately",
     "model_": "made from the literals",
-    "_vote_table": "made from the literals",
-    "_vote_offset": "made from the literals",
 }
 
 ATTACKS = (
     Attack("one_rule", tuple(_one_rule()), RELEASED),
-    Attack("lazybb", tuple(_lazybb()), RELEASED),
+    Attack("lazybb", tuple(_lazybb()), {**RELEASED, "ties_": "what the parameter ties stands for"}),
 )

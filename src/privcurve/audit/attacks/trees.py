@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.attacks.any_learner import BOTH, DELTAS, sampled, whole_state
+from privcurve.audit.attacks.any_learner import BOTH, DELTAS, chances_of, sampled, whole_state
 from privcurve.audit.attacks.pairs import (
     crossed_columns,
     rare_in_part,
@@ -23,10 +23,8 @@ from privcurve.kernels.lazybb_trees import BinnedRows, bin_rows
 from privcurve.kernels.trees.scores import NodeScores, says_yes, score_node, weigh
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.trees import TreePlan
-from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
-from privcurve.privacy.calibration.trees import LOGISTIC, TWO_LAPLACE
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
-from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
+from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
 
 
 class _Planned(Protocol):
@@ -105,8 +103,8 @@ class _Round:
         self.mass, self.total = weigh(
             rows, votes, t, plan.density, plan.learning_rate, plan.noise.normalise
         )
-        exponential = plan.noise.mechanism == EXPONENTIAL
-        self.choose = exponential_probabilities if exponential else permute_and_flip_probabilities
+        self.choose = chances_of(plan.noise.mechanism)
+        self.label = chances_of(plan.noise.label_noise)
 
     def outcomes(self) -> Outcomes:
         everything = np.ones(len(self.rows.counts), dtype=np.bool_)
@@ -162,13 +160,9 @@ class _Round:
         return Outcomes(chances, np.stack(votes))
 
     def _labels(self, members: NDArray[np.bool_]) -> Outcomes:
-        x = self.label_rate * self._score(members).margin
-        if self.plan.noise.label_noise == LOGISTIC:
-            wrong = 1 / (1 + np.exp(abs(x)))
-        else:
-            tail = 1 + abs(x) / 2 if self.plan.noise.label_noise == TWO_LAPLACE else 1.0
-            wrong = np.exp(-abs(x)) * tail / 2
-        chances = np.array([wrong, 1 - wrong] if x > 0 else [1 - wrong, wrong])
+        margin = float(self._score(members).margin)
+        # The chance of − is that of + for the opposite margin: no digits of a rare one are lost.
+        chances = self.label(np.array([-margin, margin]), self.label_rate)
         inside = members.astype(np.int64)
         return Outcomes(chances, np.stack([-inside, inside]))
 

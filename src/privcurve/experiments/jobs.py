@@ -1,0 +1,348 @@
+"""How the workflow cuts a study into jobs, and where their files are."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from privcurve.datasets import Description, check_current, describe, facts
+from privcurve.experiments import canonical, results
+from privcurve.experiments.arms import Arm, Point
+from privcurve.experiments.results import Key
+from privcurve.experiments.shards import n_shards, shard_points, shard_seconds
+from privcurve.experiments.splits import Split
+from privcurve.experiments.study import ALL, BEST, DEFAULT_METRIC, Finalists, Study
+from privcurve.learners import registry
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Where things are, from the working directory.
+CODED = Path("results/data")
+STORE = Path("results/store")
+
+
+def _digest(study: Study, arm: Arm, points: Iterable[Point], seed: int) -> str:
+    """Give a digest of what some points are asked for.
+
+    What a study need not say stands in it only where it says something else.
+    """
+    epsilons = {epsilon: canonical.number(epsilon) for epsilon in arm.epsilons}
+    more = {
+        "neighbours": arm.neighbours,
+        "train_share": None if arm.train_share == 1 else arm.train_share,
+        "holdouts": [study.holdout, study.repeats] if study.holdout else None,
+        "runs": study.repeats if study.select == ALL and not study.holdout else None,
+    }
+    more = {word: value for word, value in more.items() if value is not None}
+    return canonical.digest(
+        [
+            sorted((epsilons[point.epsilon], point.text) for point in points),
+            arm.learner,
+            arm.calibration,
+            arm.delta,
+            study.folds,
+            seed,
+            registry.entry(arm.learner).version,
+            *([more] if more else []),
+        ]
+    )
+
+
+def second_round(study: Study, arm: Arm) -> Finalists | None:
+    """Give the second round of an arm's selection; a learner without noise needs none."""
+    return study.finalists if arm.calibration and len(arm.settings) > 1 else None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """An arm of a study on a dataset: some jobs that train shards, and one that refits.
+
+    All that is known of them without a look at their results, and the one way to read these.
+    Where all settings are results there is no refit; where a lone setting need not be
+    selected there are no shards.
+
+    Attributes
+    ----------
+    study : Study
+    dataset : Description
+    arm : Arm
+    shards : int
+    seed : int
+        Base seed of the run.
+    """
+
+    study: Study
+    dataset: Description
+    arm: Arm
+    shards: int
+    seed: int
+
+    @property
+    def name(self) -> Path:
+        """What its folders are called, under any root."""
+        return Path(self.study.name, self.dataset.name, self.arm.name)
+
+    # Files
+
+    @property
+    def data(self) -> Path:
+        """The folder of its coded dataset."""
+        return CODED / self.dataset.name
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its cross-validation."""
+        return "results/cells" / self.name
+
+    def shard(self, shard: int) -> Path:
+        """Give the file of one shard."""
+        return results.shard_path(self.folder, shard, self.shards)
+
+    @property
+    def selects(self) -> bool:
+        """Whether a setting is selected and trained afresh; else every setting is a result."""
+        return self.study.select == BEST
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of cells that its jobs write."""
+        shards = [self.shard(shard) for shard in range(self.shards)]
+        return [*shards, self.refit] if self.selects else shards
+
+    @property
+    def runs(self) -> list[Path]:
+        """Those of them whose rows are its results: fresh trainings, or all."""
+        return [self.refit] if self.selects else self.files
+
+    @property
+    def refit(self) -> Path:
+        """The file of its fresh trainings, if it selects."""
+        return "results/refits" / self.name / "cells.parquet"
+
+    @property
+    def selected(self) -> Path:
+        """The file of its selected settings, if it selects."""
+        return self.refit.with_name("selected.csv")
+
+    def failures(self, shard: int | None = None) -> Path:
+        """Give the file that counts the failed attempts at a shard; by default, at the refit."""
+        ending = "" if shard is None else f"~{self.shard(shard).stem}"
+        name = f"{self.arm.name}{ending}.json"
+        return Path("results/failures", self.study.name, self.dataset.name, name)
+
+    @property
+    def benchmarks(self) -> dict[str, list[Path]]:
+        """Snakemake's benchmark files of its jobs, by rule."""
+        train, refit = Path("benchmarks/train", self.name), Path("benchmarks/refit", self.name)
+        shards = [self.shard(shard).stem for shard in range(self.shards)]
+        return {
+            "train": [train / f"{shard}.tsv" for shard in shards],
+            "refit": [refit.with_name(f"{refit.name}.tsv")] if self.selects else [],
+        }
+
+    # What is asked for
+
+    def points(self, shard: int) -> list[Point]:
+        """Give the points that a shard trains."""
+        return shard_points(self.arm, shard, self.shards)
+
+    @property
+    def splits(self) -> list[Split]:
+        """The splits that each point of a shard is trained on."""
+        if self.selects:
+            return self.study.selection_splits
+        return self.study.fresh_splits(self.dataset.n_test > 0)
+
+    def tasks(self, shard: int) -> list[tuple[Point, Split]]:
+        """Give the cells that a shard trains, as points and splits."""
+        return list(itertools.product(self.points(shard), self.splits))
+
+    @property
+    def finalists(self) -> Finalists | None:
+        """The second round of its selection."""
+        return second_round(self.study, self.arm)
+
+    @property
+    def final_splits(self) -> list[Split]:
+        """The splits of the second round; none without one."""
+        second = self.finalists
+        return self.study.final_splits(second.draws) if second else []
+
+    def fresh_splits(self, has_test: bool) -> list[Split]:
+        """Give the splits of the fresh trainings.
+
+        Parameters
+        ----------
+        has_test : bool
+            Whether the dataset has a test part.
+        """
+        return self.study.fresh_splits(has_test)
+
+    @property
+    def n_refits(self) -> int:
+        """How many cells follow the cross-validation at each ε: finalists and fresh ones."""
+        if not self.selects:
+            return 0
+        second = self.finalists
+        n_finalists = min(second.settings, len(self.arm.settings)) if second else 0
+        return self.study.repeats + n_finalists * len(self.final_splits)
+
+    def shard_digest(self, shard: int) -> str:
+        """Give a digest of all that a shard is asked for: the job reruns when it changes."""
+        return _digest(self.study, self.arm, self.points(shard), self.seed)
+
+    @cached_property
+    def refit_digest(self) -> str:
+        """A digest of what the selection and the fresh trainings depend on."""
+        study, second = self.study, self.finalists
+        final = f"{second.settings} of {second.draws} " if second else ""
+        metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
+        whole = _digest(study, self.arm, self.arm.points, self.seed)
+        return f"{study.repeats} {final}{metric}{whole}"
+
+    def seconds(self, shard: int) -> float:
+        """Give an estimate of the time that one shard takes."""
+        rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
+        return shard_seconds(self.arm, len(self.splits), shard, self.shards, rows, columns)
+
+    # Results
+
+    @property
+    def checksum(self) -> str | None:
+        """Of the coded dataset as it is now; None if there is none.
+
+        Raises
+        ------
+        DatasetError
+            If it was coded from another description than there is now.
+        """
+        check_current(self.data)
+        found = facts(self.data)
+        return None if found is None else found["checksum"]
+
+    def selection(self, columns: list[str]) -> Iterator[pd.DataFrame]:
+        """Read the cross-validation, as it is asked for now.
+
+        Parameters
+        ----------
+        columns : list of str
+            Those to read.
+
+        Yields
+        ------
+        DataFrame
+            One a shard: memory does not grow with the study.
+
+        Raises
+        ------
+        IncompleteError
+            If a shard was made for something else, is damaged, or has other cells than it must.
+        """
+
+        def keys(shard: int) -> list[Key]:
+            return expected_keys(self.tasks(shard))
+
+        return results.read_shards(
+            self.folder, self.shards, columns, self.shard_digest, self.checksum, keys
+        )
+
+    def check_refit(self) -> None:
+        """Refuse fresh trainings that are not of what is asked for now.
+
+        Raises
+        ------
+        IncompleteError
+            Naming the file.
+        """
+        results.check_current(self.refit, self.refit_digest, self.checksum)
+
+    def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Read the runs that are its results, as they are asked for now.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Those to read; all by default.
+
+        Yields
+        ------
+        DataFrame
+            The fresh trainings of what was selected; or, one a shard, all runs.
+
+        Raises
+        ------
+        IncompleteError
+            If a file was made for something else, is damaged, or has other cells than it must.
+        """
+        if self.selects:
+            yield read_refits([self], columns)
+        else:
+            yield from self.selection(columns or results.SCHEMA.names)
+
+
+def read_refits(curves: Sequence[Curve], columns: list[str] | None = None) -> pd.DataFrame:
+    """Read the fresh trainings of some curves, as they are asked for now.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+    columns : list of str, optional
+        Those to read; all by default.
+
+    Returns
+    -------
+    DataFrame
+        In the order of `curves`.
+
+    Raises
+    ------
+    IncompleteError
+        If a file was made for something else, or is damaged.
+    """
+    for curve in curves:
+        curve.check_refit()
+    frame: pd.DataFrame = results.read_cells([curve.refit for curve in curves], columns)
+    return frame
+
+
+def begun(study: str) -> bool:
+    """Whether something of a study was trained below the working directory."""
+    return Path("results/cells", study).is_dir()
+
+
+def curve(study: Study, dataset: Description, arm: Arm, seed: int, seconds_per_job: float) -> Curve:
+    """Cut an arm on a dataset into jobs of about `seconds_per_job`."""
+    whole = Curve(study, dataset, arm, 1, seed)
+    if is_lone(study, arm):
+        return replace(whole, shards=0)
+    rows, columns = dataset.n_rows, len(dataset.domain.columns)
+    return replace(whole, shards=n_shards(arm, len(whole.splits), rows, columns, seconds_per_job))
+
+
+def is_lone(study: Study, arm: Arm) -> bool:
+    """Whether an arm has one setting that is taken as selected: hold-outs say so.
+
+    A study with folds has its cross-validated accuracy in its tables, of lone settings too.
+    """
+    return study.select == BEST and bool(study.holdout) and len(arm.settings) == 1
+
+
+def curves(study: Study, seed: int, seconds_per_job: float) -> Iterator[Curve]:
+    """Give all curves of a study, dataset by dataset."""
+    for name in study.datasets:
+        dataset = describe(name)
+        for arm in study.arms.values():
+            yield curve(study, dataset, arm, seed, seconds_per_job)
+
+
+def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
+    """Give the keys that the rows of some tasks must have."""
+    return [
+        (canonical.number(point.epsilon), point.text, split.fold, split.repeat)
+        for point, split in tasks
+    ]

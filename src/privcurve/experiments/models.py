@@ -1,0 +1,239 @@
+"""Train models to look into: votes, margins and the advantage of each round.
+
+Models are trained on all of a dataset's training part. Where the dataset has a test part they
+are, bit for bit, those of the fresh trainings of a study.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from privcurve.datasets import Dataset, distinct
+from privcurve.experiments import canonical, metrics
+from privcurve.experiments.arms import Arm, Point
+from privcurve.experiments.cells import CellIds, generator
+from privcurve.experiments.results import IncompleteError
+from privcurve.experiments.splits import TEST, Part, Split
+from privcurve.experiments.study import StudyError
+from privcurve.learners import registry
+from privcurve.learners.lazybb_rounds import round_advantages
+
+# Stands for the fold of a model that is trained on a dataset without a test part.
+WHOLE = "whole"
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A fitted model with the records that it was trained on and those that are unseen.
+
+    Attributes
+    ----------
+    repeat : int
+        From 1.
+    learner : fitted learner
+    train : Part
+    unseen : Part or None
+        The dataset's test part, where it has one.
+    """
+
+    repeat: int
+    learner: Any
+    train: Part
+    unseen: Part | None
+
+    @property
+    def of_trees(self) -> bool:
+        """Whether the model is made of trees."""
+        return hasattr(self.learner.model_, "forest")
+
+    def margins(self, part: Part) -> NDArray[np.float64]:
+        """Give the normalised margin y·Σh/τ of each row of a part, in [−1, 1]."""
+        model = self.learner.model_
+        return np.asarray(model.tally(part.X) * part.y / model.n_rounds)
+
+    def advantages(self) -> NDArray[np.float64]:
+        """Give the advantage of each round on the records it was trained on."""
+        return round_advantages(self.learner, self.train.X, self.train.y, self.train.counts)
+
+    def accuracy(self) -> float:
+        """Give the accuracy on the unseen records; NaN if there are none."""
+        if self.unseen is None:
+            return float("nan")
+        scores = self.learner.decision_function(self.unseen.X)
+        return metrics.accuracy(scores, self.unseen.y, self.unseen.counts)
+
+    def votes(self, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
+        """Give net votes and the condition they depend on, the heaviest first.
+
+        Of 1-rules a condition that does not hold subtracts its votes; of trees a condition is
+        all that leads to a leaf, and where it does not hold it is silent.
+        """
+        model = self.learner.model_
+        if self.of_trees:
+            return tree_votes(model, bin_names)
+        found = [(vote.votes, bin_names[vote.column][vote.code]) for vote in model.votes]
+        return found + ([(model.constant, "always")] if model.constant else [])
+
+
+def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
+    """Give the votes of trees: of each leaf what leads to it; leaves that are alike add up.
+
+    Parameters
+    ----------
+    model : TreeModel
+    bin_names : tuple of tuple of str
+        The name of each code of each column.
+
+    Returns
+    -------
+    list of (votes, condition)
+        The heaviest first; leaves that cancel out are left out.
+    """
+    columns, values = model.columns.tolist(), model.values.tolist()
+    found: Counter[str] = Counter()
+
+    def ask(question: int, answer: bool) -> str:
+        threshold, b = divmod(question, len(columns))
+        name = bin_names[columns[b]][values[b]]
+        if threshold:
+            return f"{'up to' if answer else 'above'} [{name}]"
+        return name if answer else f"not [{name}]"
+
+    def walk(tree: int, node: int, path: tuple[str, ...]) -> None:
+        child = int(model.forest.children[tree, node])
+        if child == 0:
+            found[" and ".join(path) or "always"] += int(model.forest.labels[tree, node])
+            return
+        question = int(model.forest.splits[tree, node])
+        walk(tree, child + 1, (*path, ask(question, True)))
+        walk(tree, child, (*path, ask(question, False)))
+
+    for tree in range(len(model.forest.splits)):
+        walk(tree, 0, ())
+    votes = [(votes, condition) for condition, votes in found.items() if votes]
+    return sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0], vote[1]))
+
+
+def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
+    """Give the point of an arm that cross-validation selected on a dataset at one ε.
+
+    Parameters
+    ----------
+    arm : Arm
+    selected : DataFrame
+        Rows of ``selected.csv``: dataset, arm, epsilon, setting.
+    dataset : str
+    epsilon : float
+
+    Returns
+    -------
+    Point
+
+    Raises
+    ------
+    IncompleteError
+        If nothing was selected there, or the arm no longer has that setting.
+    """
+    wanted = canonical.number(epsilon)
+    mine = selected[(selected["dataset"] == dataset) & (selected["arm"] == arm.name)]
+    texts = {
+        canonical.number(float(f"{row.epsilon:.12g}")): row.setting for row in mine.itertuples()
+    }
+    for point in arm.points:
+        if canonical.number(point.epsilon) == wanted and point.text == texts.get(wanted):
+            return point
+    raise IncompleteError(
+        f"{dataset}, {arm.name}: no setting of the study is selected at ε = {wanted}; give the "
+        "study this ε, or look for failed cells in its table of selected settings"
+    )
+
+
+def round_by_round(
+    dataset: Dataset,
+    arm: Arm,
+    epsilon: float,
+    setting: dict[str, Any],
+    repeats: int,
+    seed: int,
+) -> tuple[list[NDArray[np.float64]], dict[str, list[tuple[NDArray[np.float64], Any]]]]:
+    """Train a setting, which need not be in any grid, and look at its rounds and margins.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    arm : Arm
+        Gives learner, calibration and δ.
+    epsilon : float
+        Without noise (ε = ∞) all runs are the same: one is made.
+    setting : dict
+    repeats : int
+        Runs.
+    seed : int
+
+    Returns
+    -------
+    advantages : list of ndarray of shape (n_rounds,)
+        Of each run.
+    margins : dict
+        "train" and, where there is a test part, "test": margins and counts of each run.
+    """
+    point = Point(epsilon, setting, canonical.text(setting))
+    advantages = []
+    margins: dict[str, list[tuple[NDArray[np.float64], Any]]] = {}
+    for model in inspect(dataset, arm, point, repeats if np.isfinite(epsilon) else 1, seed):
+        advantages.append(model.advantages())
+        for name, part in (("train", model.train), ("test", model.unseen)):
+            if part is not None:
+                margins.setdefault(name, []).append((model.margins(part), part.counts))
+    return advantages, margins
+
+
+def inspect(
+    dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: int
+) -> Iterator[Inspection]:
+    """Train a point of an arm of LazyBB, or of a tree, some times, each time with its own noise.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    arm : Arm
+    point : Point
+    repeats : int
+    seed : int
+        Base seed.
+
+    Yields
+    ------
+    Inspection
+        One a repeat, in order.
+
+    Raises
+    ------
+    StudyError
+        If the arm's learner is neither LazyBB nor a tree.
+    """
+    if arm.learner not in ("lazybb", "topdown"):
+        raise StudyError(f"{arm.name}: only LazyBB and TopDown trees can be looked into")
+    train = Part(*distinct(dataset.X, dataset.y))
+    unseen = None
+    if dataset.X_test is not None and dataset.y_test is not None:
+        unseen = Part(*distinct(dataset.X_test, dataset.y_test))
+    ids = CellIds(dataset.name, dataset.checksum, arm, seed)
+    template = registry.make(arm.learner, dataset.domain, arm.estimator_parameters(point))
+    for repeat in range(1, repeats + 1):
+        cell = ids.cell(point, Split(WHOLE if unseen is None else TEST, repeat))
+        (learner,) = template.fit_many(train.X, train.y, [{}], [generator(cell)], train.counts)
+        yield Inspection(repeat, learner, train, unseen)
+
+
+def stream(name: str, dataset: Dataset, seed: int) -> np.random.Generator:
+    """Give the random stream of a named computation on a dataset."""
+    key = {"name": name, "dataset": dataset.name, "checksum": dataset.checksum, "seed": seed}
+    return np.random.default_rng(np.random.SeedSequence(int(canonical.digest(key), 16)))

@@ -1,0 +1,346 @@
+"""LazyBB over 1-rules (thesis, Algorithms 1 and 2): the loop over rounds.
+
+Literals are numbered in the order of the domain: bin ``b`` (column and code) gives the
+literals 2b ("x is in the bin": +1, else −1) and 2b + 1 (its negation); then come the
+constants +1 and −1. One signed histogram, Σ μ·y of the rows in each bin, gives the error
+of all of them. Weights are integers (see :mod:`privcurve.kernels.projection`), so errors
+are exact, and a fit is the same bit for bit in any order of the rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from privcurve.kernels.packing import PackedRows
+from privcurve.kernels.projection import fixed_point_bits, project
+
+# Stands for no code at all: no row equals it, which turns a constant into a literal.
+NO_CODE = np.uint32(2**32 - 1)
+
+
+def boost(
+    rows: PackedRows,
+    positive: NDArray[np.bool_],
+    counts: NDArray[np.int64],
+    density: float,
+    learning_rate: float,
+    rates: NDArray[np.float64],
+    normalise: bool,
+    noise: NDArray[np.float64] | None,
+) -> tuple[NDArray[np.int64], float]:
+    """Pick a literal in each round.
+
+    Parameters
+    ----------
+    rows : PackedRows
+    positive : ndarray of bool, shape (n_rows,)
+        Whether the label is +1.
+    counts : ndarray of shape (n_rows,)
+        Records that a row stands for.
+    density, learning_rate : float
+        κ and λ.
+    rates : ndarray of shape (n_rounds,)
+        η_t, which multiplies the error. All infinite: the literal of least error, the
+        first of equals.
+    normalise : bool
+        Whether errors are relative to the total weight |μ| (as published), or to κn
+        (the unnormalised form of PRIVACY.md §a).
+    noise : ndarray of shape (n_rounds, n_literals), or None
+        Added to −η_t·error: Gumbel gives the exponential mechanism, standard exponential
+        gives permute-and-flip. None if and only if the rates are infinite.
+
+    Returns
+    -------
+    picks : ndarray of shape (n_rounds,)
+        Literals.
+    largest : float
+        κn times the largest normalised weight of all rounds; see ``project``.
+    """
+    unit = 1 << fixed_point_bits(int(counts.sum()))
+    if noise is None:
+        noise = np.empty((0, 0))
+    picks, largest = _boost(
+        rows, positive, counts, unit, density, learning_rate, rates, normalise, noise
+    )
+    return picks, float(largest)
+
+
+@njit(cache=True, nogil=True)
+def _boost(
+    rows: PackedRows,
+    positive: NDArray[np.bool_],
+    counts: NDArray[np.int64],
+    unit: int,
+    density: float,
+    learning_rate: float,
+    rates: NDArray[np.float64],
+    normalise: bool,
+    noise: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], float]:
+    n_rows = len(counts)
+    n_rounds = len(rates)
+    # A row's state: how many of its votes were +1; rows with a negative label are counted
+    # from `side` on, so that one table look-up gives the signed weight.
+    side = n_rounds + 1
+    state = np.empty(n_rows, np.uint32)
+    histogram = np.zeros(2 * side, np.int64)
+    n = 0
+    for i in range(n_rows):
+        state[i] = 0 if positive[i] else side
+        histogram[state[i]] += counts[i]
+        n += counts[i]
+    signed = np.zeros(2 * side, np.int64)
+    correct = np.zeros(side, np.int64)
+    weights = np.zeros(side, np.int64)
+    sums = np.zeros(rows.group_starts[-1], np.int64)
+    bins = np.zeros(rows.bin_starts[-1], np.int64)
+    picks = np.zeros(n_rounds, np.int64)
+    largest = 0.0
+    for t in range(n_rounds):
+        for k in range(t + 1):
+            correct[k] = histogram[k] + histogram[side + t - k]
+        largest = max(largest, project(correct, t, density, learning_rate, unit, weights))
+        positive_weight = 0
+        negative_weight = 0
+        for k in range(t + 1):
+            signed[k] = weights[k]
+            signed[side + t - k] = -weights[k]
+            positive_weight += histogram[k] * weights[k]
+            negative_weight += histogram[side + t - k] * weights[k]
+        _add_rows(rows.cells, state, counts, signed, sums)
+        _sum_by_bin(sums, rows, bins)
+        if np.isinf(rates[t]):
+            picks[t] = _least(bins, positive_weight, negative_weight)
+        else:
+            total = density * n * unit
+            if normalise:
+                total = float(positive_weight + negative_weight)
+            picks[t] = _noisy_least(
+                bins, positive_weight, negative_weight, rates[t] / total, noise[t]
+            )
+        _vote(rows, picks[t], state, counts, histogram)
+    return picks, largest
+
+
+@njit(cache=True, nogil=True)
+def _add_rows(
+    cells: NDArray[Any],
+    state: NDArray[np.uint32],
+    counts: NDArray[np.int64],
+    signed: NDArray[np.int64],
+    sums: NDArray[np.int64],
+) -> None:
+    sums[:] = 0
+    n_rows, n_groups = cells.shape
+    even = n_groups - n_groups % 2
+    for i in range(n_rows):
+        weight = signed[state[i]] * counts[i]
+        # Two at a time: a plain loop here is compiled to code of half the speed.
+        for g in range(0, even, 2):
+            sums[cells[i, g]] += weight
+            sums[cells[i, g + 1]] += weight
+        if even < n_groups:
+            sums[cells[i, even]] += weight
+
+
+@njit(cache=True, nogil=True)
+def _sum_by_bin(sums: NDArray[np.int64], rows: PackedRows, bins: NDArray[np.int64]) -> None:
+    bins[:] = 0
+    for j in range(len(rows.groups)):
+        group = rows.groups[j]
+        start = rows.group_starts[group]
+        for k in range(rows.group_starts[group + 1] - start):
+            bins[rows.cell_bins[j, k]] += sums[start + k]
+
+
+@njit(cache=True, nogil=True)
+def _noisy_least(
+    bins: NDArray[np.int64],
+    positive_weight: int,
+    negative_weight: int,
+    rate: float,
+    noise: NDArray[np.float64],
+) -> int:
+    best = 0
+    best_value = -np.inf
+    for literal in range(2 * len(bins) + 2):
+        error = literal_error(bins, positive_weight, negative_weight, literal)
+        value = noise[literal] - rate * error
+        if value > best_value:
+            best, best_value = literal, value
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _least(bins: NDArray[np.int64], positive_weight: int, negative_weight: int) -> int:
+    best = 0
+    best_error = literal_error(bins, positive_weight, negative_weight, 0)
+    for literal in range(1, 2 * len(bins) + 2):
+        error = literal_error(bins, positive_weight, negative_weight, literal)
+        if error < best_error:
+            best, best_error = literal, error
+    return best
+
+
+@njit(cache=True, nogil=True)
+def literal_error(
+    bins: NDArray[np.int64], positive_weight: int, negative_weight: int, literal: int
+) -> int:
+    """Give the weight of the rows that a literal gets wrong.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (n_bins,)
+        Σ μ·y over the rows in each bin.
+    positive_weight, negative_weight : int
+        Σ μ over the rows with either label.
+    literal : int
+
+    Returns
+    -------
+    int
+        In multiples of 1/unit.
+    """
+    b = literal >> 1
+    # Right in the bin where y = +1, right outside it where y = −1: the constant +1 is the
+    # literal of a bin that holds every row, Σ μ·y = positive − negative weight.
+    inside = bins[b] if b < len(bins) else positive_weight - negative_weight
+    if literal & 1 == 0:
+        return positive_weight - inside
+    return negative_weight + inside
+
+
+@njit(cache=True, nogil=True)
+def _vote(
+    rows: PackedRows,
+    literal: int,
+    state: NDArray[np.uint32],
+    counts: NDArray[np.int64],
+    histogram: NDArray[np.int64],
+) -> None:
+    bin_starts = rows.bin_starts
+    b = literal >> 1
+    j = 0
+    code = NO_CODE
+    negated = literal & 1 == 1
+    if b < bin_starts[-1]:
+        while bin_starts[j + 1] <= b:
+            j += 1
+        code = np.uint32(b - bin_starts[j])
+    else:
+        negated = not negated
+    column = rows.columns[j]
+    for i in range(len(state)):
+        state[i] += np.uint32((column[i] == code) != negated)
+    histogram[:] = 0
+    for i in range(len(state)):
+        histogram[state[i]] += counts[i]
+
+
+@njit(cache=True, nogil=True)
+def count_votes(
+    codes: NDArray[Any],
+    bin_starts: NDArray[np.int64],
+    table: NDArray[np.int64],
+    offset: int,
+) -> NDArray[np.int64]:
+    """Sum the votes of an ensemble for each row.
+
+    Parameters
+    ----------
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+    bin_starts : ndarray of shape (n_columns + 1,)
+    table : ndarray of shape (n_bins,)
+        Net votes of each bin.
+    offset : int
+        Votes that every row gets.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,)
+    """
+    n_rows, n_columns = codes.shape
+    votes = np.empty(n_rows, np.int64)
+    for i in range(n_rows):
+        total = offset
+        for j in range(n_columns):
+            total += table[bin_starts[j] + codes[i, j]]
+        votes[i] = total
+    return votes
+
+
+def vote_table(picks: NDArray[np.int64], n_bins: int) -> tuple[NDArray[np.int64], int]:
+    """Turn picked literals into net votes of each bin and an offset.
+
+    Parameters
+    ----------
+    picks : ndarray of shape (n_rounds,)
+    n_bins : int
+        All bins of all columns together.
+
+    Returns
+    -------
+    table : ndarray of shape (n_bins,)
+    offset : int
+        The score of a row is the offset plus the votes of its bins.
+    """
+    signs = 1 - 2 * (picks & 1)
+    in_bin = picks < 2 * n_bins
+    table = np.zeros(n_bins, dtype=np.int64)
+    # A literal gives +1 in its bin and −1 elsewhere: 2 in the bin, −1 for all.
+    np.add.at(table, picks[in_bin] >> 1, 2 * signs[in_bin])
+    offset = int(signs[~in_bin].sum() - signs[in_bin].sum())
+    return table, offset
+
+
+def round_scores(
+    codes: NDArray[Any],
+    n_bins: NDArray[np.int64],
+    signs: NDArray[np.int8],
+    counts: NDArray[np.int64],
+    picks: NDArray[np.int64],
+    density: float,
+    learning_rate: float,
+    normalise: bool,
+) -> NDArray[np.float64]:
+    """Give the errors of all literals in the round after some picks.
+
+    What a round picks from: with the rates and the mechanism it fixes the exact
+    distribution of the next pick. For tests and audits; :func:`boost` does not use it.
+
+    Parameters
+    ----------
+    codes, n_bins, signs, counts
+        Rows, bins of each column, labels −1 or +1, records that a row stands for.
+    picks : ndarray of shape (n_earlier_rounds,)
+        Literals picked so far.
+    density, learning_rate : float
+        κ and λ.
+    normalise : bool
+        As for :func:`boost`.
+
+    Returns
+    -------
+    ndarray of shape (n_literals,)
+    """
+    bin_starts = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+    n = int(counts.sum())
+    unit = 1 << fixed_point_bits(n)
+    picks = np.asarray(picks, dtype=np.int64)
+    votes = count_votes(codes, bin_starts, *vote_table(picks, int(bin_starts[-1])))
+    correct = (len(picks) + signs * votes) // 2
+    histogram = np.bincount(correct, weights=counts, minlength=len(picks) + 1).astype(np.int64)
+    weights = np.zeros(len(picks) + 1, dtype=np.int64)
+    project(histogram, len(picks), density, learning_rate, unit, weights)
+    mass = weights[correct] * counts
+    bins = np.zeros(bin_starts[-1], dtype=np.int64)
+    for j in range(codes.shape[1]):
+        np.add.at(bins, bin_starts[j] + codes[:, j].astype(np.int64), mass * signs)
+    of_label = int(mass[signs > 0].sum()), int(mass[signs < 0].sum())
+    errors = [literal_error(bins, *of_label, literal) for literal in range(2 * len(bins) + 2)]
+    total = float(sum(of_label)) if normalise else density * n * unit
+    return np.array(errors, dtype=np.float64) / total

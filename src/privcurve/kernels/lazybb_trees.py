@@ -1,0 +1,296 @@
+"""LazyBB over decision trees (thesis, Algorithms 2 and 3): the loop over rounds.
+
+One round weighs the records by their margins, grows a tree (see
+:mod:`privcurve.kernels.trees.growth`), labels its leaves, and lets it vote. A single tree
+is one round: all records weigh the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from privcurve.kernels.projection import fixed_point_bits, project
+from privcurve.kernels.trees.choice import CRITERIA
+from privcurve.kernels.trees.growth import Tree, Weighed, grow_best_first, grow_by_levels
+
+
+class BinnedRows(NamedTuple):
+    """Rows, ready for the tree kernels.
+
+    Attributes
+    ----------
+    bins : ndarray of uint16 or uint32, shape (n_rows, n_columns)
+        The bin of each code, plus the number of bins if the label is negative.
+    columns : ndarray of shape (n_bins,)
+        The column of each bin.
+    positive : ndarray of bool, shape (n_rows,)
+    counts : ndarray of shape (n_rows,)
+    """
+
+    bins: NDArray[Any]
+    columns: NDArray[np.int64]
+    positive: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+
+
+class TreeNoise(NamedTuple):
+    """All random numbers of a fit.
+
+    Attributes
+    ----------
+    splits : ndarray
+        By levels: (n_rounds, 2**depth − 1, n_questions), Gumbel (exponential mechanism) or
+        standard exponential (permute-and-flip). Best first: (n_rounds, n_splits, 1),
+        uniform. The last axis has length 0 at ε = ∞.
+    rules : ndarray of shape (n_rounds, 2**(depth − 1), 2 · n_questions + 2)
+        For 1-rules in place of the last level of splits; drawn like `splits`. All lengths
+        but the first may be 0 where there are none.
+    labels : ndarray of shape (n_rounds, n_nodes)
+        Added to a leaf's margin times its rate; zero at ε = ∞ and with 1-rules.
+    """
+
+    splits: NDArray[np.float64]
+    rules: NDArray[np.float64]
+    labels: NDArray[np.float64]
+
+
+class Forest(NamedTuple):
+    """Trees of one fit, in the order of the rounds.
+
+    Attributes
+    ----------
+    splits : ndarray of int64, shape (n_rounds, n_nodes)
+        The question of a node, see :mod:`privcurve.kernels.trees.choice`; −1 for a leaf.
+    children : ndarray of int64, shape (n_rounds, n_nodes)
+        The left child (the rows that say no); the right one follows it. 0 for a leaf.
+    labels : ndarray of int8, shape (n_rounds, n_nodes)
+        −1 or +1 for a leaf; 0 for an internal node.
+    """
+
+    splits: NDArray[np.int64]
+    children: NDArray[np.int64]
+    labels: NDArray[np.int8]
+
+
+def bin_rows(
+    codes: NDArray[Any], n_bins: NDArray[np.int64], signs: NDArray[np.int8], counts: NDArray[Any]
+) -> BinnedRows:
+    """Turn codes into places of a histogram.
+
+    Parameters
+    ----------
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+    n_bins : ndarray of shape (n_columns,)
+    signs : ndarray of shape (n_rows,)
+        −1 or +1.
+    counts : ndarray of shape (n_rows,)
+        Records that a row stands for.
+
+    Returns
+    -------
+    BinnedRows
+    """
+    width = int(n_bins.sum())
+    dtype = np.uint16 if 2 * width <= 2**16 else np.uint32
+    starts = np.cumsum(n_bins) - n_bins
+    positive = signs > 0
+    bins = codes + starts.astype(dtype) + np.where(positive, 0, width).astype(dtype)[:, None]
+    columns = np.repeat(np.arange(len(n_bins), dtype=np.int64), n_bins)
+    return BinnedRows(bins.astype(dtype), columns, positive, counts.astype(np.int64))
+
+
+def node_count(depth: int, n_splits: int) -> int:
+    """Give the number of nodes: of a full tree of `depth`, or if that is 0, of `n_splits`."""
+    return 2 ** (depth + 1) - 1 if depth else 2 * n_splits + 1
+
+
+def boost_trees(
+    rows: BinnedRows,
+    density: float,
+    learning_rate: float,
+    depth: int,
+    n_splits: int,
+    thresholds: bool,
+    criterion: str,
+    rates: NDArray[np.float64],
+    label_rates: NDArray[np.float64],
+    rules: bool,
+    normalise: bool,
+    noise: TreeNoise,
+) -> tuple[Forest, float]:
+    """Grow a tree in each round.
+
+    Parameters
+    ----------
+    rows : BinnedRows
+    density, learning_rate : float
+        κ and λ.
+    depth : int
+        Levels of a tree grown by levels; 0: it is grown best first.
+    n_splits : int
+        Internal nodes of a tree grown best first.
+    thresholds : bool
+        Whether trees grown by levels may ask for thresholds too.
+    criterion : str
+        One of ``gini``, ``entropy``, ``root_gini``.
+    rates, label_rates : ndarray of shape (n_rounds,)
+        What multiplies the splits' scores and the leaves' margins (or the errors of
+        1-rules). All infinite: no noise.
+    rules : bool
+        Whether the nodes of the last level get 1-rules; by levels only.
+    normalise : bool
+        Whether weights are relative to their sum |μ| (as published), or to κn (the
+        unnormalised form of PRIVACY.md §a).
+    noise : TreeNoise
+
+    Returns
+    -------
+    forest : Forest
+    largest : float
+        κn times the largest normalised weight of all rounds; see ``project``.
+
+    Raises
+    ------
+    ValueError
+        If rates are finite and there is no noise.
+    """
+    # The kernel takes an empty axis for "no noise": never by mistake.
+    private = np.isfinite(rates).any() or np.isfinite(label_rates).any()
+    drawn = noise.splits.shape[-1] > 0 and (not rules or noise.rules.shape[-1] > 0)
+    if private and not drawn:
+        raise ValueError("the noise rates are finite, but not all of the noise is there")
+    n = int(rows.counts.sum())
+    splits, children, labels, largest = _boost(
+        *rows, density, learning_rate, depth, n_splits, thresholds, CRITERIA.index(criterion),
+        rates, label_rates, rules, normalise, *noise, 1 << fixed_point_bits(n),
+    )  # fmt: skip
+    return Forest(splits, children, labels), float(largest)
+
+
+@njit(cache=True, nogil=True)
+def _boost(
+    bins: NDArray[Any],
+    columns: NDArray[np.int64],
+    positive: NDArray[np.bool_],
+    counts: NDArray[np.int64],
+    density: float,
+    learning_rate: float,
+    depth: int,
+    n_splits: int,
+    thresholds: bool,
+    criterion: int,
+    rates: NDArray[np.float64],
+    label_rates: NDArray[np.float64],
+    rules: bool,
+    normalise: bool,
+    split_noise: NDArray[np.float64],
+    rule_noise: NDArray[np.float64],
+    label_noise: NDArray[np.float64],
+    unit: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8], float]:
+    n_rows = len(counts)
+    n_bins = len(columns)
+    n_rounds, n_nodes = label_noise.shape
+    splits = np.empty((n_rounds, n_nodes), np.int64)
+    children = np.empty((n_rounds, n_nodes), np.int64)
+    labels = np.zeros((n_rounds, n_nodes), np.int8)
+    histograms = np.empty((2**depth - 1 if depth > 0 else n_nodes, 2 * n_bins), np.int64)
+    gains = np.empty((0 if depth > 0 else n_nodes, n_bins))
+    totals = np.empty((n_nodes, 2), np.int64)
+    borders = np.empty((n_nodes, 2), np.int64)
+    order = np.empty(n_rows, np.int64)
+    buffer = np.empty(n_rows, np.int64)
+    mass = np.empty(n_rows, np.int64)
+    rows = Weighed(bins, columns, mass)
+    correct = np.zeros(n_rows, np.int64)
+    by_votes = np.zeros(n_rounds + 1, np.int64)
+    weights = np.zeros(n_rounds + 1, np.int64)
+    n = counts.sum()
+    largest = 0.0
+    for t in range(n_rounds):
+        by_votes[:] = 0
+        for i in range(n_rows):
+            by_votes[correct[i]] += counts[i]
+        largest = max(largest, project(by_votes, t, density, learning_rate, unit, weights))
+        total = density * n * unit
+        if normalise:
+            whole = 0
+            for k in range(t + 1):
+                whole += by_votes[k] * weights[k]
+            total = float(whole)
+        for i in range(n_rows):
+            mass[i] = weights[correct[i]] * counts[i]
+        tree = Tree(splits[t], children[t], labels[t], totals, borders, order, buffer, histograms)
+        if depth > 0:
+            rule_rate = label_rates[t] / total if rules else 0.0
+            grow_by_levels(
+                rows, tree, depth, thresholds, criterion, rates[t] / total, split_noise[t],
+                rule_rate, rule_noise[t],
+            )  # fmt: skip
+        else:
+            grow_best_first(
+                rows, tree, n_splits, criterion, rates[t] / total, split_noise[t, :, 0], gains
+            )
+        for node in range(n_nodes):
+            if children[t, node] > 0:
+                continue
+            if not rules:
+                margin = float(totals[node, 0] - totals[node, 1])
+                if not np.isinf(label_rates[t]):
+                    margin = label_rates[t] * margin / total + label_noise[t, node]
+                labels[t, node] = 1 if margin > 0.0 else -1
+            plus = labels[t, node] > 0
+            for k in range(borders[node, 0], borders[node, 1]):
+                correct[order[k]] += positive[order[k]] == plus
+    return splits, children, labels, largest
+
+
+@njit(cache=True, nogil=True)
+def count_tree_votes(
+    codes: NDArray[Any],
+    columns: NDArray[np.int64],
+    values: NDArray[np.int64],
+    splits: NDArray[np.int64],
+    children: NDArray[np.int64],
+    labels: NDArray[np.int8],
+) -> NDArray[np.int64]:
+    """Sum the votes of the trees for each row.
+
+    Parameters
+    ----------
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+    columns, values : ndarray of shape (n_bins,)
+        The column of each bin, and its code there.
+    splits, children, labels
+        See :class:`Forest`.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,)
+    """
+    n_rows = len(codes)
+    n_trees, n_nodes = splits.shape
+    n_bins = len(columns)
+    votes = np.zeros(n_rows, np.int64)
+    column = np.zeros(n_nodes, np.int64)
+    # A yes is a code from `low` to `high`.
+    low = np.zeros(n_nodes, np.int64)
+    high = np.zeros(n_nodes, np.int64)
+    for t in range(n_trees):
+        for node in range(n_nodes):
+            question = max(splits[t, node], 0)
+            b = question % n_bins
+            column[node] = columns[b]
+            high[node] = values[b]
+            low[node] = values[b] if question < n_bins else 0
+        for i in range(n_rows):
+            node = 0
+            while children[t, node] > 0:
+                code = np.int64(codes[i, column[node]])
+                node = children[t, node] + (low[node] <= code and code <= high[node])
+            votes[i] += labels[t, node]
+    return votes

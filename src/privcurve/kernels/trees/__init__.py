@@ -1,0 +1,1 @@
+"""Growing one tree on coded columns: choice of splits, growth, scores of transcripts."""

@@ -1,0 +1,1 @@
+"""Private classifiers of other libraries, run as they are (docs/peers.md)."""

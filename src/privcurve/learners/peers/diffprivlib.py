@@ -1,0 +1,244 @@
+"""diffprivlib's random trees: structure without data, private labels of the leaves."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from diffprivlib import models
+from diffprivlib.accountant import BudgetAccountant
+from diffprivlib.models.forest import DecisionTreeClassifier
+from diffprivlib.utils import PrivacyLeakWarning
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from privcurve.coding import Codes
+from privcurve.learners.base import CodedClassifier
+from privcurve.learners.checks import RandomState
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
+from privcurve.privacy.ledger import NOT_COVERED, NOT_PROVED, LedgerEntry, PrivacyStatement
+
+# diffprivlib's forest hands its trees labels 0, 1, …, but looks for the values of
+# `classes`: with other labels than these it counts wrongly (0.6.6; docs/peers.md).
+LABELS = np.array([0, 1])
+
+
+class _RandomTrees(CodedClassifier):
+    """Trees with random splits; each leaf's label by permute-and-flip.
+
+    At ε = ∞ leaves take the label that most of their records have, and the trees come
+    from a fixed seed, so that there is no randomness left.
+    """
+
+    epsilon: float
+    delta: float
+    calibration: str
+    max_depth: int
+
+    # What the claim leaves open, beside what it does for both learners.
+    _excluded: ClassVar[tuple[str, ...]] = ()
+
+    def _model(self, **common: Any) -> Any:
+        """Give diffprivlib's unfitted model."""
+        raise NotImplementedError
+
+    def _trees(self) -> list[DecisionTreeClassifier]:
+        """Give the fitted trees."""
+        raise NotImplementedError
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> PrivacyStatement:
+        if not is_private(self.epsilon):
+            rng = np.random.default_rng(0)
+        # diffprivlib ignores weights, so each record gets a row.
+        rows = np.repeat(codes, counts, axis=0).astype(np.float64)
+        labels = np.repeat(np.where(signs > 0, LABELS[1], LABELS[0]), counts)
+        model = self._model(
+            max_depth=int(self.max_depth),
+            epsilon=float(self.epsilon),
+            # Codes are split at thresholds: categories take the order of their codes.
+            bounds=(np.zeros(codes.shape[1]), self.n_bins_ - 1.0),
+            classes=LABELS,
+            # diffprivlib's shared accountant would keep a record of every fit.
+            accountant=BudgetAccountant(),
+            random_state=int(rng.integers(2**31)),
+        )
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("error", PrivacyLeakWarning)
+            self.model_ = model.fit(rows, labels)
+        # All noise follows from the seed: it must not go where the model goes.
+        for seeded in (self.model_, *self._trees()):
+            seeded.random_state = None
+        used = np.concatenate([tree.tree_.feature for tree in self._trees()])
+        self.n_features_used_ = len(np.unique(used[used >= 0]))
+        return self._statement()
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        # A leaf holds a label, not a probability: the score is the margin of the votes.
+        rows = codes.astype(np.float32)
+        votes = sum(tree.tree_.predict(rows)[:, 1] for tree in self._trees())
+        return np.asarray(2 * votes / len(self._trees()) - 1, dtype=np.float64)
+
+    def _statement(self) -> PrivacyStatement:
+        if not is_private(self.epsilon):
+            return PrivacyStatement.not_private(self._learner)
+        epsilon = float(self.epsilon)
+        return PrivacyStatement(
+            learner=self._learner,
+            epsilon=epsilon,
+            delta=0.0,
+            neighbours=ADD_REMOVE,
+            calibration=PUBLISHED,
+            composition=BASIC,
+            ledger=(
+                LedgerEntry(
+                    mechanism="permute_and_flip",
+                    what="the labels of all leaves; each record is in one leaf",
+                    noise_rate=epsilon,
+                    sensitivity=1.0,
+                    epsilon=epsilon,
+                    source="claimed by diffprivlib, models/forest.py; docs/peers.md",
+                    calls=len(self._trees()) * 2 ** int(self.max_depth),
+                    parallel="the leaves of all trees",
+                ),
+            ),
+            status=NOT_PROVED,
+            caveat="the claim is diffprivlib's, and no proof of this project",
+            exclusions=(
+                "the replacement of a record, for which this noise gives "
+                f"epsilon = {2 * epsilon:g}",
+                *self._excluded,
+                "a guess of the seed that diffprivlib is given, which has 31 bits",
+                *NOT_COVERED,
+            ),
+        )
+
+
+class DiffprivlibRandomForestClassifier(_RandomTrees):
+    """diffprivlib's `RandomForestClassifier`, as it is.
+
+    Each record is in one tree, drawn at random (``shuffle=True``: rows come sorted, so
+    without it a tree would see a part of the domain). The score is the margin of votes.
+
+    Parameters
+    ----------
+    n_estimators : int
+        Number of trees.
+    max_depth : int
+        Of each tree; all branches have it.
+    epsilon : float
+        As diffprivlib takes it: for adding or removing a record; inf for no noise.
+    delta : float
+        0.
+    calibration : str
+        ``published``: what the library does.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    model_ : diffprivlib.models.RandomForestClassifier
+    n_features_used_ : int
+        Number of coded columns that a tree splits, at random.
+    """
+
+    _learner = "dpl_random_forest"
+    _excluded = (
+        "an unknown number of records (it says which records share a tree, and one record "
+        "more can move others)",
+    )
+
+    def __init__(
+        self,
+        n_estimators: int = 10,
+        max_depth: int = 5,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        calibration: str = PUBLISHED,
+        n_bins: int | Sequence[int] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.n_bins = n_bins
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _model(self, **common: Any) -> Any:
+        model = models.RandomForestClassifier(
+            n_estimators=int(self.n_estimators), shuffle=True, **common
+        )
+        model.estimator = DecisionTreeClassifier(accountant=BudgetAccountant())
+        return model
+
+    def _trees(self) -> list[DecisionTreeClassifier]:
+        return list(self.model_.estimators_)
+
+
+class DiffprivlibDecisionTreeClassifier(_RandomTrees):
+    """diffprivlib's `DecisionTreeClassifier`, as it is: one random tree.
+
+    Its documentation says that it is a part of the forest, "not meant to be used
+    separately"; it is the forest of one tree.
+
+    Parameters
+    ----------
+    max_depth : int
+        All branches have it.
+    epsilon : float
+        As diffprivlib takes it: for adding or removing a record; inf for no noise.
+    delta : float
+        0.
+    calibration : str
+        ``published``: what the library does.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    model_ : diffprivlib.models.forest.DecisionTreeClassifier
+    n_features_used_ : int
+        Number of coded columns that the tree splits, at random.
+    """
+
+    _learner = "dpl_decision_tree"
+
+    def __init__(
+        self,
+        max_depth: int = 5,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        calibration: str = PUBLISHED,
+        n_bins: int | Sequence[int] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.n_bins = n_bins
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _model(self, **common: Any) -> Any:
+        return DecisionTreeClassifier(**common)
+
+    def _trees(self) -> list[DecisionTreeClassifier]:
+        return [self.model_]

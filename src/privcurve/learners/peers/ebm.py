@@ -1,0 +1,247 @@
+"""interpret-core's private explainable boosting machine (Nori et al. 2021).
+
+Needs the package interpret-core: ``pip install 'privcurve[peers]'``.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from interpret import privacy
+from interpret.glassbox import ExplainableBoostingClassifier
+from numpy.typing import ArrayLike, NDArray
+
+from privcurve.coding import Codes
+from privcurve.learners.checks import RandomState
+from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
+from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
+from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
+from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
+from privcurve.privacy.ledger import NOT_COVERED, NOT_PROVED, LedgerEntry, PrivacyStatement
+
+# interpret's share of ε for the bins (its default); it gives them half of δ.
+BIN_SHARE = 0.1
+
+# Above this interpret's accountant overflows; less noise than at 500 is not needed.
+LARGEST_EPSILON = 500.0
+
+
+class DPExplainableBoostingClassifier(LogOddsClassifier):
+    """interpret-core's `DPExplainableBoostingClassifier`, as it is.
+
+    A sum of one function a column. First each column gets bins, from a noisy histogram;
+    then, round after round and column by column, random cuts divide the bins into
+    ``max_leaves`` regions, and each region's sum of residuals is added with Gaussian noise.
+
+    All columns go in as continuous, code ``k`` in the middle of ``[k - ½, k + ½]`` and
+    with these public bounds. interpret's nominal columns would take the categories from
+    the rows: a category has noise only if a record has it, so a rare one can show.
+
+    At ε = ∞ it is interpret's `ExplainableBoostingClassifier` with the same number of
+    rounds, no interactions and one bag, from a fixed seed.
+
+    Parameters
+    ----------
+    learning_rate : float
+        interpret's default, 0.01, is too slow for the 300 rounds (docs/peers.md).
+    max_rounds : int
+        Boosting rounds, each of one step a column.
+    max_bins : int
+        Of a column, about.
+    max_leaves : int
+        Regions of a step.
+    composition : str
+        ``gdp`` or ``classic``: interpret's two accountants.
+    epsilon : float
+        As interpret takes it: for adding or removing a record; inf for no noise.
+    delta : float
+        Above 0, unless ε = ∞.
+    calibration : str
+        ``published``: what the library does.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    model_ : interpret.privacy.DPExplainableBoostingClassifier or None
+        None if all records have one label: then the score is a constant.
+    n_features_used_ : int
+        Number of coded columns whose function is not constant.
+    """
+
+    _learner = "dp_ebm"
+
+    def __init__(
+        self,
+        learning_rate: float = 0.1,
+        max_rounds: int = 300,
+        max_bins: int = 32,
+        max_leaves: int = 3,
+        composition: str = "gdp",
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        calibration: str = PUBLISHED,
+        n_bins: int | Sequence[int] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.max_rounds = max_rounds
+        self.max_bins = max_bins
+        self.max_leaves = max_leaves
+        self.composition = composition
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.n_bins = n_bins
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if is_private(self.epsilon) and self.delta == 0:
+            raise ValueError(f"{self._learner} offers no pure privacy: delta must be above 0")
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> PrivacyStatement:
+        self.constant_ = CERTAIN * (only_label(signs) or 0)
+        if self.constant_:
+            # interpret answers one label with infinite scores.
+            self.model_ = None
+            self.n_features_used_ = 0
+            return self._statement()
+        # A weight above 1 would get the noise of that many records: a row each instead.
+        rows = np.repeat(codes, counts, axis=0).astype(np.float64)
+        labels = np.repeat(signs, counts).astype(np.int64)
+        model = self._private_model(rng) if is_private(self.epsilon) else self._plain_model()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="Possible privacy violation")
+            # All noise follows from a cell's seed, here as in every learner.
+            warnings.filterwarnings("ignore", message="Privacy violation: using a fixed random")
+            self.model_ = model.fit(rows, labels)
+        # All noise follows from the seed: it must not go where the model goes.
+        self.model_.random_state = None
+        used = [np.ptp(scores[1:-1]) > 0 for scores in self.model_.term_scores_]
+        self.n_features_used_ = int(sum(used))
+        return self._statement()
+
+    def _common(self) -> dict[str, Any]:
+        return {
+            "feature_types": ["continuous"] * self.n_features_in_,
+            "learning_rate": float(self.learning_rate),
+            "max_rounds": int(self.max_rounds),
+            "max_bins": int(self.max_bins),
+            "max_leaves": int(self.max_leaves),
+            "outer_bags": 1,
+            "validation_size": 0,
+            "n_jobs": 1,
+        }
+
+    def _private_model(self, rng: np.random.Generator) -> Any:
+        return privacy.DPExplainableBoostingClassifier(
+            **self._common(),
+            epsilon=min(float(self.epsilon), LARGEST_EPSILON),
+            delta=float(self.delta),
+            composition=self.composition,
+            bin_budget_frac=BIN_SHARE,
+            privacy_bounds=np.column_stack(
+                [np.full(self.n_features_in_, -0.5), self.n_bins_ - 0.5]
+            ),
+            random_state=int(rng.integers(2**31)),
+        )
+
+    def _plain_model(self) -> Any:
+        return ExplainableBoostingClassifier(
+            **self._common(),
+            interactions=0,
+            inner_bags=0,
+            greedy_ratio=0.0,
+            smoothing_rounds=0,
+            early_stopping_rounds=0,
+            random_state=0,
+        )
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        if self.model_ is None:
+            return np.full(len(codes), self.constant_)
+        return np.asarray(self.model_.decision_function(codes.astype(np.float64)))
+
+    def _statement(self) -> PrivacyStatement:
+        if not is_private(self.epsilon):
+            return PrivacyStatement.not_private(self._learner)
+        epsilon, delta = float(self.epsilon), float(self.delta)
+        n_columns, n_steps = self.n_features_in_, int(self.max_rounds) * self.n_features_in_
+        exclusions = [
+            "that there are records of both labels (with one label the score is a constant, "
+            "without noise)",
+            "what interpret-core does in compiled code, such as drawing the cuts",
+            "a guess of the seed that interpret-core is given, which has 31 bits",
+            *NOT_COVERED,
+        ]
+        rates = (0.0, 0.0)
+        if self.model_ is not None:
+            sigmas = self.model_.noise_scale_binning_, self.model_.noise_scale_boosting_
+            rates = (1 / float(sigmas[0]), 1 / float(sigmas[1]))
+            exclusions.insert(0, self._replacement(*rates))
+        each = f"(epsilon at delta = {delta / 2:g})"
+        ledger = (
+            LedgerEntry(
+                mechanism="gaussian",
+                what=f"noisy histograms of {n_columns} columns, for bins {each}",
+                noise_rate=rates[0],
+                sensitivity=math.sqrt(n_columns),
+                epsilon=BIN_SHARE * epsilon,
+                source="claimed by interpret-core, utils/_privacy.py; docs/peers.md",
+                calls=n_columns,
+            ),
+            LedgerEntry(
+                mechanism="gaussian",
+                what=f"noisy sums of residuals, {n_steps} steps of boosting {each}",
+                noise_rate=rates[1],
+                sensitivity=float(self.learning_rate) * math.sqrt(n_steps),
+                epsilon=epsilon - BIN_SHARE * epsilon,
+                source="claimed by interpret-core, glassbox/_ebm/_ebm.py; docs/peers.md",
+                calls=n_steps,
+            ),
+        )
+        return PrivacyStatement(
+            learner=self._learner,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=ADD_REMOVE,
+            calibration=PUBLISHED,
+            composition=BASIC,
+            ledger=ledger,
+            exclusions=tuple(exclusions),
+            status=NOT_PROVED,
+            caveat="the claim is interpret-core's, and no proof of this project",
+        )
+
+    def _replacement(self, bin_rate: float, boost_rate: float) -> str:
+        """Say what the noise gives when a record is replaced.
+
+        Two bins of a histogram change by one each. A region's sum changes by up to twice
+        the learning rate: residuals lie in (-1, 1), and the record's label may change.
+        """
+        n_columns = self.n_features_in_
+        steps = math.sqrt(int(self.max_rounds) * n_columns)
+        costs = [
+            Cost(GAUSSIAN_KIND, bin_rate * math.sqrt(2 * n_columns)),
+            Cost(GAUSSIAN_KIND, boost_rate * 2 * float(self.learning_rate) * steps),
+        ]
+        found = compose(GAUSSIAN, costs, float(self.delta))
+        return (
+            f"the replacement of a record, for which Gaussian noise of this size gives "
+            f"epsilon = {found:.4g} at the same delta"
+        )

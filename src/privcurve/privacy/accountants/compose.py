@@ -1,0 +1,247 @@
+"""How the costs of several mechanism calls add up: one object an accountant.
+
+`ACCOUNTANTS` has them in order, from the weakest theory to the strongest; `compose` and the
+search for noise (``calibration.search``) go through it. Every call's mechanism may depend on
+all earlier outputs, unless a description says otherwise. Sections are those of PRIVACY.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta
+from privcurve.privacy.accountants.cost import (
+    BOUNDED_RANGE_KIND,
+    GAUSSIAN_KIND,
+    LAPLACE_KIND,
+    Costs,
+    log_ratio,
+    only,
+    solve,
+)
+from privcurve.privacy.accountants.gaussian import gaussian_delta
+from privcurve.privacy.accountants.pld import pld_delta
+from privcurve.privacy.accountants.pure import advanced, basic, kov_delta
+from privcurve.privacy.accountants.zcdp import total_rho, zcdp_delta, zcdp_simple
+from privcurve.privacy.budget import relation
+
+BASIC = "basic"
+ADVANCED = "advanced"
+KOV = "optimal pure"
+ZCDP_SIMPLE = "zCDP, simple conversion"
+ZCDP_CKS = "zCDP, CKS conversion"
+ADAPTIVE = "bounded range, optimal adaptive"
+GAUSSIAN = "Gaussian, exact"
+PLD = "privacy loss distribution"
+
+# What stands in an accountant's place where there is no privacy.
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class Accountant:
+    """One way to add up costs. It has `epsilon` or `delta`, whichever its theory gives.
+
+    Attributes
+    ----------
+    name : str
+        As in a statement's `composition`.
+    description : str
+        After "the costs add up by".
+    fits : callable
+        ``fits(costs)``: whether it can compose them, at some δ.
+    epsilon : callable or None
+        ``epsilon(costs, delta)``, where there is a formula for it.
+    delta : callable or None
+        ``delta(costs, epsilon)``, in place of that.
+    pure : bool
+        Whether it knows nothing of a call but its pure ε.
+    needs_delta : bool
+        Whether it says nothing at δ = 0. One that does not need δ adds up ε's, which grow in
+        proportion to the noise rates.
+    best : bool
+        Whether the search for noise tries it: not where another is never worse.
+    slow : bool
+        Whether one evaluation takes some 10 ms, so that a search starts where others end.
+    """
+
+    name: str
+    description: str
+    fits: Callable[[Costs], bool]
+    epsilon: Callable[[Costs, float], float] | None = None
+    delta: Callable[[Costs, float], float] | None = None
+    pure: bool = False
+    needs_delta: bool = True
+    best: bool = True
+    slow: bool = False
+
+    def admits(self, costs: Costs, delta: float) -> bool:
+        """Whether it can compose these costs at this δ."""
+        return (delta > 0 or not self.needs_delta) and self.fits(costs)
+
+    def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
+        """How far costs exceed a budget: below 0 within it, growing with the noise rates."""
+        if self.delta is not None:
+            return log_ratio(self.delta(costs, epsilon), delta)
+        assert self.epsilon is not None
+        return self.epsilon(costs, delta) - epsilon
+
+    def compose(self, costs: Costs, delta: float, near: float | None = None) -> float:
+        """Give ε of costs that it admits; see :func:`compose`."""
+        if self.epsilon is not None:
+            return self.epsilon(costs, delta)
+        assert self.delta is not None
+        if self.delta(costs, 0.0) <= delta:
+            return 0.0
+        ceiling = min(basic(costs), zcdp_simple(total_rho(costs), delta))
+        return solve(
+            lambda epsilon: -self.excess(costs, epsilon, delta),
+            near if near is not None and near > 0 else ceiling,
+            first_step=1e-9 if near is not None else 0.1,
+        )
+
+
+def _equal_and_pure(costs: Costs) -> bool:
+    one = only(costs)
+    return one is not None and math.isfinite(one.epsilon)
+
+
+def _equal_ranges(costs: Costs) -> bool:
+    one = only(costs)
+    return one is not None and one.kind == BOUNDED_RANGE_KIND and one.count <= MAX_CALLS
+
+
+def _kinds(costs: Costs) -> set[str]:
+    return {cost.kind for cost in costs}
+
+
+def _gaussian_delta(costs: Costs, epsilon: float) -> float:
+    mu = math.sqrt(math.fsum(cost.count * cost.amount**2 for cost in costs))
+    return gaussian_delta(mu, epsilon)
+
+
+ACCOUNTANTS = (
+    Accountant(
+        BASIC,
+        "basic composition (the sum of the epsilons)",
+        fits=lambda costs: math.isfinite(basic(costs)),
+        epsilon=lambda costs, delta: basic(costs),
+        pure=True,
+        needs_delta=False,
+    ),
+    Accountant(
+        ADVANCED,
+        "advanced composition, as the thesis states it (Theorem 2.5.3)",
+        fits=_equal_and_pure,
+        epsilon=lambda costs, delta: advanced(costs[0].epsilon, costs[0].count, delta),
+        pure=True,
+        best=False,
+    ),
+    Accountant(
+        KOV,
+        "the optimal composition of pure guarantees (Kairouz, Oh and Viswanath)",
+        fits=_equal_and_pure,
+        delta=lambda costs, epsilon: kov_delta(costs[0].epsilon, costs[0].count, epsilon),
+        pure=True,
+    ),
+    Accountant(
+        ZCDP_SIMPLE,
+        "zero-concentrated differential privacy, with the simple conversion",
+        fits=lambda costs: True,
+        epsilon=lambda costs, delta: zcdp_simple(total_rho(costs), delta),
+        best=False,
+    ),
+    Accountant(
+        ZCDP_CKS,
+        "zero-concentrated differential privacy, with the conversion of Canonne, Kamath and "
+        "Steinke",
+        fits=lambda costs: True,
+        delta=lambda costs, epsilon: zcdp_delta(total_rho(costs), epsilon),
+    ),
+    Accountant(
+        ADAPTIVE,
+        "the optimal adaptive composition of bounded-range mechanisms (upper bound)",
+        fits=_equal_ranges,
+        delta=lambda costs, epsilon: bounded_range_delta(costs[0].amount, costs[0].count, epsilon),
+        slow=True,
+    ),
+    Accountant(
+        GAUSSIAN,
+        "the exact composition of Gaussian mechanisms",
+        fits=lambda costs: _kinds(costs) == {GAUSSIAN_KIND},
+        delta=_gaussian_delta,
+    ),
+    Accountant(
+        PLD,
+        "the privacy loss distribution of dp-accounting (pessimistic estimate)",
+        fits=lambda costs: _kinds(costs) <= {LAPLACE_KIND, GAUSSIAN_KIND},
+        delta=pld_delta,
+    ),
+)
+
+
+def accountant(name: str) -> Accountant:
+    """Give an accountant by its name.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    for known in ACCOUNTANTS:
+        if known.name == name:
+            return known
+    names = ", ".join(known.name for known in ACCOUNTANTS)
+    raise ValueError(f"unknown accountant {name!r}. There are: {names}")
+
+
+def compose(name: str, costs: Costs, delta: float, near: float | None = None) -> float:
+    """Give ε of composed calls.
+
+    Parameters
+    ----------
+    name : str
+        Of an accountant.
+    costs : sequence of Cost
+    delta : float
+    near : float, optional
+        A guess of the answer, which saves time.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If there is no such accountant, or it does not fit the costs or δ.
+    """
+    chosen = accountant(name)
+    if not costs:
+        return 0.0
+    if not chosen.admits(costs, delta):
+        raise ValueError(f"the accountant {name!r} does not fit delta = {delta} and {costs}")
+    return chosen.compose(costs, delta, near)
+
+
+def parallel(epsilons: Sequence[float], neighbours: str) -> float:
+    """Compose mechanisms, each run on its own part of a partition of the record space.
+
+    Each must be ε_i-DP under add/remove. Add/remove: max ε_i. Replace-one: the record
+    may leave one part and enter another, which costs up to 2 max ε_i (§0, L4: proved,
+    attained). Parts by record *index* are different: a replaced record stays in its part
+    and the cost is the max of the replace-one ε's.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+    neighbours : str
+        One of ``budget.NEIGHBOURS``.
+
+    Returns
+    -------
+    float
+    """
+    return relation(neighbours).touched * max(epsilons)

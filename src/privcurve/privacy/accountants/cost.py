@@ -1,0 +1,99 @@
+"""The cost of mechanism calls, and the search that all accountants share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+PURE_KIND = "pure"
+BOUNDED_RANGE_KIND = "bounded_range"
+LAPLACE_KIND = "laplace"
+GAUSSIAN_KIND = "gaussian"
+ZCDP_KIND = "zcdp"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of `count` equal mechanism calls.
+
+    Attributes
+    ----------
+    kind : str
+        ``pure``, ``bounded_range``, ``laplace``, ``gaussian`` or ``zcdp``.
+    amount : float
+        ε (pure; Laplace, of a number or a vector), length of the range (bounded range),
+        sensitivity/σ (Gaussian), √(2ρ) (zCDP). All grow in proportion to the noise rate.
+    count : int
+    """
+
+    kind: str
+    amount: float
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        kinds = (PURE_KIND, BOUNDED_RANGE_KIND, LAPLACE_KIND, GAUSSIAN_KIND, ZCDP_KIND)
+        if self.kind not in kinds:
+            raise ValueError(f"kind = {self.kind!r} is not one of: {', '.join(kinds)}")
+        if not (self.amount > 0 and self.count >= 1):
+            raise ValueError(f"a cost needs an amount above 0 and a count of at least 1: {self}")
+
+    @property
+    def epsilon(self) -> float:
+        """Pure ε of one call; infinite if it has none."""
+        return math.inf if self.kind in (GAUSSIAN_KIND, ZCDP_KIND) else self.amount
+
+    @property
+    def rho(self) -> float:
+        """Give ρ (zCDP) of one call: ε²/8 for bounded range (§0, L1), ε²/2 for pure ε (§g)."""
+        if self.kind == BOUNDED_RANGE_KIND:
+            return self.amount**2 / 8.0
+        if self.kind == LAPLACE_KIND:
+            # Tight for one number (§g, cited); right for vectors too, as a Rényi divergence
+            # is convex in the shift, so that one long shift is worst. See docs/privacy.md.
+            return self.amount + math.expm1(-self.amount)
+        return self.amount**2 / 2.0
+
+
+Costs = Sequence[Cost]
+
+
+def scaled(costs: Costs, scale: float) -> tuple[Cost, ...]:
+    """Multiply every noise rate by `scale`."""
+    return tuple(replace(cost, amount=cost.amount * scale) for cost in costs)
+
+
+def only(costs: Costs) -> Cost | None:
+    """Give the one kind of call that there is; None if there are several."""
+    return costs[0] if len(costs) == 1 else None
+
+
+def log_ratio(delta: float, target: float) -> float:
+    """ln(δ/target), kept finite at δ = 0."""
+    return math.log(max(delta, 1e-300)) - math.log(target)
+
+
+def solve(growing: Callable[[float], float], near: float, first_step: float = 0.1) -> float:
+    """Find where a growing function of a positive number is zero, to 1e-11 of it.
+
+    The bracket grows around `near`, by steps that are multiplied by 8 up to a factor 2.
+    """
+    from scipy.optimize import brentq
+
+    low = high = near
+    value = growing(near)
+    step = first_step
+    if value == 0:
+        return near
+    down = value > 0
+    for _ in range(400):
+        if down:
+            high, low = low, low / (1 + step)
+            found = growing(low) <= 0
+        else:
+            low, high = high, high * (1 + step)
+            found = growing(high) >= 0
+        if found:
+            return float(brentq(growing, low, high, xtol=1e-300, rtol=1e-11))
+        step = min(8 * step, 1.0)
+    raise ValueError(f"no solution near {near}")

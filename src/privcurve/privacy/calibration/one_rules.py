@@ -1,0 +1,221 @@
+"""Noise of 1-rules, alone and as voters of LazyBB."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.privacy.accountants.compose import (
+    ADAPTIVE,
+    ADVANCED,
+    BASIC,
+    KOV,
+    ZCDP_CKS,
+    ZCDP_SIMPLE,
+    accountant,
+)
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, REPLACE_ONE, check_budget
+from privcurve.privacy.calibration.search import Calibration, calibrate
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.mechanisms import MECHANISMS, resolve
+from privcurve.privacy.sensitivity import lazybb as sensitivity
+
+
+@dataclass(frozen=True)
+class OneRuleNoise:
+    """Noise of boosted 1-rules.
+
+    Attributes
+    ----------
+    rates : ndarray of shape (n_rounds,)
+        η_t, which multiplies the weighted error in [0, 1]; infinite at ε = ∞. Read-only.
+    mechanism : str
+        ``exponential`` or ``permute_and_flip``.
+    normalise : bool
+        True (published): the error is Σμχ/|μ|. False (certified): it is Σμχ/(κn).
+    statement : PrivacyStatement
+    """
+
+    rates: NDArray[np.float64]
+    mechanism: str
+    normalise: bool
+    statement: PrivacyStatement
+
+
+@lru_cache(maxsize=1024)
+def lazybb_one_rule(
+    *,
+    n: int,
+    n_rounds: int,
+    density: float,
+    learning_rate: float,
+    epsilon: float,
+    delta: float,
+    calibration: str,
+    mechanism: str = "auto",
+    learner: str = "lazybb",
+) -> OneRuleNoise:
+    """Calibrate LazyBB with 1-rules; a single 1-rule is one round at density 1.
+
+    Published: η = εκn/(4τ) (thesis, Cor. 4.1.1); with δ > 0 the better of this and
+    4ηζ = ε₀ with ε₀ from the thesis' advanced composition. Certified: η_t = ε₀/(2ζ_t),
+    with ε₀ = ε/τ for δ = 0 and from the best bounded-range accountant for δ > 0
+    (PRIVACY.md §a, §b, §g).
+
+    Both are refused where the rounding of weights could add more than a thousandth to ζ:
+    certified, a density below ``sensitivity.lazybb_smallest_density``; published, whose score
+    is normalised, more than 2²⁶ records at any density below 1. At ε = ∞ nothing is claimed
+    and nothing refused.
+
+    Parameters
+    ----------
+    n, n_rounds : int
+        Records and rounds (τ).
+    density, learning_rate : float
+        κ and λ.
+    epsilon, delta : float
+        The budget; ε may be infinite.
+    calibration : str
+        ``published`` or ``certified``.
+    mechanism : str
+        ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip for
+        certified pure privacy, else exponential.
+    learner : str
+        Name in the statement.
+
+    Returns
+    -------
+    OneRuleNoise
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, the rounding of weights too coarse for the density, or
+        permute-and-flip asked for with δ > 0 (it is not bounded-range: §g).
+    """
+    return _one_rule(
+        learner, n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism
+    )
+
+
+@lru_cache(maxsize=1024)
+def one_rule(
+    *, n: int, epsilon: float, delta: float, calibration: str, mechanism: str = "auto"
+) -> OneRuleNoise:
+    """Calibrate a single 1-rule: :func:`lazybb_one_rule` with one round and density 1."""
+    return _one_rule("one_rule", n, 1, 1.0, 1.0, epsilon, delta, calibration, mechanism)
+
+
+def _one_rule(
+    learner: str,
+    n: int,
+    n_rounds: int,
+    density: float,
+    learning_rate: float,
+    epsilon: float,
+    delta: float,
+    calibration: str,
+    mechanism: str,
+) -> OneRuleNoise:
+    check_budget(epsilon, delta)
+    mechanism = resolve(mechanism, delta, calibration)
+    zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
+    published = calibration == PUBLISHED
+    if math.isinf(epsilon):
+        rates = np.full(n_rounds, np.inf)
+        rates.flags.writeable = False
+        return OneRuleNoise(rates, mechanism, published, PrivacyStatement.not_private(learner))
+    sensitivity.check_lazybb_rounding(n, density, normalise=published)
+    found = _each_round(n_rounds, epsilon, delta, published)
+    each = found.scale
+    if published:
+        zeta[:] = sensitivity.lazybb_zeta(n, density)
+        factor = sensitivity.ONE_RULE_PUBLISHED
+        source = "thesis Cor. 4.1.1; PRIVACY.md §b: valid, loose by 2"
+    else:
+        factor = sensitivity.ONE_RULE_CERTIFIED
+        source = "PRIVACY.md §a (free refinement), §b"
+    rates = each / (factor * zeta)
+    rates.flags.writeable = False
+    # The range of the log-ratio is 2ηζ whatever the paper charges for it (§b).
+    spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_CERTIFIED / factor * each)
+    ledger = tuple(
+        LedgerEntry(
+            mechanism, f"round {t}: choice of a 1-rule", rate, bound, each, spread, None, source
+        )
+        for t, (rate, bound) in enumerate(zip(rates.tolist(), zeta.tolist(), strict=True), start=1)
+    )
+    statement = PrivacyStatement(
+        learner=learner,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=REPLACE_ONE,
+        calibration=calibration,
+        composition=found.accountant,
+        ledger=ledger,
+    )
+    return OneRuleNoise(rates, mechanism, published, statement)
+
+
+def _each_round(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:
+    """Give ε₀: the pure ε (published) or the range (certified) of one round."""
+    if delta == 0:
+        return Calibration(epsilon / n_rounds, BASIC)
+    if published:
+        return calibrate((Cost(PURE_KIND, 1.0, n_rounds),), epsilon, delta, (BASIC, ADVANCED))
+    return calibrate((Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds),), epsilon, delta)
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One line of :func:`lazybb_table`: ε₀ of a round and the noise rate η it allows."""
+
+    calibration: str
+    accountant: str
+    epsilon_each: float
+    noise_rate: float
+
+
+def lazybb_table(
+    *, n: int, n_rounds: int, density: float, epsilon: float, delta: float
+) -> list[TableRow]:
+    """Give LazyBB's noise rate with 1-rules under every accountant (PRIVACY.md §g).
+
+    Without the refinement of the first rounds: ζ = 1/(κn) throughout.
+
+    Parameters
+    ----------
+    n, n_rounds, density, epsilon, delta
+        As for :func:`lazybb_one_rule`; ε finite. With δ = 0, basic composition alone.
+
+    Returns
+    -------
+    list of TableRow
+        Published ones first, each group from the weakest accountant to the strongest.
+    """
+    check_budget(epsilon, delta)
+    sensitivity.check_lazybb_rounding(n, density)
+    zeta = sensitivity.lazybb_zeta(n, density)
+    pure, ranged = Cost(PURE_KIND, 1.0, n_rounds), Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds)
+    published, certified = sensitivity.ONE_RULE_PUBLISHED, sensitivity.ONE_RULE_CERTIFIED
+    lines = [
+        (PUBLISHED, BASIC, pure, published),
+        (PUBLISHED, ADVANCED, pure, published),
+        (CERTIFIED, BASIC, pure, certified),
+        (CERTIFIED, ADVANCED, pure, certified),
+        (CERTIFIED, KOV, pure, certified),
+        (CERTIFIED, ZCDP_SIMPLE, ranged, certified),
+        (CERTIFIED, ZCDP_CKS, ranged, certified),
+        (CERTIFIED, ADAPTIVE, ranged, certified),
+    ]
+    rows = []
+    for calibration, name, cost, factor in lines:
+        if accountant(name).admits((cost,), delta):
+            each = calibrate((cost,), epsilon, delta, (name,)).scale
+            rows.append(TableRow(calibration, name, each, each / (factor * zeta)))
+    return rows

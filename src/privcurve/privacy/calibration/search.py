@@ -1,0 +1,106 @@
+"""From a budget (ε, δ) to the noise of a learner."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from privcurve.privacy.accountants.compose import (
+    ACCOUNTANTS,
+    BASIC,
+    ZCDP_CKS,
+    Accountant,
+    accountant,
+)
+from privcurve.privacy.accountants.cost import Cost, scaled, solve
+from privcurve.privacy.accountants.zcdp import total_rho
+from privcurve.privacy.budget import check_budget
+
+# Tried in this order; the first of equals is named.
+_BEST_OF = tuple(known.name for known in ACCOUNTANTS if known.best)
+
+# `cost.solve` is right to 1e-11; stay on the side that keeps δ.
+_SAFETY = 1 - 3e-11
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Result of :func:`calibrate`.
+
+    Attributes
+    ----------
+    scale : float
+        By which every amount (and so every noise rate) may be multiplied.
+    accountant : str
+        The accountant that allows it.
+    """
+
+    scale: float
+    accountant: str
+
+
+@lru_cache(maxsize=4096)
+def calibrate(
+    costs: tuple[Cost, ...],
+    epsilon: float,
+    delta: float,
+    accountants: tuple[str, ...] = _BEST_OF,
+) -> Calibration:
+    """Find the largest noise rates that a budget allows, under the best valid accountant.
+
+    All that enters is public, so choosing the best accountant costs nothing (PRIVACY.md
+    §g).
+
+    Parameters
+    ----------
+    costs : tuple of Cost
+        The calls, with amounts in the wanted proportion, e.g. ``(Cost("bounded_range", 1.0,
+        39),)``.
+    epsilon : float
+        Finite.
+    delta : float
+    accountants : tuple of str
+        Candidates; those that do not fit the costs or δ are passed over.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    ValueError
+        If ε is infinite, or no accountant fits (pure privacy of Gaussian noise).
+    """
+    check_budget(epsilon, delta)
+    if math.isinf(epsilon):
+        raise ValueError("epsilon = inf needs no noise: there is nothing to calibrate")
+    best: Calibration | None = None
+    for name in accountants:
+        candidate = accountant(name)
+        if candidate.admits(costs, delta):
+            scale = _largest_scale(candidate, costs, epsilon, delta)
+            if best is None or scale > best.scale:
+                best = Calibration(scale, name)
+    if best is None:
+        raise ValueError(f"no accountant of {accountants} fits delta = {delta} and {costs}")
+    return best
+
+
+def _largest_scale(
+    chosen: Accountant, costs: tuple[Cost, ...], epsilon: float, delta: float
+) -> float:
+    if not chosen.needs_delta:
+        return epsilon / chosen.compose(costs, delta)
+    # With ρ at scale 1 taken as growing like scale²: only a first guess.
+    root = math.sqrt(math.log(1 / delta))
+    guess = (math.sqrt(root**2 + epsilon) - root) / math.sqrt(total_rho(costs))
+    first_step = 0.1
+    if chosen.slow:
+        guess = calibrate(costs, epsilon, delta, (BASIC, ZCDP_CKS)).scale
+        first_step = 0.02
+
+    def excess(scale: float) -> float:
+        return chosen.excess(scaled(costs, scale), epsilon, delta)
+
+    return solve(excess, guess, first_step) * _SAFETY

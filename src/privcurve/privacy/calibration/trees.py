@@ -1,0 +1,391 @@
+"""From a budget (ε, δ) to the noise of DP-TopDown trees, alone or boosted by LazyBB."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
+from privcurve.privacy.budget import (
+    CERTIFIED,
+    PUBLISHED,
+    REPLACE_ONE,
+    check_budget,
+    check_calibration,
+)
+from privcurve.privacy.calibration.search import calibrate
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.mechanisms import (
+    AUTO,
+    EXPONENTIAL,
+    LAPLACE,
+    LOGISTIC,
+    MECHANISMS,
+    NOISY_LABEL,
+    TWO_LAPLACE,
+    resolve,
+)
+from privcurve.privacy.sensitivity import lazybb as sensitivity
+
+# What the last level of splits leads to.
+LABELS = "labels"
+RULES = "rules"
+
+# What the choices and labels of one level are parallel over.
+NODES = "the nodes of a tree's level"
+
+# Share of ε that goes to splits when δ = 0: the best of 0.4, 0.5, … 0.8 on the whole, for
+# trees of 2 to 4 levels at ε = 0.1, 1 and 3, by cross-validation on Adult.
+SPLIT_SHARES = {LABELS: 0.8, RULES: 0.4}
+
+
+@dataclass(frozen=True)
+class TreeNoiseRates:
+    """Noise of (boosted) DP-TopDown trees.
+
+    Attributes
+    ----------
+    rates : ndarray of shape (n_rounds,)
+        η_t, which multiplies the criterion of all leaves, in weights relative to their
+        sum (published) or to κn (certified); infinite at ε = ∞. Read-only.
+    label_rates : ndarray of shape (n_rounds,)
+        What multiplies a leaf's margin. Read-only.
+    mechanism : str
+        Of the splits: ``exponential`` or ``permute_and_flip``.
+    label_noise : str
+        What is added to rate · margin before its sign is taken: ``laplace``,
+        ``two_laplace`` (a difference of two) or ``logistic``.
+    rules : bool
+        Whether the last level gets 1-rules, at `label_rates`, in place of splits and labels.
+    by_levels : bool
+        True (certified): one choice at each node of a level. False (published): one among
+        all leaves for each split.
+    normalise : bool
+        True (published): weights are relative to their sum.
+    statement : PrivacyStatement
+    """
+
+    rates: NDArray[np.float64]
+    label_rates: NDArray[np.float64]
+    mechanism: str
+    label_noise: str
+    rules: bool
+    by_levels: bool
+    normalise: bool
+    statement: PrivacyStatement
+
+
+@lru_cache(maxsize=256)
+def lazybb_trees(
+    *,
+    learner: str,
+    n: int,
+    n_rounds: int,
+    density: float,
+    learning_rate: float,
+    depth: int,
+    n_splits: int,
+    criterion: str,
+    split_share: float | None,
+    leaves: str,
+    epsilon: float,
+    delta: float,
+    calibration: str,
+    mechanism: str = "auto",
+) -> TreeNoiseRates:
+    """Calibrate LazyBB with DP-TopDown trees; a single tree is one round at density 1.
+
+    Published (thesis, Cor. 4.2.5; Gini, δ = 0): η = εκn/(16τt), two Lap(1/(4tη)) a leaf.
+
+    Certified (PRIVACY.md §c, level-parallel, unnormalised with ζ_t): a round has D levels
+    of splits and the labels. δ = 0: each level has fε/(τD), the labels of a round
+    (1 − f)ε/τ and one Lap(2ζ_t/ε_l) on each margin. δ > 0: labels are drawn with
+    P(+) = σ(ε_l·margin/(2ζ_t)), so all steps are bounded-range. By default they have equal
+    ranges (a share of D/(D + 1) for splits), and the best accountant adds them up, the
+    optimal adaptive one where it fits; with a share f of ρ given, zCDP does.
+
+    With ``leaves="rules"`` there are D − 1 levels of splits, and each node of the last
+    level chooses a 1-rule, its labels included: errors of all nodes of a level add up to
+    one weighted error, each with slopes in [0, 1] and so a range of at most the weight
+    that moves in the node. All choices together are 2ηζ_t-DP and bounded-range, as one
+    1-rule is (§b), by the argument of §0, L3; there is no budget for labels.
+
+    Both calibrations refuse what the rounding of weights does not allow, as
+    ``calibration.lazybb_one_rule`` does.
+
+    Parameters
+    ----------
+    learner : str
+        Name in the statement.
+    n, n_rounds : int
+        Records and rounds (τ).
+    density, learning_rate : float
+        κ and λ.
+    depth : int
+        D, levels of splits: certified.
+    n_splits : int
+        t, internal nodes: published.
+    criterion : str
+        ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. The rate follows the criterion's
+        sensitivity (see ``sensitivity.lazybb_split_range``).
+    split_share : float or None
+        f, in (0, 1): share of ε (δ = 0) or ρ (δ > 0) for splits; None: `SPLIT_SHARES` for
+        δ = 0, equal ranges for δ > 0. Published: ½, by its formula.
+    leaves : str
+        ``labels``, or ``rules`` (certified only).
+    epsilon, delta : float
+        The budget; ε may be infinite.
+    calibration : str
+        ``published`` or ``certified``.
+    mechanism : str
+        ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip for
+        certified pure privacy, else exponential.
+
+    Returns
+    -------
+    TreeNoiseRates
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, the rounding of weights too coarse for the density, or
+        the calibration does not offer what is asked for.
+    """
+    check_budget(epsilon, delta)
+    check_calibration(calibration)
+    if split_share is not None and not 0 < split_share < 1:
+        raise ValueError(f"split_share = {split_share} is not in (0, 1)")
+    if leaves not in (LABELS, RULES):
+        raise ValueError(f"leaves = {leaves!r} is not one of {LABELS!r}, {RULES!r}")
+    if not math.isinf(epsilon):
+        normalise = calibration == PUBLISHED
+        sensitivity.check_lazybb_rounding(n, density, normalise=normalise)
+    if calibration == PUBLISHED:
+        _check_published(criterion, split_share, leaves, delta, mechanism)
+        zeta = np.full(n_rounds, sensitivity.lazybb_zeta(n, density))
+        return _published(learner, zeta, n_splits, epsilon)
+    mechanism = resolve(mechanism, delta, calibration)
+    zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
+    spread = sensitivity.lazybb_split_range(n, 1.0, criterion) * zeta
+    return _certified(learner, zeta, spread, depth, split_share, leaves, epsilon, delta, mechanism)
+
+
+def _check_published(
+    criterion: str, split_share: float | None, leaves: str, delta: float, mechanism: str
+) -> None:
+    if criterion != "gini":
+        raise ValueError(
+            f"the published calibration of DP-TopDown is proved for criterion='gini' alone, not "
+            f"{criterion!r} (thesis, Theorem 4.2.2): use calibration='certified'"
+        )
+    if leaves != LABELS:
+        raise ValueError(
+            f"leaves = {leaves!r}: the published DP-TopDown labels its leaves one by one"
+        )
+    if split_share is not None:
+        raise ValueError(
+            "the published calibration of DP-TopDown gives splits and labels half of ε each: "
+            "leave split_share out, or use calibration='certified'"
+        )
+    if delta > 0:
+        raise ValueError(
+            "the published calibration of DP-TopDown offers delta = 0 only: Remark 4.2.1 of the "
+            "thesis drops a factor of its own Theorem 2.5.3 (PRIVACY.md §c); use "
+            "calibration='certified'"
+        )
+    if mechanism not in (AUTO, EXPONENTIAL):
+        raise ValueError(
+            f"mechanism = {mechanism!r}: the published DP-TopDown uses the exponential mechanism"
+        )
+
+
+def _published(
+    learner: str, zeta: NDArray[np.float64], n_splits: int, epsilon: float
+) -> TreeNoiseRates:
+    each = epsilon / (len(zeta) * 2 * n_splits)
+    rates = each / (sensitivity.TOP_DOWN_SPLIT * zeta)
+    label_rates = n_splits * each / sensitivity.lazybb_margins_l1(1.0) / zeta
+    ledger = []
+    for t, (rate, label_rate, bound) in enumerate(
+        zip(rates.tolist(), label_rates.tolist(), zeta.tolist(), strict=True), start=1
+    ):
+        slope = sensitivity.TOP_DOWN_SPLIT / 2 * bound
+        source = "thesis Thm. 4.2.2, Cor. 4.2.5; PRIVACY.md §c: valid and tight"
+        ledger += [
+            LedgerEntry(
+                EXPONENTIAL,
+                f"round {t}: split {k} of a tree",
+                rate,
+                slope,
+                each,
+                each,
+                None,
+                source,
+            )
+            for k in range(1, n_splits + 1)
+        ]
+        margins = sensitivity.lazybb_margins_l1(bound)
+        what = f"round {t}: labels of the leaves, two numbers each"
+        ledger.append(
+            LedgerEntry(
+                LAPLACE,
+                what,
+                label_rate,
+                margins,
+                n_splits * each,
+                source=source,
+                calls=2 * (n_splits + 1),
+                parallel="the leaves of a tree",
+            )
+        )
+    return _rates(
+        learner,
+        rates,
+        label_rates,
+        EXPONENTIAL,
+        TWO_LAPLACE,
+        False,
+        PUBLISHED,
+        epsilon,
+        0.0,
+        BASIC,
+        ledger,
+    )
+
+
+def _certified(
+    learner: str,
+    zeta: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    depth: int,
+    split_share: float | None,
+    leaves: str,
+    epsilon: float,
+    delta: float,
+    mechanism: str,
+) -> TreeNoiseRates:
+    rules = leaves == RULES
+    n_levels = depth - 1 if rules else depth
+    level, last, accountant = _shares(
+        len(zeta), n_levels, split_share, SPLIT_SHARES[leaves], epsilon, delta
+    )
+    rates = level / spread
+    # The range of the errors' change and the L1 change of the margins are both 2ζ.
+    label_rates = last / sensitivity.lazybb_margins_l1(1.0) / zeta
+    label_noise = LAPLACE if delta == 0 else LOGISTIC
+    if rules:
+        last_kind = mechanism
+        last_what = "1-rules of the last level, all nodes"
+        last_source = "PRIVACY.md §b and §0, L3: errors have slopes in [0, 1]"
+    else:
+        last_kind = LAPLACE if delta == 0 else NOISY_LABEL
+        last_what, last_source = "labels of all leaves", "PRIVACY.md §c (leaf labels)"
+    source = "PRIVACY.md §c (level-parallel, unnormalised), §a (free refinement), §0 L2, L3"
+    ledger = []
+    for t in range(len(zeta)):
+        ledger += [
+            LedgerEntry(
+                mechanism,
+                f"round {t + 1}: splits of level {k + 1}, all nodes",
+                float(rates[t]),
+                float(spread[t]) / 2,
+                level,
+                MECHANISMS[mechanism].bounded_range(level),
+                None,
+                source,
+                2**k,
+                NODES,
+            )
+            for k in range(n_levels)
+        ]
+        # In the unit of the rate: the sensitivity of an error is half of its range.
+        bound = float(zeta[t]) if rules else sensitivity.lazybb_margins_l1(float(zeta[t]))
+        ledger.append(
+            LedgerEntry(
+                last_kind,
+                f"round {t + 1}: {last_what}",
+                float(label_rates[t]),
+                bound,
+                last,
+                MECHANISMS[last_kind].bounded_range(last),
+                None,
+                last_source,
+                2**n_levels,
+                NODES,
+            )
+        )
+    return _rates(
+        learner, rates, label_rates, mechanism, label_noise, rules, CERTIFIED, epsilon, delta,
+        accountant, ledger,
+    )  # fmt: skip
+
+
+def _shares(
+    n_rounds: int,
+    n_levels: int,
+    split_share: float | None,
+    default_share: float,
+    epsilon: float,
+    delta: float,
+) -> tuple[float, float, str]:
+    """Give ε (the range) of one level and of the last step of a round, and the accountant.
+
+    With no level the first is not used.
+    """
+    if math.isinf(epsilon):
+        return math.inf, math.inf, BASIC
+    if delta == 0:
+        each = epsilon / n_rounds
+        if n_levels == 0:
+            return each, each, BASIC
+        share = default_share if split_share is None else split_share
+        return share * each / n_levels, (1 - share) * each, BASIC
+    if split_share is None or n_levels == 0:
+        steps = Cost(BOUNDED_RANGE_KIND, 1.0, n_rounds * (n_levels + 1))
+        found = calibrate((steps,), epsilon, delta)
+        return found.scale, found.scale, found.accountant
+    # ρ of a step is its range squared over 8.
+    level, last = math.sqrt(split_share / n_levels), math.sqrt(1 - split_share)
+    costs = (
+        Cost(BOUNDED_RANGE_KIND, level, n_rounds * n_levels),
+        Cost(BOUNDED_RANGE_KIND, last, n_rounds),
+    )
+    found = calibrate(costs, epsilon, delta)
+    return found.scale * level, found.scale * last, found.accountant
+
+
+def _rates(
+    learner: str,
+    rates: NDArray[np.float64],
+    label_rates: NDArray[np.float64],
+    mechanism: str,
+    label_noise: str,
+    rules: bool,
+    calibration: str,
+    epsilon: float,
+    delta: float,
+    accountant: str,
+    ledger: list[LedgerEntry],
+) -> TreeNoiseRates:
+    rates.flags.writeable = False
+    label_rates.flags.writeable = False
+    statement = PrivacyStatement.not_private(learner)
+    if not math.isinf(epsilon):
+        statement = PrivacyStatement(
+            learner=learner,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=REPLACE_ONE,
+            calibration=calibration,
+            composition=accountant,
+            ledger=tuple(ledger),
+        )
+    published = calibration == PUBLISHED
+    return TreeNoiseRates(
+        rates, label_rates, mechanism, label_noise, rules, not published, published, statement
+    )

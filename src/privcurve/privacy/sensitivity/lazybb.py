@@ -1,0 +1,235 @@
+"""LazyBB: how far one record moves the weights, and what that does to 1-rules and trees."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.privacy.budget import rounded_up
+from privcurve.privacy.sensitivity.impurity import check_n, impurity
+
+# Pure ε of one choice of a 1-rule, in units of ηζ. Published: thesis, Theorem 2.7.2.
+# Certified: §b (proved, attained as ζ → 0): the error's sensitivity is ζ, its range 2ζ.
+ONE_RULE_PUBLISHED = 4.0
+ONE_RULE_CERTIFIED = 2.0
+
+# Pure ε and range of one split of DP-TopDown in LazyBB, in units of ηζ: published and
+# certified agree (§c: proved, tight; the thesis' Lemmas 4.2.3 and 4.2.4 are wrong, its
+# Theorem 4.2.2 is right). It also covers *all* splits of one tree level together.
+TOP_DOWN_SPLIT = 8.0
+
+# What a weight may exceed its bound by, for floating-point rounding (§a): no more than this
+# share of it enters ζ.
+DENSITY_TOLERANCE = 1e-9
+
+# What the rounding of LazyBB's weights may add to a sensitivity, as a share of it.
+LARGEST_ROUNDING = 1e-3
+
+
+def lazybb_zeta(n: int, density: float) -> float:
+    """Distance of the normalised weights of two neighbouring data sets: ζ = 1/(κn).
+
+    Total variation on labelled points, with the *capped* projection. Replace-one; also
+    add/remove with n the larger of the two sizes. Source: §a, Theorem a (proved, attained).
+
+    Parameters
+    ----------
+    n : int
+        Number of records.
+    density : float
+        κ, in (0, 1].
+
+    Returns
+    -------
+    float
+    """
+    _check_lazybb(n, density)
+    return 1.0 / (density * n)
+
+
+def lazybb_zeta_rounds(
+    n: int, density: float, learning_rate: float, n_rounds: int
+) -> NDArray[np.float64]:
+    """Distance ζ_t round by round: smaller in the first rounds, at no cost.
+
+    After t − 1 rounds weights differ by a factor of at most R = e^{2λ(t−1)}, so none has
+    a share above R/(R + n − 1): ζ_t = min{1/(κn), R/(R + n − 1)}, ζ₁ = 1/n. The same ζ_t
+    bounds the change of the unnormalised score Σμχ/(κn); for that, weights that needed
+    no scaling must stay below κnζ_t too, which adds the term √R/n inside the minimum. It
+    matters only if κ(n − 1) < 1. Replace-one. Source: §a, free refinement (proved; the
+    unnormalised form in docs/privacy.md).
+
+    Parameters
+    ----------
+    n : int
+        Number of records.
+    density, learning_rate : float
+        κ and λ.
+    n_rounds : int
+        τ.
+
+    Returns
+    -------
+    ndarray of shape (n_rounds,)
+        ζ_t, non-decreasing, at most 1/(κn).
+    """
+    _check_lazybb(n, density)
+    if n_rounds < 1:
+        raise ValueError(f"n_rounds = {n_rounds} must be at least 1")
+    if not (math.isfinite(learning_rate) and learning_rate >= 0):
+        raise ValueError(f"learning_rate = {learning_rate} must be a finite number of at least 0")
+    drift = learning_rate * np.arange(n_rounds, dtype=np.float64)
+    share = 1.0 / (1.0 + (n - 1) * np.exp(-2.0 * drift))
+    # exp(700) is near the largest float; 1/(κn) is the minimum long before.
+    unscaled = np.exp(np.minimum(drift, 700.0)) / n
+    return np.minimum(lazybb_zeta(n, density), np.maximum(share, unscaled))
+
+
+def lazybb_weight_unit(n: int) -> float:
+    """Give the unit of LazyBB's weights: 2^−b, b = min(52, 62 − ⌈log₂ n⌉).
+
+    Weights are rounded up to multiples of it, so that n of them fit in 62 bits. The kernels
+    have the same b (``kernels.projection.fixed_point_bits``); a test holds the two together.
+    """
+    check_n(n)
+    return 2.0 ** -min(52, 62 - math.ceil(math.log2(n)))
+
+
+def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
+    """Smallest density at which the rounding of weights keeps to `LARGEST_ROUNDING`.
+
+    With the unit u, rounding adds at most (n + 1)u to the weight that moves between
+    neighbours. Unnormalised, that weight is at most κnζ_t, which is κ in round 1:
+    κ ≥ (n + 1)u / `LARGEST_ROUNDING`. Normalised, ζ is 1/(κn) in all rounds, the share of a
+    weight of 1, so n alone decides. At κ = 1 every weight is 1, and nothing is rounded.
+    Replace-one. Source: docs/privacy.md, Fixed-point weights (proved).
+
+    Parameters
+    ----------
+    n : int
+        Number of records.
+    normalise : bool
+        Whether weights are relative to their sum (published) or to κn (certified).
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 where any density will do.
+    """
+    needed = (n + 1) * lazybb_weight_unit(n) / LARGEST_ROUNDING
+    if normalise:
+        return 0.0 if needed <= 1 else 1.0
+    return min(1.0, needed)
+
+
+def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> None:
+    """Check that the rounding of weights leaves LazyBB's sensitivities true.
+
+    Parameters
+    ----------
+    n : int
+    density : float
+        κ.
+    normalise : bool
+        As for :func:`lazybb_smallest_density`.
+
+    Raises
+    ------
+    ValueError
+        If n or κ is out of range, or κ below :func:`lazybb_smallest_density`.
+    """
+    _check_lazybb(n, density)
+    smallest = lazybb_smallest_density(n, normalise)
+    if density < smallest:
+        raise ValueError(
+            f"density = {density:g} is too small for n = {n} records: weights are rounded to "
+            f"multiples of {lazybb_weight_unit(n):.3g}, and the privacy proof allows for that "
+            f"from a density of {rounded_up(smallest)} on (docs/privacy.md, Fixed-point weights)"
+        )
+
+
+def one_rule_exact_epsilon(noise_rate: float, zeta: float) -> float:
+    """Pure ε of one choice of a 1-rule: ηζ + ln cosh(η/2) − ln cosh(η(½ − ζ)) ≤ 2ηζ.
+
+    Exact when the 1-rules are closed under negation; the bound 2ηζ is what calibration
+    uses. Replace-one. Source: §b (proved).
+    """
+    return noise_rate * zeta + _log_cosh(noise_rate / 2) - _log_cosh(noise_rate * abs(0.5 - zeta))
+
+
+def lazybb_margins_l1(zeta: float) -> float:
+    """L1 sensitivity 2ζ of the weighted margins of all leaves together.
+
+    Margins a − b of label weights a and b; also of all (a, b). Hence Lap(2ζ/ε) on each
+    margin, or labels P(+) = σ(ε·margin/(2ζ)). Replace-one. Source: §c (proved; Lap(ζ/ε),
+    "by parallel composition", loses 1.97ε).
+    """
+    return 2 * zeta
+
+
+def check_largest_weight(largest: float, who: str) -> None:
+    """Check that no record had more weight than the proofs of §a allow.
+
+    Parameters
+    ----------
+    largest : float
+        The largest weight of a fit, in units of what is allowed.
+    who : str
+        Name of the learner.
+
+    Raises
+    ------
+    ArithmeticError
+        If it is above 1; never to be seen.
+    """
+    if not largest <= 1 + DENSITY_TOLERANCE:
+        raise ArithmeticError(
+            f"internal error in {who}: a record had {largest!r} times the weight that the privacy "
+            "proof allows; the model is withheld. Please report this with the parameters."
+        )
+
+
+def _log_cosh(x: float) -> float:
+    """Logarithm of cosh x, without overflow."""
+    return abs(x) + math.log1p(math.exp(-2 * abs(x))) - math.log(2)
+
+
+def _check_lazybb(n: int, density: float) -> None:
+    check_n(n)
+    if not 0 < density <= 1:
+        raise ValueError(f"density = {density} is not in (0, 1]")
+
+
+def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) -> float:
+    """Range of the split scores' change in LazyBB, all nodes of one tree level together.
+
+    2F(ζ, nζ) with F(a, b) = (a + b)G(a/(a + b)), for the unnormalised scores −ΣF of
+    weights in units of κn, each at most ζ (:func:`lazybb_zeta_rounds`); for Gini it is
+    just below the 8ζ of `TOP_DOWN_SPLIT`.
+
+    Proof. Between neighbours weight of at most ζ appears and weight of at most ζ
+    disappears (§a, unnormalised form). Let y = (y₊, y₋) appear in a child that holds
+    (a, b). F grows by F(a + y₊, b) − F(a, b) ≤ F(y₊, b) and then by at most F(y₋, a + y₊)
+    (§0, L2). Summed over the children of a level, by superadditivity, that is at most
+    F(Σ(y₊ + y₋), Σ(a + b + y₊)) ≤ F(ζ, nζ): n records have a weight of nζ at most. So for
+    every choice of splits the score moves by −F(ζ, nζ) … F(ζ, nζ). Each node has an
+    interval of its own, and the bound holds for the sum over nodes of the ends' worst
+    cases, because each is bounded by the weight that moves in that node (§0, L3).
+    Replace-one; §c has the case of Gini.
+
+    Parameters
+    ----------
+    n : int
+    zeta : float
+        ζ_t of the round.
+    criterion, alpha
+        As for :func:`impurity`.
+
+    Returns
+    -------
+    float
+    """
+    check_n(n)
+    return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion, alpha)
