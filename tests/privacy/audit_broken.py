@@ -84,7 +84,7 @@ def empty_leaves_say_nothing(patch):
 
 
 class _Rng:
-    """A generator whose Laplace numbers are changed."""
+    """A generator whose Laplace numbers are changed before they are scaled."""
 
     def __init__(self, rng, change):
         self._rng, self._change = rng, change
@@ -92,8 +92,8 @@ class _Rng:
     def __getattr__(self, name):
         return getattr(self._rng, name)
 
-    def laplace(self, *arguments, **keywords):
-        return self._change(self._rng.laplace(*arguments, **keywords))
+    def laplace(self, scale, size):
+        return scale * self._change(self._rng.laplace(size=size))
 
 
 def _changed_laplace(patch, change):
@@ -112,7 +112,7 @@ def one_number_for_two_leaves(patch):
 
 def noise_of_single_precision(patch):
     """DPBoost: Laplace numbers are made as float32."""
-    _changed_laplace(patch, lambda drawn: drawn.astype(np.float32))
+    _changed_laplace(patch, lambda drawn: drawn.astype(np.float32).astype(np.float64))
 
 
 def each_tree_has_all_records(patch):
