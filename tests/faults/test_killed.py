@@ -92,8 +92,9 @@ def test_killed_at_any_time(project, undisturbed, seconds, seed):
     if list((project.folder / ".snakemake/locks").glob("*")):
         project.run("--unlock")
     project.run(TABLE)
-    tables = {k: v for k, v in undisturbed.outputs().items() if k.startswith(TABLE.removesuffix("csv"))}
-    assert project.outputs() == tables
+    stem = TABLE.removesuffix("csv")
+    table = {k: v for k, v in undisturbed.outputs().items() if k.startswith(stem)}
+    assert project.outputs() == table
     project.check_store(undisturbed, kept)
 
 
