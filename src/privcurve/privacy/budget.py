@@ -6,6 +6,7 @@ import math
 
 ADD_REMOVE = "add-remove"
 REPLACE_ONE = "replace-one"
+PRIVATE_COLUMNS = "private-columns"
 PUBLISHED = "published"
 CERTIFIED = "certified"
 

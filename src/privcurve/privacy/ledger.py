@@ -19,7 +19,13 @@ from privcurve.privacy.accountants.cost import (
     ZCDP_KIND,
     Cost,
 )
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.budget import (
+    ADD_REMOVE,
+    CERTIFIED,
+    PRIVATE_COLUMNS,
+    PUBLISHED,
+    REPLACE_ONE,
+)
 
 ASSUMED_N = "the number of records"
 ASSUMED_BINS = "the bins of each column"
@@ -31,7 +37,11 @@ NOT_SEED = (
 NOT_FLOATS = "attacks on floating-point arithmetic (the proofs are in real numbers)"
 NOT_SELECTION = "the choice of settings, unless that choice was itself private"
 
-_CHANGES = {REPLACE_ONE: "replaced by another", ADD_REMOVE: "added or left out"}
+_CHANGES = {
+    REPLACE_ONE: "replaced by another",
+    ADD_REMOVE: "added or left out",
+    PRIVATE_COLUMNS: "given other values in its private columns",
+}
 
 _NAMES = {
     "exponential": "the exponential mechanism",
