@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src/privcurve"
 
 # Files at the top of the package that every room may use.
-SHARED = {"files", "schema"}
+SHARED = {"coding", "files", "schema"}
 
 ALLOWED = {
     "privacy": set(),

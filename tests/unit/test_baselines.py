@@ -15,7 +15,7 @@ from diffprivlib.models import LogisticRegression as DiffprivlibLogisticRegressi
 from numpy.typing import NDArray
 from sklearn import ensemble, linear_model
 
-from privcurve.learners.encoding import one_hot
+from privcurve.coding import one_hot
 from privcurve.learners.gradient_boosting import GradientBoostingClassifier
 from privcurve.learners.linear import (
     CURVATURE,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from privcurve.coding import one_hot
 from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.dp_bagging import DPBaggingClassifier
-from privcurve.learners.encoding import one_hot
 from privcurve.privacy.calibration.dp_bagging import bagging
 
 

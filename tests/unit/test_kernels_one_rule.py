@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
+from privcurve.coding import equal_width
 from privcurve.kernels.lazybb_rules import boost, count_votes, round_scores, vote_table
 from privcurve.kernels.packing import pack
-from privcurve.learners.base import bin_equal_width
 
 
 @st.composite
@@ -104,7 +104,7 @@ def test_ties_go_to_the_first_literal():
 def breast_cancer():
     X, y = load_breast_cancer(return_X_y=True)
     n_bins = np.full(30, 10)
-    codes = bin_equal_width(X, (X.min(axis=0), X.max(axis=0)), n_bins)
+    codes = equal_width(X, (X.min(axis=0), X.max(axis=0)), n_bins)
     return codes, n_bins, np.where(y > 0, 1, -1).astype(np.int8)
 
 

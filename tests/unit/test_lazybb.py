@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+from privcurve.coding import equal_width
 from privcurve.learners import LazyBBClassifier, OneRuleClassifier, one_rule
-from privcurve.learners.base import bin_equal_width
 from privcurve.learners.one_rule import VoteModel
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 
@@ -13,7 +13,7 @@ N_BINS = [10] * 30
 @pytest.fixture(scope="module")
 def data():
     X, y = load_breast_cancer(return_X_y=True)
-    codes = bin_equal_width(X, (X.min(axis=0), X.max(axis=0)), np.array(N_BINS))
+    codes = equal_width(X, (X.min(axis=0), X.max(axis=0)), np.array(N_BINS))
     return codes, np.where(y > 0, 1, -1)
 
 

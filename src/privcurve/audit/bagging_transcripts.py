@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from privcurve.audit.fits import sample_numbered
 from privcurve.audit.pairs import Pair, Records
-from privcurve.learners.base import Codes
+from privcurve.coding import Codes
 from privcurve.learners.dp_bagging import DPBaggingClassifier
 
 # Further digits are rounding, of which no statement claims anything.

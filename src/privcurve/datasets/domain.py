@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
+from privcurve import coding
+
 NUMERIC = "numeric"
 CATEGORICAL = "categorical"
 
@@ -64,8 +66,7 @@ class Column:
         """The ``n_bins + 1`` edges of a numeric column's bins."""
         if self.bounds is None:
             raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
-        low, high = self.bounds
-        return (*(low + (high - low) * k / self.bins for k in range(self.bins)), high)
+        return tuple(coding.edges(*self.bounds, self.bins).tolist())
 
     @cached_property
     def bin_names(self) -> tuple[str, ...]:

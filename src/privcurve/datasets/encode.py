@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import code_between, code_type
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import NUMERIC, Column
 from privcurve.datasets.errors import DatasetError
@@ -47,8 +48,7 @@ def encode(description: Description, table: RawTable) -> Coded:
     """
     columns = description.domain.columns
     n_rows = len(table.lines)
-    dtype = np.uint8 if max(description.domain.n_bins) <= 256 else np.uint16
-    X: NDArray[Any] = np.empty((n_rows, len(columns)), dtype=dtype)
+    X: NDArray[Any] = np.empty((n_rows, len(columns)), dtype=code_type(description.domain.n_bins))
     n_clipped = 0
     for j, column in enumerate(columns):
         values = table.columns[column.name]
@@ -81,9 +81,7 @@ def bin_codes(numbers: NDArray[np.float64], column: Column) -> tuple[NDArray[np.
         raise ValueError(f"the column {column.name!r} is not numeric")
     low, high = column.bounds
     n_clipped = int(np.count_nonzero((numbers < low) | (numbers > high)))
-    # Search among the edges that bin names show, so that a name is true to the last bit.
-    inner = np.asarray(column.edges[1:-1])
-    return np.searchsorted(inner, numbers, side="right"), n_clipped
+    return code_between(numbers, column.edges), n_clipped
 
 
 def _where(description: Description, table: RawTable, row: int) -> str:

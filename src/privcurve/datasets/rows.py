@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.unsignedinteger[Any]]
+from privcurve.coding import Codes
 
 
 def distinct(

@@ -18,11 +18,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from privcurve.coding import Codes, code_type, equal_width
 from privcurve.learners.checks import RandomState, check_counts, check_n_bins, generator_of
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.privacy.ledger import ASSUMED_BOTH, PrivacyStatement
-
-Codes = NDArray[np.unsignedinteger[Any]]
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
@@ -212,7 +211,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         if fit:
             self.n_bins_ = check_n_bins(self.n_bins, n_columns)
         if self.bounds is not None:
-            return bin_equal_width(checked, self.bounds, self.n_bins_)
+            return equal_width(checked, self.bounds, self.n_bins_)
         if checked.dtype.kind != "u":
             whole = checked.astype(np.int64) if checked.dtype.kind in "ifb" else None
             if (
@@ -232,8 +231,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
                 f"column {column} has the code {int(checked[:, column].max())}, but its n_bins is "
                 f"{int(self.n_bins_[column])}: values outside the domain have no code"
             )
-        dtype = np.uint8 if int(self.n_bins_.max()) <= 256 else np.uint16
-        return np.ascontiguousarray(checked, dtype=dtype)
+        return np.ascontiguousarray(checked, dtype=code_type(self.n_bins_))
 
     def _check_labels(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
         if y is None:
@@ -296,27 +294,3 @@ def check_budget(name: str, epsilon: float, delta: float, calibration: str) -> N
     if calibration not in known.calibrations:
         offered = ", ".join(repr(c) for c in known.calibrations)
         raise ValueError(f"{name}: calibration = {calibration!r} is not offered; it has: {offered}")
-
-
-def bin_equal_width(
-    X: NDArray[Any], bounds: tuple[ArrayLike, ArrayLike], n_bins: NDArray[np.int64]
-) -> Codes:
-    """Clip numbers to public bounds and cut them into equal-width bins.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-    bounds : pair of array-like
-        Lowest and highest value, one number or one a column.
-    n_bins : ndarray of shape (n_columns,)
-
-    Returns
-    -------
-    ndarray of unsigned integers, of the shape of X
-    """
-    low, high = (np.broadcast_to(np.asarray(b, dtype=float), n_bins.shape) for b in bounds)
-    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
-        raise ValueError(f"bounds must be finite, low below high, not {bounds!r}")
-    place = (np.asarray(X, dtype=float) - low) * n_bins / (high - low)
-    dtype = np.uint8 if int(n_bins.max()) <= 256 else np.uint16
-    return np.clip(np.floor(place), 0, n_bins - 1).astype(dtype)

@@ -11,10 +11,9 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from privcurve.coding import Codes, one_hot
 from privcurve.kernels.dp_bagging import add_votes
-from privcurve.learners.base import Codes
 from privcurve.learners.checks import RandomState
-from privcurve.learners.encoding import one_hot
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.dp_bagging import LAPLACE, BaggingNoise, bagging

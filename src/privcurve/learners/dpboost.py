@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privcurve.coding import Codes
 from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees, grow_tree
-from privcurve.learners.base import CodedClassifier, Codes
+from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.dpboost import (

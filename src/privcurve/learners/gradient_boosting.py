@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import ensemble
 
-from privcurve.learners.base import Codes
+from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
 from privcurve.privacy.ledger import PrivacyStatement

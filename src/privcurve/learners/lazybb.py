@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.learners.base import Codes
+from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.one_rule import OneRuleEnsemble
 from privcurve.learners.trees import TreeModel, TreePlan, fit_trees

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import Codes
 from privcurve.kernels.projection import fixed_point_bits, project
-from privcurve.learners.base import Codes
 from privcurve.learners.lazybb import LazyBBClassifier
 
 

@@ -19,9 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._linear_loss import LinearModelLoss
 from threadpoolctl import threadpool_limits
 
-from privcurve.learners.base import Codes
+from privcurve.coding import Codes, one_hot
 from privcurve.learners.checks import RandomState
-from privcurve.learners.encoding import one_hot
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private

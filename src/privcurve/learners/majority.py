@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 from sklearn.dummy import DummyClassifier
 
-from privcurve.learners.base import Codes
+from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier
 from privcurve.privacy.ledger import PrivacyStatement

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privcurve.coding import Codes
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import pack
-from privcurve.learners.base import CodedClassifier, Codes
+from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, one_rule
 from privcurve.privacy.ledger import PrivacyStatement

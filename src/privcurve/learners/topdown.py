@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.learners.base import CodedClassifier, Codes
+from privcurve.coding import Codes
+from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.learners.trees import TreeModel, TreePlan, fit_trees
 from privcurve.privacy.ledger import PrivacyStatement

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import Codes
 from privcurve.kernels.lazybb_trees import (
     BinnedRows,
     Forest,
@@ -18,7 +19,6 @@ from privcurve.kernels.lazybb_trees import (
     count_tree_votes,
     node_count,
 )
-from privcurve.learners.base import Codes
 from privcurve.learners.one_rule import DENSITY_TOLERANCE
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration import trees as calibration_trees

@@ -14,7 +14,8 @@ from diffprivlib.utils import PrivacyLeakWarning
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from privcurve.learners.base import CodedClassifier, Codes
+from privcurve.coding import Codes
+from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private

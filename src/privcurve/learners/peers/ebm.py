@@ -15,7 +15,7 @@ from interpret import privacy
 from interpret.glassbox import ExplainableBoostingClassifier
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.learners.base import Codes
+from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose

@@ -1,0 +1,145 @@
+"""Numbers and categories as codes: the one coder, and the one-hot matrix of codes.
+
+A *coded matrix* has a row a record and a column a feature; column ``j`` holds codes
+``0 … n_bins[j] - 1``. What a code stands for is public, and no code depends on another
+record. The pipeline (`datasets`) and a learner with ``bounds=`` code alike, to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Codes = NDArray[np.unsignedinteger[Any]]
+
+EQUAL = "equal"
+LOG = "log"
+
+
+def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray[np.float64]:
+    """Give the edges of bins between two bounds.
+
+    Parameters
+    ----------
+    low, high : float
+        Lowest and highest value; public.
+    n_bins : int
+    spacing : str
+        ``equal``: bins of equal width. ``log``: of equal ratio; `low` is above 0.
+
+    Returns
+    -------
+    ndarray of shape (n_bins + 1,)
+        Increasing; the first is `low` and the last `high`.
+
+    Raises
+    ------
+    ValueError
+        If a bin would have no finite width above 0.
+    """
+    low, high = float(low), float(high)
+    if not low < high:
+        raise ValueError("must be [low, high] with low < high")
+    if spacing == LOG and low <= 0:
+        raise ValueError("must lie above 0, or their logarithm is not finite")
+    steps = np.arange(n_bins)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if spacing == LOG:
+            inner = low * (high / low) ** (steps / n_bins)
+        else:
+            inner = low + (high - low) * steps / n_bins
+        found = np.append(inner, high)
+        found[0] = low
+        widths = np.diff(found)
+    if not (np.isfinite(widths) & (widths > 0)).all():
+        raise ValueError(f"leave {n_bins} bins no finite width above 0")
+    return found
+
+
+def code_between(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.int64]:
+    """Find the bin of each number, by the edges that the names of bins show.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n_rows,)
+    edges : array-like of shape (n_bins + 1,)
+        Increasing.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        A value on an edge belongs to the bin above it; the upper bound to the last bin. What
+        lies outside belongs to the nearest bin.
+    """
+    return np.searchsorted(np.asarray(edges)[1:-1], numbers, side="right")
+
+
+def code_type(n_bins: ArrayLike) -> type[np.uint8] | type[np.uint16]:
+    """Give the smallest type that holds the codes of columns with these numbers of bins."""
+    return np.uint8 if int(np.max(n_bins)) <= 256 else np.uint16
+
+
+def equal_width(
+    X: NDArray[Any], bounds: tuple[ArrayLike, ArrayLike], n_bins: NDArray[np.int64]
+) -> Codes:
+    """Clip numbers to public bounds and cut them into bins of equal width.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+    bounds : pair of array-like
+        Lowest and highest value, one number or one a column.
+    n_bins : ndarray of shape (n_columns,)
+
+    Returns
+    -------
+    ndarray of unsigned integers, of the shape of X
+
+    Raises
+    ------
+    ValueError
+        If bounds leave no finite width above 0.
+    """
+    numbers = np.asarray(X, dtype=np.float64)
+    low, high = (np.broadcast_to(np.asarray(b, dtype=np.float64), n_bins.shape) for b in bounds)
+    codes: NDArray[Any] = np.empty(numbers.shape, dtype=code_type(n_bins))
+    for j, bins in enumerate(n_bins):
+        try:
+            between = edges(low[j], high[j], int(bins))
+        except ValueError as error:
+            raise ValueError(f"bounds {low[j]:g}, {high[j]:g} of column {j} {error}") from None
+        codes[:, j] = code_between(numbers[:, j], between)
+    return codes
+
+
+def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_array:
+    """Give each value of each column a column of its own.
+
+    Every row holds exactly one entry for each coded column, so its L2 norm is
+    ``value · √n_columns``, whatever the data.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows, n_columns)
+        Column ``j`` holds ``0 … n_bins[j] - 1``.
+    n_bins : ndarray of shape (n_columns,)
+    value : float
+        What stands where a one-hot matrix has a 1.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of float64, shape (n_rows, n_bins.sum())
+    """
+    from scipy.sparse import csr_array
+
+    n_rows, n_columns = codes.shape
+    first = (np.cumsum(n_bins) - n_bins).astype(np.int32)
+    indices = (codes.astype(np.int32) + first).ravel()
+    starts = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
+    entries = np.full(indices.size, value)
+    return csr_array((entries, indices, starts), shape=(n_rows, int(n_bins.sum())))

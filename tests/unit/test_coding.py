@@ -1,0 +1,66 @@
+"""One coder: a learner that is given bounds has the pipeline's codes, to the last bit."""
+
+import numpy as np
+import pytest
+
+from privcurve import coding, datasets
+from privcurve.datasets.encode import bin_codes
+from privcurve.learners import LazyBBClassifier
+
+SHIPPED = ["adult", "adult-fine", "codrna", "wdbc", "toy-line"]
+
+
+def numeric(name):
+    return [c for c in datasets.describe(name).domain.columns if c.kind == "numeric"]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_learners_and_pipeline_agree_at_every_edge(name):
+    for column in numeric(name):
+        edges = np.array(column.edges)
+        values = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
+        expected, _ = bin_codes(values, column)
+        low, high = column.bounds
+        codes = coding.equal_width(values[:, None], (low, high), np.array([column.bins]))
+        assert np.array_equal(codes[:, 0], expected), column.name
+        # An edge belongs to the bin above it, and a name of a bin says the truth.
+        assert expected[: len(edges)].tolist() == [*range(column.bins), column.bins - 1]
+
+
+def test_a_learner_with_bounds_is_the_pipelines_model_of_wdbc():
+    from sklearn.datasets import load_breast_cancer
+
+    coded, numbers = datasets.load("wdbc"), load_breast_cancer().data
+    low, high = zip(*(c.bounds for c in coded.domain.columns), strict=True)
+    common = {"n_bins": coded.domain.n_bins, "classes": (-1, 1), "epsilon": 5.0, "random_state": 3}
+    ours = LazyBBClassifier(**common).fit(coded.X, coded.y)
+    theirs = LazyBBClassifier(bounds=(low, high), **common).fit(numbers, coded.y)
+    assert np.array_equal(coding.equal_width(numbers, (low, high), ours.n_bins_), coded.X)
+    assert np.array_equal(ours.decision_function(coded.X), theirs.decision_function(numbers))
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, np.inf), (-1e308, 1e308), (1, 1), (2, 1), (1, 1 + 1e-15), (np.nan, 1)]
+)
+def test_bounds_without_a_finite_width_are_refused(low, high):
+    with pytest.raises(ValueError, match=r"bounds .* of column 0 (must|leave)"):
+        coding.equal_width(np.zeros((2, 1)), (low, high), np.array([10]))
+
+
+def test_bins_of_equal_ratio():
+    edges = coding.edges(0.01, 1000, 5, coding.LOG)
+    assert np.allclose(edges, [0.01, 0.1, 1, 10, 100, 1000])
+    assert coding.code_between(np.array([0.001, 0.05, 1.0001, 2000]), edges).tolist() == [
+        0,
+        0,
+        2,
+        4,
+    ]
+    with pytest.raises(ValueError, match="above 0"):
+        coding.edges(0, 1, 5, coding.LOG)
+
+
+def test_one_hot_has_one_entry_a_column():
+    codes = np.array([[0, 2], [1, 0]], dtype=np.uint8)
+    found = coding.one_hot(codes, np.array([2, 3]), 0.5).toarray()
+    assert found.tolist() == [[0.5, 0, 0, 0, 0.5], [0, 0.5, 0.5, 0, 0]]
