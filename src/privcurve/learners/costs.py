@@ -68,3 +68,9 @@ def dpl_tree(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
         + 1.2e-7 * n_rows * depth
         + n_trees * (2e-5 * 2**depth + leaves * (4e-5 + 7e-10 * n_rows / n_trees))
     )
+
+
+def brc(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of boosting random classifiers."""
+    rounds = float(setting.get("n_rounds", 25))
+    return 2e-3 + 1e-8 * rounds * n_rows * (1 + n_columns / 10)

@@ -159,7 +159,7 @@ class PublicRows:
 def distinct_keys(
     codes: Codes, signs: NDArray[np.int8], n_bins: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Number the distinct (row, label) pairs in lexicographic order.
+    """Give a number to each distinct (row, label) pair, in lexicographic order.
 
     Parameters
     ----------

@@ -325,3 +325,35 @@ def resolve_mechanism(mechanism: str, delta: float, calibration: str) -> str:
             "use mechanism='exponential', or delta = 0"
         )
     return mechanism
+
+
+def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.Generator) -> float:
+    """Sample the exponential mechanism on an interval where the score is piecewise constant.
+
+    Its density at x is ∝ exp(η s(x)) (§d iii): the interval is public, and where the score
+    jumps does not show.
+
+    Parameters
+    ----------
+    ends : array-like of shape (n_pieces + 1,)
+        Not decreasing; the first and the last are public.
+    scores : array-like of shape (n_pieces,)
+    rate : float
+        η; infinite for a uniform choice among the best pieces.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    float
+    """
+    ends, scores = np.asarray(ends, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    widths = np.diff(ends)
+    wide = widths > 0
+    if not wide.any():
+        return float(ends[0])
+    best = scores[wide].max()
+    with np.errstate(invalid="ignore"):
+        chances = np.where(scores == best, 1.0, np.exp(rate * np.minimum(scores - best, 0.0)))
+    total = np.cumsum(np.where(wide, widths * np.nan_to_num(chances), 0.0))
+    piece = int(np.searchsorted(total, rng.random() * total[-1], side="right"))
+    return float(rng.uniform(ends[piece], ends[piece + 1]))
