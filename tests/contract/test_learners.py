@@ -1,6 +1,7 @@
 """What every learner must do, whoever wrote it: one entry in the registry, and it is tested."""
 
 import pickle
+from dataclasses import fields, replace
 
 import joblib
 import numpy as np
@@ -10,7 +11,9 @@ import sklearn
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
+from privcurve.learners import registry
+from privcurve.learners.entry import Facts
+from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
 from privcurve.privacy.ledger import ASSUMED_BOTH, NOT_FLOATS, NOT_SEED, NOT_SELECTION
 
 # scikit-learn's checks draw from about N(0, 1); nothing is read from the rows.
@@ -91,6 +94,44 @@ def test_parameters_are_those_of_the_registry(name):
 
 
 @learners
+def test_defaults_and_public_facts_are_those_of_the_estimator(name):
+    signature = make(name).get_params()
+    known = entry(name)
+    assert known.defaults == {key: signature[key] for key in known.parameters}
+    assert all(p.admits(p.default) for p in known.parameters.values())
+    assert set(known.needs) <= set(signature) & {f.name for f in fields(Facts)}
+    registry.check_parameters(name, known.defaults)
+
+
+@learners
+def test_cost_grows_with_each_size(name):
+    known = entry(name)
+    assert known.cost({}, 1000, 10) > 0
+    for key, parameter in known.parameters.items():
+        if parameter.size:
+            fixed = {other: values[0] for other, values in parameter.used_with.items()}
+            costs = [known.cost({**fixed, key: value}, 10**5, 10) for value in (2, 4, 8)]
+            assert costs[0] < costs[1] < costs[2], key
+
+
+@learners
+def test_made_from_public_facts(name):
+    if missing_package(name):
+        with pytest.raises(ImportError):
+            registry.make(name, Facts([2, 3]))
+        return
+    made = registry.make(name, Facts([2, 3]), {"random_state": 3})
+    assert (made.n_bins, made.classes, made.random_state) == ([2, 3], (-1, 1), 3)
+
+
+def test_a_fact_that_is_needed_must_be_given(monkeypatch):
+    needy = replace(entry("majority_class"), needs=("ordered",))
+    monkeypatch.setitem(LEARNERS, "majority_class", needy)
+    with pytest.raises(ValueError, match="majority_class needs the public fact 'ordered'"):
+        registry.make("majority_class", Facts([2]))
+
+
+@learners
 def test_fitted_attributes(name):
     X, y, n_bins = problem()
     model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
@@ -152,7 +193,8 @@ def test_statement_adds_up_to_epsilon(name, calibration, epsilon):
     assert statement.delta == learner.delta
     assert (statement.delta == 0) == LEARNERS[name].pure
     # A peer's ε is what its library claims, for neighbours of the library's choice.
-    assert statement.neighbours == ("add-remove" if LEARNERS[name].peer else "replace-one")
+    assert statement.neighbours == entry(name).neighbours[0]
+    assert entry(name).peer == (statement.neighbours == "add-remove")
     assert statement.calibration == calibration
     assert statement.ledger
     assert {NOT_SEED, NOT_FLOATS, NOT_SELECTION} <= set(statement.exclusions)

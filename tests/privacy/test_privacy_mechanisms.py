@@ -14,17 +14,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import expit
 
 from privcurve.privacy.accountants import compose as composition
+from privcurve.privacy.accountants.cost import Cost
+from privcurve.privacy.budget import CERTIFIED, NEIGHBOURS, PUBLISHED
+from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.mechanisms import (
-    ExponentialMechanism,
-    GaussianMechanism,
-    LaplaceMechanism,
-    NoisyLabel,
-    PermuteAndFlip,
-    ReportNoisyMax,
+    EXPONENTIAL,
+    GAUSSIAN,
+    LAPLACE,
+    LOGISTIC,
+    MECHANISMS,
+    NOISY_LABEL,
+    OBJECTIVE_PERTURBATION,
+    PERMUTE_AND_FLIP,
+    SELECTIONS,
+    TWO_LAPLACE,
     exponential_probabilities,
     permute_and_flip_probabilities,
+    resolve,
     score_range,
 )
 
@@ -68,10 +77,6 @@ def test_probabilities_of_many_candidates_add_up() -> None:
 def test_ties_at_infinite_rate_are_broken_evenly() -> None:
     for function in (exponential_probabilities, permute_and_flip_probabilities):
         assert function([1.0, 0.0, 1.0], math.inf) == pytest.approx([0.5, 0, 0.5])
-    rng = np.random.default_rng(5)
-    for kind in (ExponentialMechanism, PermuteAndFlip, ReportNoisyMax):
-        drawn = {kind(math.inf, 1.0).sample([1.0, 0.0, 1.0], rng) for _ in range(60)}
-        assert drawn == {0, 2}  # fails by chance with probability 2^-59
 
 
 @given(st.lists(st.tuples(st.floats(-3, 3), st.floats(-1, 1)), min_size=2, max_size=6), rates)
@@ -80,17 +85,17 @@ def test_selections_keep_their_guarantees(pairs: list[tuple[float, float]], rate
     before = np.array([a for a, _ in pairs])
     after = before + np.array([change for _, change in pairs])
     width = max(float(np.ptp(after - before)), 1e-3)
-    exponential = ExponentialMechanism(rate, width).guarantee
+    bounded_range = MECHANISMS[EXPONENTIAL].bounded_range(rate * width)
     loss = np.log(exponential_probabilities(before, rate)) - np.log(
         exponential_probabilities(after, rate)
     )
-    assert exponential.bounded_range is not None
-    assert np.ptp(loss) <= exponential.bounded_range + 1e-9
-    assert np.abs(loss).max() <= exponential.epsilon + 1e-9
+    assert bounded_range == rate * width
+    assert np.ptp(loss) <= rate * width + 1e-9
+    assert np.abs(loss).max() <= rate * width + 1e-9
     flip = np.log(permute_and_flip_probabilities(before, rate)) - np.log(
         permute_and_flip_probabilities(after, rate)
     )
-    assert np.abs(flip).max() <= PermuteAndFlip(rate, width).guarantee.epsilon + 1e-7
+    assert np.abs(flip).max() <= rate * width + 1e-7
 
 
 @given(score_lists, rates)
@@ -109,77 +114,126 @@ def test_permute_and_flip_is_not_bounded_range() -> None:
         b = permute_and_flip_probabilities([start + epsilon, 0.0, epsilon], 1.0)
         widest = max(widest, np.ptp(np.log(a / b)))
     assert widest > epsilon * 1.05
-    assert PermuteAndFlip(1.0, epsilon).guarantee.bounded_range is None
+    assert MECHANISMS[PERMUTE_AND_FLIP].bounded_range(epsilon) is None
 
 
 def test_score_range() -> None:
-    assert score_range(3.0) == score_range(3.0, "replace-one", monotone=True) == 6
+    for neighbours in ("replace-one", "private-columns"):
+        assert score_range(3.0, neighbours) == score_range(3.0, neighbours, monotone=True) == 6
     assert score_range(3.0, "add-remove") == 6
     assert score_range(3.0, "add-remove", monotone=True) == 3
-    with pytest.raises(ValueError, match="neighbours"):
+    with pytest.raises(ValueError, match="twins"):
         score_range(1.0, "twins")
 
 
-@pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlip, ReportNoisyMax])
-def test_samples_follow_the_probabilities(kind) -> None:
-    if kind is ReportNoisyMax:
-        # The difference of two Laplace variables exceeds g with probability e^-g (2 + g)/4.
-        scores, rate = [0.0, 0.4], 2.0
-        lower = math.exp(-0.8) * 2.8 / 4
-        expected = np.array([lower, 1 - lower])
-    else:
-        scores, rate = [0.0, 0.4, 0.3, -1.0], 2.0
-        exact = {
-            ExponentialMechanism: exponential_probabilities,
-            PermuteAndFlip: permute_and_flip_probabilities,
-        }[kind]
-        expected = exact(scores, rate)
-    rng = np.random.default_rng(11)
-    mechanism = kind(rate, 1.0)
-    drawn = np.bincount(
-        [mechanism.sample(scores, rng) for _ in range(20_000)], minlength=len(scores)
-    )
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_choices_follow_the_probabilities(name: str) -> None:
+    scores, rate = np.array([0.0, 0.4, 0.3, -1.0]), 2.0
+    noise = MECHANISMS[name].draw(np.random.default_rng(11), (20_000, len(scores)))
+    chosen = np.argmax(rate * scores + noise, axis=1)
+    drawn = np.bincount(chosen, minlength=len(scores))
+    probabilities = MECHANISMS[name].probabilities
+    assert probabilities is not None
+    expected = probabilities(scores, rate)
     assert stats.chisquare(drawn, expected * drawn.sum()).pvalue > FALSE_ALARM
 
 
-def test_noise_has_its_scale() -> None:
-    rng = np.random.default_rng(13)
-    laplace = LaplaceMechanism.for_epsilon(0.5, sensitivity=2.0)
-    assert laplace.scale == 4
-    assert laplace.guarantee.epsilon == 0.5
-    noise = laplace.sample(np.zeros(20_000), rng)
-    assert stats.kstest(noise, stats.laplace(scale=4).cdf).pvalue > FALSE_ALARM
-    noise = GaussianMechanism(3.0, 1.0).sample(np.zeros(20_000), rng)
-    assert stats.kstest(noise, stats.norm(scale=3).cdf).pvalue > FALSE_ALARM
+@pytest.mark.parametrize("name", [LAPLACE, TWO_LAPLACE, LOGISTIC, NOISY_LABEL])
+def test_labels_follow_the_probabilities(name: str) -> None:
+    rate = 0.7
+    for k, margin in enumerate((-2.0, 0.0, 0.5, 3.0)):
+        rng = np.random.default_rng([17, k])
+        noisy = margin + MECHANISMS[name].draw(rng, 20_000, scale=1 / rate)
+        probabilities = MECHANISMS[name].probabilities
+        assert probabilities is not None
+        chance = float(probabilities(margin, rate))
+        assert stats.binomtest(int((noisy > 0).sum()), 20_000, chance).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("name", "law"),
+    [
+        (EXPONENTIAL, stats.gumbel_r),
+        (PERMUTE_AND_FLIP, stats.expon),
+        (LAPLACE, stats.laplace),
+        (LOGISTIC, stats.logistic),
+        (NOISY_LABEL, stats.logistic),
+        (GAUSSIAN, stats.norm),
+    ],
+)
+def test_noise_has_its_law_and_scale(name: str, law) -> None:
+    noise = MECHANISMS[name].draw(np.random.default_rng(13), 20_000, scale=3.0)
+    assert stats.kstest(noise, law(scale=3).cdf).pvalue > FALSE_ALARM
+
+
+def test_a_vector_has_a_gamma_norm_and_no_direction() -> None:
+    rng = np.random.default_rng(19)
+    drawn = np.array(
+        [MECHANISMS[OBJECTIVE_PERTURBATION].draw(rng, 3, scale=2.0) for _ in range(5_000)]
+    )
+    norms = np.linalg.norm(drawn, axis=1)
+    assert stats.kstest(norms, stats.gamma(3, scale=2).cdf).pvalue > FALSE_ALARM
+    # A coordinate of a uniform direction of the sphere is uniform.
+    for cosine in (drawn / norms[:, None]).T:
+        assert stats.kstest(cosine, stats.uniform(-1, 2).cdf).pvalue > FALSE_ALARM
+
+
+def test_streams_are_those_that_stored_cells_were_trained_with() -> None:
+    draws = {
+        EXPONENTIAL: lambda rng: rng.gumbel(size=(5, 7)),
+        PERMUTE_AND_FLIP: lambda rng: rng.standard_exponential(size=(5, 7)),
+        LAPLACE: lambda rng: rng.laplace(size=(5, 7)),
+        TWO_LAPLACE: lambda rng: rng.laplace(size=(5, 7)) - rng.laplace(size=(5, 7)),
+        LOGISTIC: lambda rng: rng.logistic(size=(5, 7)),
+    }
+    for name, draw in draws.items():
+        found = MECHANISMS[name].draw(np.random.default_rng(23), (5, 7))
+        assert np.array_equal(found, draw(np.random.default_rng(23))), name
+    margins = np.linspace(-4, 4, 10_000)
+    noise = MECHANISMS[NOISY_LABEL].draw(np.random.default_rng(23), margins.shape, 1 / 0.7)
+    uniform = np.random.default_rng(23).random(margins.shape)
+    assert np.array_equal(margins + noise > 0, uniform < expit(0.7 * margins))
+
+
+def test_auto_is_permute_and_flip_where_only_pure_privacy_counts() -> None:
+    assert resolve("auto", 0.0, CERTIFIED) == PERMUTE_AND_FLIP
+    assert resolve("auto", 1e-6, CERTIFIED) == resolve("auto", 0.0, PUBLISHED) == EXPONENTIAL
+    assert resolve(PERMUTE_AND_FLIP, 0.0, PUBLISHED) == PERMUTE_AND_FLIP
+    for word, delta, calibration, message in (
+        (LAPLACE, 0.0, CERTIFIED, "mechanism = 'laplace'"),
+        (PERMUTE_AND_FLIP, 1e-6, CERTIFIED, "not bounded-range"),
+        ("auto", 0.0, "guessed", "calibration = 'guessed'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            resolve(word, delta, calibration)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-5), (20.0, 1e-3)])
 def test_gaussian_calibration_is_analytic(epsilon: float, delta: float) -> None:
-    mechanism = GaussianMechanism.for_budget(epsilon, delta, sensitivity=2.0)
-    mu = 2.0 / mechanism.sigma
+    mu = calibrate((Cost(GAUSSIAN, 1.0),), epsilon, delta).scale
     exact = stats.norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * stats.norm.cdf(
         -mu / 2 - epsilon / mu
     )
     assert exact == pytest.approx(delta, rel=1e-6)
-    assert mechanism.guarantee.rho == pytest.approx(mu**2 / 2)
-    assert mechanism.guarantee.epsilon == math.inf
 
 
 def test_gaussian_gain_over_laplace_for_brc() -> None:
     # §d: 2.21 times less noise (standard deviation) at T = 25, ε = 0.16, δ = 1e-5.
     rounds, epsilon = 25, 0.16
     laplace = math.sqrt(2) * rounds / epsilon
-    gaussian = GaussianMechanism.for_budget(epsilon, 1e-5, math.sqrt(rounds)).sigma
+    gaussian = math.sqrt(rounds) / calibrate((Cost(GAUSSIAN, 1.0),), epsilon, 1e-5).scale
     assert laplace / gaussian == pytest.approx(2.21, rel=0.03)
 
 
 def test_noisy_labels_are_bounded_range_over_all_leaves() -> None:
-    mechanism = NoisyLabel.for_epsilon(0.8, sensitivity=2.0)
+    sensitivity, epsilon = 2.0, 0.8
+    mechanism = MECHANISMS[NOISY_LABEL]
+    assert mechanism.probabilities is not None
     widest = 0.0
     for margins in itertools.product(range(-3, 4), repeat=2):
         for move in ([2, 0], [-2, 0], [1, -1], [1, 1], [-1, -1]):
             changed = np.array(margins) + move
-            a, b = mechanism.probabilities(margins), mechanism.probabilities(changed)
+            a, b = (mechanism.probabilities(m, epsilon / sensitivity) for m in (margins, changed))
             losses = [
                 sum(
                     math.log(p / q) if label else math.log((1 - p) / (1 - q))
@@ -188,14 +242,8 @@ def test_noisy_labels_are_bounded_range_over_all_leaves() -> None:
                 for labels in itertools.product((0, 1), repeat=2)
             ]
             widest = max(widest, max(losses) - min(losses))
-    assert mechanism.guarantee.bounded_range == pytest.approx(0.8)
-    assert widest == pytest.approx(0.8)
-    rng = np.random.default_rng(17)
-    labels = mechanism.sample(np.full(20_000, 3.0), rng)
-    chance = float(mechanism.probabilities(3.0))
-    assert chance == pytest.approx(1 / (1 + math.exp(-1.2)))
-    assert set(labels) == {-1, 1}
-    assert stats.binomtest(int((labels > 0).sum()), 20_000, chance).pvalue > FALSE_ALARM
+    assert mechanism.bounded_range(epsilon) == epsilon
+    assert widest == pytest.approx(epsilon)
 
 
 def test_counts_in_parallel_cost_twice_for_a_moved_record() -> None:
@@ -205,8 +253,9 @@ def test_counts_in_parallel_cost_twice_for_a_moved_record() -> None:
     loss = sum(
         noise.logpdf(out - a) - noise.logpdf(out - b) for out, a, b in ((-3, 0, 1), (9, 6, 5))
     )
-    assert loss == pytest.approx(composition.parallel([epsilon, epsilon], "replace-one"))
-    assert composition.parallel([0.2, epsilon], "add-remove") == epsilon
+    for one in NEIGHBOURS:
+        cost = loss if one.touched == 2 else epsilon
+        assert composition.parallel([0.2, epsilon], one.name) == pytest.approx(cost)
     with pytest.raises(ValueError, match="twins"):
         composition.parallel([1.0], "twins")
 
@@ -215,8 +264,3 @@ def test_counts_in_parallel_cost_twice_for_a_moved_record() -> None:
 def test_scores_must_be_a_list_of_numbers(scores) -> None:
     with pytest.raises(ValueError, match="one-dimensional"):
         exponential_probabilities(scores, 1.0)
-
-
-def test_rates_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="above 0"):
-        ExponentialMechanism(0.0, 1.0)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from privcurve.audit.pairs import Pair, Records, Target
 from privcurve.audit.search import Found, search_exact, search_sampled
 from privcurve.learners.base import CodedClassifier
-from privcurve.learners.registry import entry, estimator_class
+from privcurve.learners.entry import Facts
+from privcurve.learners.registry import entry, make
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import (
     NOT_FLOATS,
@@ -117,14 +118,12 @@ class Configuration:
 
     def estimator(self, n_bins: NDArray[np.int64]) -> CodedClassifier:
         """Give the learner that is audited, not fitted."""
-        made = estimator_class(self.learner)(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            calibration=self.calibration,
-            n_bins=n_bins,
-            classes=(-1, 1),
-            **self.setting,
-        )
+        claimed = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "calibration": self.calibration,
+        }
+        made = make(self.learner, Facts(n_bins), {**claimed, **self.setting})
         assert isinstance(made, CodedClassifier)
         return made
 

@@ -27,7 +27,7 @@ from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
-from privcurve.privacy.mechanisms import LaplaceMechanism, exponential_probabilities
+from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, exponential_probabilities
 from privcurve.privacy.sensitivity.counts import histogram_l1
 
 EPSILON = 1.0
@@ -222,7 +222,7 @@ def _leverage() -> Control:
 
     def sample(pair: Pair, side: Records, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         margins = _margins(side)
-        leaves = LaplaceMechanism.for_epsilon(EPSILON, 2.0).sample(np.tile(margins, (n, 1)), rng)
+        leaves = margins + MECHANISMS[LAPLACE].draw(rng, (n, len(margins)), 2.0 / EPSILON)
         beta = edge / side.n * (leaves @ margins)
         # Whoever knows the other records compares β with what either side would give.
         expected = [edge / s.n * (leaves @ _margins(s)) for s in (pair.left, pair.right)]
@@ -262,10 +262,11 @@ def _sound_boosting() -> Control:
 
 def _laplace_count() -> Control:
     """Lap(2/ε) on all counts: sound when a record is replaced."""
-    mechanism = LaplaceMechanism.for_epsilon(EPSILON, histogram_l1())
+    scale = histogram_l1() / EPSILON
 
     def sample(pair: Pair, side: Records, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        noisy = mechanism.sample(np.tile(_counts(side), (n, 1)), rng)
+        counts = _counts(side)
+        noisy = counts + MECHANISMS[LAPLACE].draw(rng, (n, len(counts)), scale)
         return _laplace_evidence(noisy, _counts(pair.left), _counts(pair.right))
 
     return Control("Laplace counts", _moved_record(3), sample, True)

@@ -166,9 +166,7 @@ class Trainer:
         return min(LARGEST_BATCH, max(1, round(SECONDS_PER_BATCH / cost)))
 
     def _fit(self, cells: Sequence[Cell], train: Part, scored: Part) -> list[dict[str, Any]]:
-        template = registry.estimator_class(self._arm.learner)(
-            n_bins=self._dataset.domain.n_bins, classes=(-1, 1)
-        )
+        template = registry.make(self._arm.learner, self._dataset.domain)
         settings = [self._arm.estimator_parameters(cell.point) for cell in cells]
         started = time.perf_counter()
         try:

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from privcurve.coding import Codes, code_type, equal_width
 from privcurve.learners.checks import RandomState, check_counts, check_n_bins, generator_of
 from privcurve.learners.registry import check_parameters, entry
+from privcurve.privacy import budget
 from privcurve.privacy.ledger import ASSUMED_BOTH, PrivacyStatement
 
 # Where scikit-learn keeps what `set_fit_request` was told.
@@ -283,12 +284,7 @@ def check_budget(name: str, epsilon: float, delta: float, calibration: str) -> N
         If ε is not in (0, ∞], δ not in [0, 1), or the learner does not offer them.
     """
     known = entry(name)
-    if not (isinstance(epsilon, (int, float, np.number)) and epsilon > 0):
-        raise ValueError(
-            f"{name}: epsilon = {epsilon!r} is not a number above 0 (inf: not private)"
-        )
-    if not (isinstance(delta, (int, float, np.number)) and 0 <= delta < 1):
-        raise ValueError(f"{name}: delta = {delta!r} is not a number in [0, 1)")
+    budget.check_budget(epsilon, delta, name)
     if delta > 0 and not known.approximate:
         raise ValueError(f"{name} offers pure differential privacy only: delta must be 0")
     if calibration not in known.calibrations:

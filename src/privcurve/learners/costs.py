@@ -1,7 +1,8 @@
 """About how many seconds one fit of each learner takes: what job sizes follow from.
 
-Measured on one core, scoring included; ``cost(setting, n_rows, n_columns)`` with the coded
-columns. A wrong estimate makes jobs shorter or longer than ``seconds_per_job``, nothing else.
+Measured on one core, scoring included; ``seconds(setting, n_rows, n_columns)`` with a whole
+setting and the coded columns. A wrong estimate makes jobs shorter or longer than
+``seconds_per_job``, nothing else.
 """
 
 from __future__ import annotations
@@ -12,16 +13,25 @@ from typing import Any
 
 def boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of boosting."""
-    if setting.get("weak_learner") == "topdown":
-        return float(setting.get("n_rounds", 39)) * topdown(setting, n_rows, n_columns)
-    return 5e-4 + 2e-10 * float(setting.get("n_rounds", 39)) * n_rows * n_columns
+    if setting["weak_learner"] == "topdown":
+        return float(setting["n_rounds"]) * topdown(setting, n_rows, n_columns)
+    return _rules(float(setting["n_rounds"]), n_rows, n_columns)
+
+
+def one_rule(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of a 1-rule."""
+    return _rules(1.0, n_rows, n_columns)
+
+
+def _rules(n_rounds: float, n_rows: int, n_columns: int) -> float:
+    return 5e-4 + 2e-10 * n_rounds * n_rows * n_columns
 
 
 def dpboost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of dpboost."""
-    n_trees = float(setting.get("n_trees", 50))
-    each = min(n_trees, float(setting.get("trees_per_ensemble", 50)))
-    depth = int(setting.get("max_depth", 6))
+    n_trees = float(setting["n_trees"])
+    each = min(n_trees, float(setting["trees_per_ensemble"]))
+    depth = int(setting["max_depth"])
     # Noise and scores of all nodes; each record's histogram once an ensemble, and its
     # score by all earlier trees.
     nodes = 3e-6 * 2**depth * n_columns / 14
@@ -31,7 +41,7 @@ def dpboost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 def topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of topdown."""
-    depth = min(int(setting.get("depth", 3)), 10)
+    depth = min(int(setting["depth"]), 10)
     # Each level of splits reads at most half of the rows again; noise grows with the nodes.
     return 1e-4 + 4e-10 * (1 + depth / 2) * n_rows * n_columns + 3e-6 * 2**depth
 
@@ -43,24 +53,24 @@ def logistic_regression(setting: Mapping[str, Any], n_rows: int, n_columns: int)
 
 def gradient_boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of gradient boosting."""
-    return 1e-2 + 2.5e-8 * float(setting.get("n_estimators", 100)) * n_rows * n_columns
+    return 1e-2 + 2.5e-8 * float(setting["n_estimators"]) * n_rows * n_columns
 
 
 def dp_bagging(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of dp bagging."""
-    teachers, queries = setting.get("n_teachers", 300), setting.get("n_queries", 300)
+    teachers, queries = setting["n_teachers"], setting["n_queries"]
     rows_read = 10 * n_rows + float(teachers) * float(queries)
-    return 0.01 + 1e-9 * float(setting.get("n_partitions", 10)) * rows_read * n_columns
+    return 0.01 + 1e-9 * float(setting["n_partitions"]) * rows_read * n_columns
 
 
 def dp_ebm(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of dp ebm."""
-    return 0.05 + float(setting.get("max_rounds", 300)) * n_columns * (5e-5 + 5e-9 * n_rows)
+    return 0.05 + float(setting["max_rounds"]) * n_columns * (5e-5 + 5e-9 * n_rows)
 
 
-def dpl_tree(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of dpl tree."""
-    n_trees, depth = int(setting.get("n_estimators", 1)), int(setting.get("max_depth", 5))
+def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of diffprivlib's trees, one or a forest."""
+    n_trees, depth = int(setting.get("n_estimators", 1)), int(setting["max_depth"])
     # Python loops: over nodes, over each record's path, over leaves that hold records.
     leaves = min(2.0**depth, n_rows / n_trees)
     return (
@@ -74,3 +84,8 @@ def brc(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of boosting random classifiers."""
     rounds = float(setting.get("n_rounds", 25))
     return 2e-3 + 1e-8 * rounds * n_rows * (1 + n_columns / 10)
+
+
+def majority(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of counting labels."""
+    return 2e-3

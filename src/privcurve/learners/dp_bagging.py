@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
@@ -16,8 +15,9 @@ from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
 from privcurve.privacy.budget import CERTIFIED, is_private
-from privcurve.privacy.calibration.dp_bagging import LAPLACE, BaggingNoise, bagging
+from privcurve.privacy.calibration.dp_bagging import BaggingNoise, bagging
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.mechanisms import MECHANISMS
 
 # A teacher of fewer records knows nothing: small data get fewer teachers. Their number is
 # public, as the number of records is.
@@ -167,10 +167,7 @@ def _answer(
     margins: NDArray[np.float64], noise: BaggingNoise, rng: np.random.Generator
 ) -> NDArray[np.int8]:
     """Give the noisy majority of the votes on each row."""
-    if np.isinf(noise.rate):
-        positive = margins > 0
-    elif noise.mechanism == LAPLACE:
-        positive = margins + rng.laplace(scale=1 / noise.rate, size=margins.shape) > 0
-    else:
-        positive = rng.random(margins.shape) < expit(noise.rate * margins)
-    return np.where(positive, 1, -1).astype(np.int8)
+    noisy = margins
+    if np.isfinite(noise.rate):
+        noisy = margins + MECHANISMS[noise.mechanism].draw(rng, margins.shape, 1 / noise.rate)
+    return np.where(noisy > 0, 1, -1).astype(np.int8)

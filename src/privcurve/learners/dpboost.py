@@ -22,7 +22,7 @@ from privcurve.privacy.calibration.dpboost import (
     leaf_bounds,
 )
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import EXPONENTIAL
+from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
 
 THRESHOLD = "threshold"
 
@@ -165,7 +165,6 @@ class DPBoostClassifier(CodedClassifier):
             gradients = scores - signs[rows]
             # Each record's own gradient decides, so a filtered one is merely absent.
             taken = np.abs(gradients) <= GRADIENT_BOUND
-            draw = rng.gumbel if noise.mechanism == EXPONENTIAL else rng.standard_exponential
             values = self._grow(
                 codes,
                 rows[taken],
@@ -173,10 +172,11 @@ class DPBoostClassifier(CodedClassifier):
                 np.ones(int(taken.sum())),
                 t,
                 noise.split_rate,
-                draw(size=shape),
+                MECHANISMS[noise.mechanism].draw(rng, shape),
             )
             values = np.clip(values, -bounds[t], bounds[t])
-            values += noise.leaf_scales[t] * rng.laplace(size=values.shape)
+            scale = float(noise.leaf_scales[t])
+            values += MECHANISMS[LAPLACE].draw(rng, values.shape, scale)
             self.leaf_values_[t] = self.learning_rate * values
 
     def _per_ensemble(self) -> int:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
+
+from privcurve.privacy.budget import REPLACE_ONE
 
 # Optional packages, by the name they are imported under: name of the distribution.
 OPTIONAL = {"interpret": "interpret-core"}
@@ -12,10 +15,13 @@ OPTIONAL = {"interpret": "interpret-core"}
 
 @dataclass(frozen=True)
 class Parameter:
-    """The values that one hyperparameter may take.
+    """One hyperparameter: the value it has by default, and those it may take.
 
     Attributes
     ----------
+    default : int, float, str or None
+        What the estimator takes where nothing is given; a contract test compares. None is
+        allowed where it is the default.
     kind : type
         ``int``, ``float`` or ``str``. A ``float`` accepts whole numbers.
     low, high : float, optional
@@ -24,17 +30,23 @@ class Parameter:
         Whether the bound itself is excluded.
     choices : tuple of str
         Allowed values, for strings.
-    optional : bool
-        Whether None is allowed too.
+    size : bool
+        Whether the work of a fit grows with it, in about equal measure: tests take small
+        values, and estimates of cost must grow with it.
+    used_with : mapping of str to tuple
+        Other parameters and their values with which alone this one has a meaning. With any
+        other value it must stay at its default.
     """
 
-    kind: type
+    default: Any
+    kind: type = str
     low: float | None = None
     high: float | None = None
     open_low: bool = False
     open_high: bool = False
     choices: tuple[str, ...] = ()
-    optional: bool = False
+    size: bool = False
+    used_with: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         if self.choices:
@@ -51,7 +63,7 @@ class Parameter:
     def admits(self, value: object) -> bool:
         """Whether `value` is allowed."""
         if value is None:
-            return self.optional
+            return self.default is None
         if self.choices:
             return value in self.choices
         if isinstance(value, bool) or not hasattr(value, "__float__"):
@@ -65,6 +77,30 @@ class Parameter:
             self.high is not None
             and (number > self.high or (self.open_high and number == self.high))
         )
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Public facts of records that are no dataset of the pipeline: of an audit, of a test.
+
+    A `Domain` of the pipeline has the same attributes, and more.
+
+    Attributes
+    ----------
+    n_bins : sequence of int
+        How many codes each column has.
+    ordered : sequence of bool, optional
+        Which columns have codes in the order of what they mean.
+    public_columns : sequence of int, optional
+        Positions of the columns that are public where neighbours share them.
+    public_label : bool, optional
+        Whether the label is public there.
+    """
+
+    n_bins: Any
+    ordered: Any = None
+    public_columns: Any = None
+    public_label: Any = None
 
 
 @dataclass(frozen=True)
@@ -88,13 +124,20 @@ class LearnerEntry:
         Whether it offers δ > 0.
     parameters : mapping of str to Parameter
         Its hyperparameters: what a grid may hold.
-    cost : callable
-        ``cost(setting, n_rows, n_columns)``: about how many seconds one fit takes.
+    seconds : callable
+        ``seconds(setting, n_rows, n_columns)``: about how many one fit takes; the setting is
+        a whole one. See :meth:`cost`.
     shared : tuple of str
         Parameters whose equal values (and ε) share costly work, such as a calibration:
         their cells are trained by the same job. Empty: no cells share any.
     pure : bool
         Whether it offers δ = 0.
+    needs : tuple of str
+        Public facts that the estimator takes beside ``n_bins`` and ``classes``: parameters of
+        its constructor that are named like attributes of a domain (see :class:`Facts`).
+    neighbours : tuple of str
+        Neighbour relations that its guarantee offers, words of ``privacy.budget``; the first
+        is its default.
     requires : str or None
         The optional package that it needs, a key of `OPTIONAL`; it comes with the extra
         ``privcurve[peers]``.
@@ -110,9 +153,11 @@ class LearnerEntry:
     calibrations: tuple[str, ...]
     approximate: bool
     parameters: Mapping[str, Parameter]
-    cost: Callable[[Mapping[str, Any], int, int], float]
+    seconds: Callable[[Mapping[str, Any], int, int], float]
     shared: tuple[str, ...] = ()
     pure: bool = True
+    needs: tuple[str, ...] = ()
+    neighbours: tuple[str, ...] = (REPLACE_ONE,)
     requires: str | None = None
     peer: bool = False
 
@@ -120,3 +165,24 @@ class LearnerEntry:
     def private(self) -> bool:
         """Whether the learner offers a finite ε."""
         return bool(self.calibrations)
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Any]:
+        """The hyperparameters where nothing is given."""
+        return {name: known.default for name, known in self.parameters.items()}
+
+    def whole(self, setting: Mapping[str, Any]) -> dict[str, Any]:
+        """Give all hyperparameters of a setting: its own, and the defaults of the others."""
+        return {**self.defaults, **setting}
+
+    def cost(self, setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+        """Give about how many seconds one fit takes.
+
+        Parameters
+        ----------
+        setting : mapping
+            Hyperparameters; the others are at their defaults.
+        n_rows, n_columns : int
+            Of the coded matrix.
+        """
+        return self.seconds(self.whole(setting), n_rows, n_columns)

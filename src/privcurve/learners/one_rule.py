@@ -17,7 +17,7 @@ from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, one_rule
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import EXPONENTIAL
+from privcurve.privacy.mechanisms import MECHANISMS
 
 # What the projection may exceed its bound by, for rounding (PRIVACY.md §a).
 DENSITY_TOLERANCE = 1e-9
@@ -178,9 +178,6 @@ def draw_noise(
 ) -> NDArray[np.float64] | None:
     """Draw what is added to the scores of all rounds.
 
-    Gumbel noise makes the choice of the largest the exponential mechanism; standard
-    exponential noise makes it permute-and-flip.
-
     Parameters
     ----------
     calibrated : OneRuleNoise
@@ -193,10 +190,7 @@ def draw_noise(
     """
     if np.isinf(calibrated.rates).any():
         return None
-    shape = len(calibrated.rates), n_literals
-    if calibrated.mechanism == EXPONENTIAL:
-        return rng.gumbel(size=shape)
-    return rng.standard_exponential(size=shape)
+    return MECHANISMS[calibrated.mechanism].draw(rng, (len(calibrated.rates), n_literals))
 
 
 class OneRuleClassifier(OneRuleEnsemble):

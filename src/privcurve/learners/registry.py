@@ -9,24 +9,29 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
 from privcurve.learners import costs
 from privcurve.learners.entry import OPTIONAL, LearnerEntry, Parameter
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
 from privcurve.schema import nearest
 
-PUBLISHED = "published"
-CERTIFIED = "certified"
+BOTH = (PUBLISHED, CERTIFIED)
 
-
-_MECHANISM = Parameter(str, choices=("auto", "permute_and_flip", "exponential"))
+_MECHANISM = Parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
+_C = Parameter(1.0, float, low=0, open_low=True)
 _TREE = {
-    "depth": Parameter(int, low=1, high=10),
-    "n_splits": Parameter(int, low=1, high=255, optional=True),
-    "criterion": Parameter(str, choices=("gini", "entropy", "root_gini", "zero_one")),
-    "splits": Parameter(str, choices=("equality", "threshold")),
-    "leaves": Parameter(str, choices=("labels", "rules")),
-    "split_share": Parameter(float, 0, 1, open_low=True, open_high=True, optional=True),
+    "depth": Parameter(3, int, low=1, high=10, size=True, used_with={"n_splits": (None,)}),
+    "n_splits": Parameter(None, int, low=1, high=255),
+    "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
+    "splits": Parameter("equality", choices=("equality", "threshold")),
+    "leaves": Parameter("labels", choices=("labels", "rules")),
+    "split_share": Parameter(None, float, 0, 1, open_low=True, open_high=True),
+}
+_BOOSTED_TREE = {
+    name: replace(known, used_with={**known.used_with, "weak_learner": ("topdown",)})
+    for name, known in _TREE.items()
 }
 
 _ENTRIES = (
@@ -35,17 +40,17 @@ _ENTRIES = (
         path="privcurve.learners.lazybb:LazyBBClassifier",
         version=1,
         title="LazyBB, 1-rules",
-        calibrations=(PUBLISHED, CERTIFIED),
+        calibrations=BOTH,
         approximate=True,
         parameters={
-            "weak_learner": Parameter(str, choices=("one_rule", "topdown")),
-            "n_rounds": Parameter(int, low=1),
-            "learning_rate": Parameter(float, low=0, high=1, open_low=True),
-            "density": Parameter(float, low=0, high=1, open_low=True),
+            "weak_learner": Parameter("one_rule", choices=("one_rule", "topdown")),
+            "n_rounds": Parameter(39, int, low=1, size=True),
+            "learning_rate": Parameter(0.45, float, low=0, high=1, open_low=True),
+            "density": Parameter(0.35, float, low=0, high=1, open_low=True),
             "mechanism": _MECHANISM,
-            **_TREE,
+            **_BOOSTED_TREE,
         },
-        cost=costs.boosting,
+        seconds=costs.boosting,
         shared=("n_rounds",),
     ),
     LearnerEntry(
@@ -53,38 +58,38 @@ _ENTRIES = (
         path="privcurve.learners.one_rule:OneRuleClassifier",
         version=1,
         title="1-rule",
-        calibrations=(PUBLISHED, CERTIFIED),
+        calibrations=BOTH,
         approximate=True,
         parameters={"mechanism": _MECHANISM},
-        cost=lambda setting, n_rows, n_columns: costs.boosting({"n_rounds": 1}, n_rows, n_columns),
+        seconds=costs.one_rule,
     ),
     LearnerEntry(
         name="topdown",
         path="privcurve.learners.topdown:TopDownTreeClassifier",
         version=1,
         title="DP-TopDown tree",
-        calibrations=(PUBLISHED, CERTIFIED),
+        calibrations=BOTH,
         approximate=True,
         parameters={**_TREE, "mechanism": _MECHANISM},
-        cost=costs.topdown,
+        seconds=costs.topdown,
     ),
     LearnerEntry(
         name="dpboost",
         path="privcurve.learners.dpboost:DPBoostClassifier",
         version=1,
         title="DPBoost",
-        calibrations=(PUBLISHED, CERTIFIED),
+        calibrations=BOTH,
         approximate=True,
         parameters={
-            "n_trees": Parameter(int, low=1),
-            "trees_per_ensemble": Parameter(int, low=1),
-            "max_depth": Parameter(int, low=1, high=12),
-            "learning_rate": Parameter(float, low=0, high=1, open_low=True),
-            "regularisation": Parameter(float, low=0),
-            "chunks": Parameter(str, choices=("geometric", "equal")),
-            "splits": Parameter(str, choices=("threshold", "equality")),
+            "n_trees": Parameter(50, int, low=1, size=True),
+            "trees_per_ensemble": Parameter(50, int, low=1),
+            "max_depth": Parameter(6, int, low=1, high=12, size=True),
+            "learning_rate": Parameter(0.1, float, low=0, high=1, open_low=True),
+            "regularisation": Parameter(0.1, float, low=0),
+            "chunks": Parameter("geometric", choices=("geometric", "equal")),
+            "splits": Parameter("threshold", choices=("threshold", "equality")),
         },
-        cost=costs.dpboost,
+        seconds=costs.dpboost,
     ),
     LearnerEntry(
         name="dp_bagging",
@@ -94,22 +99,22 @@ _ENTRIES = (
         calibrations=(CERTIFIED,),
         approximate=True,
         parameters={
-            "n_teachers": Parameter(int, low=1),
-            "n_partitions": Parameter(int, low=1),
-            "n_queries": Parameter(int, low=1),
-            "C": Parameter(float, low=0, open_low=True),
+            "n_teachers": Parameter(300, int, low=1, size=True),
+            "n_partitions": Parameter(10, int, low=1, size=True),
+            "n_queries": Parameter(300, int, low=1, size=True),
+            "C": _C,
         },
-        cost=costs.dp_bagging,
+        seconds=costs.dp_bagging,
     ),
     LearnerEntry(
         name="dp_logistic_regression",
         path="privcurve.learners.linear:DPLogisticRegressionClassifier",
         version=1,
         title="DP logistic regression",
-        calibrations=(PUBLISHED, CERTIFIED),
+        calibrations=BOTH,
         approximate=False,
-        parameters={"C": Parameter(float, low=0, open_low=True)},
-        cost=costs.logistic_regression,
+        parameters={"C": _C},
+        seconds=costs.logistic_regression,
     ),
     LearnerEntry(
         name="brc",
@@ -139,14 +144,15 @@ _ENTRIES = (
         calibrations=(PUBLISHED,),
         approximate=True,
         parameters={
-            "learning_rate": Parameter(float, low=0, open_low=True),
-            "max_rounds": Parameter(int, low=1),
-            "max_bins": Parameter(int, low=3),
-            "max_leaves": Parameter(int, low=2),
-            "composition": Parameter(str, choices=("gdp", "classic")),
+            "learning_rate": Parameter(0.1, float, low=0, open_low=True),
+            "max_rounds": Parameter(300, int, low=1, size=True),
+            "max_bins": Parameter(32, int, low=3),
+            "max_leaves": Parameter(3, int, low=2),
+            "composition": Parameter("gdp", choices=("gdp", "classic")),
         },
-        cost=costs.dp_ebm,
+        seconds=costs.dp_ebm,
         pure=False,
+        neighbours=(ADD_REMOVE,),
         requires="interpret",
         peer=True,
     ),
@@ -158,12 +164,11 @@ _ENTRIES = (
         calibrations=(PUBLISHED,),
         approximate=False,
         parameters={
-            "n_estimators": Parameter(int, low=1),
-            "max_depth": Parameter(int, low=1, high=16),
+            "n_estimators": Parameter(10, int, low=1, size=True),
+            "max_depth": Parameter(5, int, low=1, high=16, size=True),
         },
-        cost=lambda setting, n_rows, n_columns: costs.dpl_tree(
-            {"n_estimators": 10, **setting}, n_rows, n_columns
-        ),
+        seconds=costs.dpl_trees,
+        neighbours=(ADD_REMOVE,),
         peer=True,
     ),
     LearnerEntry(
@@ -173,8 +178,9 @@ _ENTRIES = (
         title="Decision tree (diffprivlib)",
         calibrations=(PUBLISHED,),
         approximate=False,
-        parameters={"max_depth": Parameter(int, low=1, high=16)},
-        cost=costs.dpl_tree,
+        parameters={"max_depth": Parameter(5, int, low=1, high=16, size=True)},
+        seconds=costs.dpl_trees,
+        neighbours=(ADD_REMOVE,),
         peer=True,
     ),
     LearnerEntry(
@@ -184,8 +190,8 @@ _ENTRIES = (
         title="Logistic regression",
         calibrations=(),
         approximate=False,
-        parameters={"C": Parameter(float, low=0, open_low=True)},
-        cost=costs.logistic_regression,
+        parameters={"C": _C},
+        seconds=costs.logistic_regression,
     ),
     LearnerEntry(
         name="gradient_boosting",
@@ -195,11 +201,11 @@ _ENTRIES = (
         calibrations=(),
         approximate=False,
         parameters={
-            "n_estimators": Parameter(int, low=1),
-            "max_depth": Parameter(int, low=1),
-            "learning_rate": Parameter(float, low=0, open_low=True),
+            "n_estimators": Parameter(100, int, low=1, size=True),
+            "max_depth": Parameter(3, int, low=1),
+            "learning_rate": Parameter(0.1, float, low=0, open_low=True),
         },
-        cost=costs.gradient_boosting,
+        seconds=costs.gradient_boosting,
     ),
     LearnerEntry(
         name="majority_class",
@@ -209,7 +215,7 @@ _ENTRIES = (
         calibrations=(),
         approximate=False,
         parameters={},
-        cost=lambda setting, n_rows, n_columns: 2e-3,
+        seconds=costs.majority,
     ),
 )
 
@@ -233,10 +239,17 @@ def entry(name: str) -> LearnerEntry:
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     """Check hyperparameters of a learner against what the registry allows.
 
+    Parameters
+    ----------
+    name : str
+    parameters : mapping
+        The others are at their defaults.
+
     Raises
     ------
     ValueError
-        Naming the parameter, its value, and what is allowed.
+        Naming the parameter, its value, and what is allowed: a value that is out of range, or
+        one (other than the default) that is never used beside the others.
     """
     known = entry(name).parameters
     for key, value in parameters.items():
@@ -246,6 +259,16 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} has no parameter {key!r}{hint} Its parameters: {allowed}.")
         if not known[key].admits(value):
             raise ValueError(f"{name}: {key} = {value!r} is not {known[key]}.")
+    whole = entry(name).whole(parameters)
+    for key, value in parameters.items():
+        if value == known[key].default:
+            continue
+        for other, values in known[key].used_with.items():
+            if whole[other] not in values:
+                raise ValueError(
+                    f"{name}: {key} = {value!r} has no effect with {other} = {whole[other]!r}: "
+                    f"leave it out, or give {other} = {' or '.join(map(repr, values))}."
+                )
 
 
 def missing_package(name: str) -> str | None:
@@ -271,3 +294,44 @@ def estimator_class(name: str) -> type[Any]:
     found = getattr(importlib.import_module(module), attribute)
     assert isinstance(found, type)
     return found
+
+
+class PublicFacts(Protocol):
+    """What is public of a dataset: a `Domain`, or :class:`~privcurve.learners.entry.Facts`."""
+
+    @property
+    def n_bins(self) -> Any:
+        """How many codes each column has."""
+
+
+def make(name: str, domain: PublicFacts, parameters: Mapping[str, Any] | None = None) -> Any:
+    """Give a learner that knows the public facts of a dataset: the one road for them.
+
+    Labels are −1 and +1, as everywhere in the pipeline.
+
+    Parameters
+    ----------
+    name : str
+    domain : Domain or Facts
+        Has what the learner's entry says that it needs.
+    parameters : mapping, optional
+        Of the estimator: ε, hyperparameters, ….
+
+    Returns
+    -------
+    CodedClassifier
+        Not fitted.
+
+    Raises
+    ------
+    ValueError
+        If the learner is unknown, or needs a fact that is not given.
+    ImportError
+        If it needs an optional package that is not installed.
+    """
+    facts = {"n_bins": domain.n_bins, "classes": (-1, 1)}
+    for need in entry(name).needs:
+        facts[need] = getattr(domain, need, None)
+        if facts[need] is None:
+            raise ValueError(f"{name} needs the public fact {need!r}, which is not given")
+    return estimator_class(name)(**facts, **(parameters or {}))

@@ -22,8 +22,8 @@ from privcurve.kernels.lazybb_trees import (
 from privcurve.learners.one_rule import DENSITY_TOLERANCE
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration import trees as calibration_trees
-from privcurve.privacy.calibration.trees import LOGISTIC, TWO_LAPLACE, TreeNoiseRates
-from privcurve.privacy.mechanisms import EXPONENTIAL
+from privcurve.privacy.calibration.trees import TreeNoiseRates
+from privcurve.privacy.mechanisms import MECHANISMS
 
 EQUALITY = "equality"
 
@@ -130,25 +130,19 @@ def draw_tree_noise(plan: TreePlan, width: int, rng: np.random.Generator) -> Tre
         empty = np.zeros((n_rounds, inner, 0 if plan.depth else 1))
         return TreeNoise(empty, empty, np.zeros((n_rounds, n_nodes)))
     n_questions = 2 * width if plan.thresholds else width
-    choice = rng.gumbel if plan.noise.mechanism == EXPONENTIAL else rng.standard_exponential
+    choice = MECHANISMS[plan.noise.mechanism].draw
     rules = np.zeros((n_rounds, 0, 0))
     if plan.noise.rules:
         last = 2 ** (plan.depth - 1)
-        splits = choice(size=(n_rounds, inner - last, n_questions))
-        rules = choice(size=(n_rounds, last, 2 * n_questions + 2))
+        splits = choice(rng, (n_rounds, inner - last, n_questions))
+        rules = choice(rng, (n_rounds, last, 2 * n_questions + 2))
         return TreeNoise(splits, rules, np.zeros((n_rounds, n_nodes)))
     splits = (
-        choice(size=(n_rounds, inner, n_questions))
+        choice(rng, (n_rounds, inner, n_questions))
         if plan.depth
         else rng.random((n_rounds, inner, 1))
     )
-    shape = n_rounds, n_nodes
-    if plan.noise.label_noise == LOGISTIC:
-        labels = rng.logistic(size=shape)
-    else:
-        labels = rng.laplace(size=shape)
-        if plan.noise.label_noise == TWO_LAPLACE:
-            labels -= rng.laplace(size=shape)
+    labels = MECHANISMS[plan.noise.label_noise].draw(rng, (n_rounds, n_nodes))
     return TreeNoise(splits, rules, labels)
 
 

@@ -3,26 +3,117 @@
 from __future__ import annotations
 
 import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
 
-ADD_REMOVE = "add-remove"
 REPLACE_ONE = "replace-one"
 PRIVATE_COLUMNS = "private-columns"
+ADD_REMOVE = "add-remove"
+
 PUBLISHED = "published"
 CERTIFIED = "certified"
+CALIBRATIONS = (PUBLISHED, CERTIFIED)
 
 
-def check_budget(epsilon: float, delta: float) -> None:
-    """Check a budget.
+@dataclass(frozen=True)
+class Relation:
+    """Which data sets are neighbours.
+
+    Attributes
+    ----------
+    name : str
+    description : str
+        Two neighbours, in words.
+    change : str
+        What is done to the one record, as in "had any one record been …".
+    touched : float
+        How many cells of a partition of the record space such a change can touch.
+    """
+
+    name: str
+    description: str
+    change: str
+    touched: float
+
+
+NEIGHBOURS = (
+    Relation(
+        REPLACE_ONE,
+        "any one record is replaced by any other; the number of records is public",
+        "replaced by another",
+        2.0,
+    ),
+    # Such neighbours are replace-one neighbours too: what holds for those holds here.
+    Relation(
+        PRIVATE_COLUMNS,
+        "any one record changes in its private columns, and in its label where that is private; "
+        "the public columns and public label of all records are known, and so is their number",
+        "given other values in its private columns",
+        2.0,
+    ),
+    Relation(
+        ADD_REMOVE,
+        "any one record is added or left out; the claim of other libraries",
+        "added or left out",
+        1.0,
+    ),
+)
+
+
+def relation(neighbours: str) -> Relation:
+    """Give a neighbour relation by its name.
 
     Raises
     ------
     ValueError
-        If ε is not in (0, ∞] or δ not in [0, 1).
+        If there is none of that name.
     """
-    if not epsilon > 0:
-        raise ValueError(f"epsilon = {epsilon} must be above 0 (inf: not private)")
-    if not 0 <= delta < 1:
-        raise ValueError(f"delta = {delta} must be in [0, 1)")
+    for known in NEIGHBOURS:
+        if known.name == neighbours:
+            return known
+    names = ", ".join(repr(known.name) for known in NEIGHBOURS)
+    raise ValueError(f"neighbours = {neighbours!r} is not one of: {names}")
+
+
+def check_neighbours(neighbours: str) -> None:
+    """Refuse an unknown neighbour relation (ValueError)."""
+    relation(neighbours)
+
+
+def check_calibration(calibration: str) -> None:
+    """Refuse an unknown calibration (ValueError)."""
+    if calibration not in CALIBRATIONS:
+        raise ValueError(
+            f"calibration = {calibration!r} is not one of {PUBLISHED!r}, {CERTIFIED!r}"
+        )
+
+
+def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
+    """Check a budget: the one check of ε and δ.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    who : str
+        Begins a message, e.g. a learner's name.
+
+    Raises
+    ------
+    ValueError
+        If ε is not a number in (0, ∞] or δ not one in [0, 1): True and False, NaN and text are
+        no numbers.
+    """
+    who = f"{who}: " if who else ""
+    if not (_is_number(epsilon) and epsilon > 0):
+        raise ValueError(f"{who}epsilon = {epsilon!r} is not a number above 0 (inf: not private)")
+    if not (_is_number(delta) and 0 <= delta < 1):
+        raise ValueError(f"{who}delta = {delta!r} is not a number in [0, 1)")
+
+
+def _is_number(value: Any) -> bool:
+    # NumPy's numbers are registered as such; its bool is not.
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def is_private(epsilon: float) -> bool:

@@ -1,43 +1,96 @@
-"""The randomised mechanisms: how to sample them and what they guarantee.
+"""The randomised mechanisms: how each is sampled, with what chances, at what cost.
 
-A score mechanism chooses one candidate; higher scores are better and the noise rate η
-multiplies them. What it costs depends on the *range* of the scores' change between
-neighbours, max δ − min δ over candidates (PRIVACY.md §0, L0): see :func:`score_range`.
+`MECHANISMS` has them by name; every learner draws its noise there, every ledger names them
+so. All but the vector of objective perturbation are *noise beside a number*: a choice takes
+the candidate with the largest rate · score + noise, a label is the sign of rate · margin +
+noise, a release is value + noise/rate. Higher scores are better.
+
+What a choice costs depends on the *range* of the scores' change between neighbours,
+max δ − min δ over candidates (PRIVACY.md §0, L0): see :func:`score_range`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Self
+from types import MappingProxyType
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.privacy.accountants.cost import Cost
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.accountants.cost import (
+    BOUNDED_RANGE_KIND,
+    GAUSSIAN_KIND,
+    LAPLACE_KIND,
+    PURE_KIND,
+)
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, check_calibration, check_neighbours
+
+EXPONENTIAL = "exponential"
+PERMUTE_AND_FLIP = "permute_and_flip"
+LAPLACE = "laplace"
+TWO_LAPLACE = "two_laplace"
+LOGISTIC = "logistic"
+NOISY_LABEL = "noisy_label"
+GAUSSIAN = "gaussian"
+OBJECTIVE_PERTURBATION = "objective_perturbation"
+
+# Leaves it to the calibration which mechanism chooses: see `resolve`.
+AUTO = "auto"
+
+# Objective perturbation draws from NumPy's old generator, so as to have diffprivlib's numbers.
+Source = np.random.Generator | np.random.RandomState
+Shape = int | tuple[int, ...]
+
+
+class Draw(Protocol):
+    """How a mechanism's noise is drawn."""
+
+    def __call__(self, rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+        """Draw noise of a shape and scale."""
 
 
 @dataclass(frozen=True)
-class Guarantee:
-    """What one mechanism call guarantees.
+class Mechanism:
+    """One mechanism.
 
     Attributes
     ----------
-    epsilon : float
-        Pure ε; infinite if there is none.
-    bounded_range : float or None
-        Length of the interval that holds the privacy loss, where it is below 2ε.
-    rho : float
-        ρ of zero-concentrated differential privacy.
+    name : str
+        As in ledgers and in `MECHANISMS`.
+    words : str
+        As in a statement.
+    numbers : bool
+        Whether a call is counted as numbers that are released, and not as choices.
+    kind : str
+        What a call costs, see ``accountants.cost.Cost``.
+    draw : callable
+        ``draw(rng, size, scale=1.0)`` gives noise. A vector's `size` is its dimension.
+    probabilities : callable or None
+        ``probabilities(scores, rate)``: the chance of each candidate of a choice; or
+        ``probabilities(margins, rate)``: the chance of the label + for each margin. None where
+        there is no choice.
     """
 
-    epsilon: float
-    bounded_range: float | None
-    rho: float
+    name: str
+    words: str
+    numbers: bool
+    kind: str
+    draw: Draw
+    probabilities: Callable[[ArrayLike, float], NDArray[np.float64]] | None = None
+
+    def bounded_range(self, epsilon: float) -> float | None:
+        """Give the range of the privacy loss of an ε-private call; None if it may be 2ε.
+
+        For a choice, ε is the rate times the scores' range; for labels, the rate times the
+        L1 sensitivity of all margins (§c, §f6): the leaves' intervals add up to that.
+        """
+        return epsilon if self.kind == BOUNDED_RANGE_KIND else None
 
 
-def score_range(sensitivity: float, neighbours: str = REPLACE_ONE, monotone: bool = False) -> float:
+def score_range(sensitivity: float, neighbours: str, monotone: bool = False) -> float:
     """Range of the change of scores of a given sensitivity.
 
     Parameters
@@ -45,19 +98,66 @@ def score_range(sensitivity: float, neighbours: str = REPLACE_ONE, monotone: boo
     sensitivity : float
         Δ: each score changes by at most Δ.
     neighbours : str
-        ``replace-one`` or ``add-remove``.
+        One of ``budget.NEIGHBOURS``.
     monotone : bool
         Whether an added record moves all scores in one direction. That halves the range
-        for add/remove; for replace-one it does not (§0, L2).
+        for add/remove; where a record changes it does not (§0, L2).
 
     Returns
     -------
     float
         2Δ, or Δ for monotone scores and add/remove.
     """
-    if neighbours not in (REPLACE_ONE, ADD_REMOVE):
-        raise ValueError(f"neighbours = {neighbours!r} is not {REPLACE_ONE!r} or {ADD_REMOVE!r}")
+    check_neighbours(neighbours)
     return sensitivity if monotone and neighbours == ADD_REMOVE else 2 * sensitivity
+
+
+# Noise ---------------------------------------------------------------------------------
+
+
+def _gumbel(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    return rng.gumbel(scale=scale, size=size)
+
+
+def _exponential(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    return rng.exponential(scale=scale, size=size)
+
+
+def _laplace(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    return rng.laplace(scale=scale, size=size)
+
+
+def _two_laplace(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    noise = _laplace(rng, size, scale)
+    noise -= _laplace(rng, size, scale)
+    return noise
+
+
+def _logistic(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    return rng.logistic(scale=scale, size=size)
+
+
+def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    """Draw logistic noise from 1 − U: the label is + just where a uniform U is below its chance."""
+    return -rng.logistic(scale=scale, size=size)
+
+
+def _normal(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    return rng.normal(scale=scale, size=size)
+
+
+def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    """Draw a vector whose density falls as e^{−‖b‖/scale}: a direction, and a Gamma(d) norm.
+
+    The sums of four are diffprivlib's, against attacks on floating-point numbers; the law of
+    either is what it would be with one.
+    """
+    direction = rng.standard_normal((size, 4)).sum(axis=1) / 2  # type: ignore[arg-type]
+    norm = rng.gamma(size / 4, scale, 4).sum()  # type: ignore[operator]
+    return np.asarray(direction / np.linalg.norm(direction, 2) * norm)
+
+
+# Chances -------------------------------------------------------------------------------
 
 
 def exponential_probabilities(scores: ArrayLike, rate: float) -> NDArray[np.float64]:
@@ -112,212 +212,120 @@ def _flip_chances(scores: ArrayLike, rate: float) -> NDArray[np.float64]:
     return np.exp(rate * gaps)
 
 
-@dataclass(frozen=True)
-class _Selection:
-    """A choice of one candidate by its score.
+def _positive(
+    wrong: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> Callable[[ArrayLike, float], NDArray[np.float64]]:
+    """Turn P(noise > x), x ≥ 0, of symmetric noise into the chance of + for each margin."""
 
-    Parameters
-    ----------
-    rate : float
-        η.
-    score_range : float
-        Range of the scores' change between neighbours, see :func:`score_range`.
-    """
+    def probabilities(margins: ArrayLike, rate: float) -> NDArray[np.float64]:
+        x = rate * np.asarray(margins, dtype=np.float64)
+        missed = wrong(np.abs(x))
+        return np.where(x < 0, missed, 1.0 - missed)
 
-    rate: float
-    score_range: float
-
-    def __post_init__(self) -> None:
-        if not (self.rate > 0 and self.score_range > 0):
-            raise ValueError(f"rate and score_range must be above 0: {self}")
-
-    @property
-    def epsilon(self) -> float:
-        """Pure ε: η times the range."""
-        return self.rate * self.score_range
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, score_range: float) -> Self:
-        """Give the mechanism of a pure ε."""
-        return cls(epsilon / score_range, score_range)
-
-    def _noisy_argmax(
-        self, scores: ArrayLike, rng: np.random.Generator, noise: NDArray[np.float64]
-    ) -> int:
-        values = np.asarray(scores, dtype=np.float64)
-        if math.isinf(self.rate):
-            return int(rng.choice(np.flatnonzero(values == values.max())))
-        return int(np.argmax(self.rate * values + noise))
+    return probabilities
 
 
-class ExponentialMechanism(_Selection):
-    """The exponential mechanism: η·range-DP and η·range-bounded-range (§0, L0, L1; proved)."""
+_laplace_labels = _positive(lambda x: np.exp(-x) / 2)
+_two_laplace_labels = _positive(lambda x: np.exp(-x) * (1 + x / 2) / 2)
+_logistic_labels = _positive(lambda x: np.exp(-np.logaddexp(0.0, x)))
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """What one call guarantees."""
-        return Guarantee(self.epsilon, self.epsilon, self.epsilon**2 / 8)
+# The table -----------------------------------------------------------------------------
 
-    def sample(self, scores: ArrayLike, rng: np.random.Generator) -> int:
-        """Choose a candidate (the largest score plus Gumbel noise)."""
-        return self._noisy_argmax(scores, rng, rng.gumbel(size=np.shape(scores)))
-
-
-class PermuteAndFlip(_Selection):
-    """Permute-and-flip: η·range-DP, never worse than the exponential mechanism (§g, cited).
-
-    It is not η·range-bounded-range: its range tends to twice that (§g).
-    """
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What one call guarantees."""
-        return Guarantee(self.epsilon, None, self.epsilon**2 / 2)
-
-    def sample(self, scores: ArrayLike, rng: np.random.Generator) -> int:
-        """Choose a candidate (the largest score plus exponential noise)."""
-        return self._noisy_argmax(scores, rng, rng.exponential(size=np.shape(scores)))
-
-
-class ReportNoisyMax(_Selection):
-    """Report-noisy-max with Laplace noise of scale 1/η: η·range-DP for the argmax alone.
-
-    The noisy maximum itself must not be released (§e1).
-    """
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What one call guarantees."""
-        return Guarantee(self.epsilon, None, self.epsilon**2 / 2)
-
-    def sample(self, scores: ArrayLike, rng: np.random.Generator) -> int:
-        """Choose a candidate."""
-        return self._noisy_argmax(scores, rng, rng.laplace(size=np.shape(scores)))
-
-
-@dataclass(frozen=True)
-class LaplaceMechanism:
-    """Laplace noise on each entry of a vector.
-
-    Parameters
-    ----------
-    scale : float
-        b.
-    sensitivity : float
-        L1 sensitivity of the whole vector: Δ/b-DP.
-    """
-
-    scale: float
-    sensitivity: float
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What one call guarantees (ρ = ε + e^{−ε} − 1: §g, cited; docs/privacy.md)."""
-        epsilon = self.sensitivity / self.scale
-        return Guarantee(epsilon, None, epsilon + math.expm1(-epsilon))
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, sensitivity: float) -> Self:
-        """Give the mechanism of a pure ε."""
-        return cls(sensitivity / epsilon, sensitivity)
-
-    def sample(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Release `values` with noise."""
-        exact = np.asarray(values, dtype=np.float64)
-        return exact + rng.laplace(scale=self.scale, size=exact.shape)
-
-
-@dataclass(frozen=True)
-class GaussianMechanism:
-    """Gaussian noise on each entry of a vector.
-
-    Parameters
-    ----------
-    sigma : float
-        σ.
-    sensitivity : float
-        L2 sensitivity Δ of the whole vector: (Δ/σ)²/2-zCDP, no pure ε.
-    """
-
-    sigma: float
-    sensitivity: float
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What one call guarantees."""
-        return Guarantee(math.inf, None, (self.sensitivity / self.sigma) ** 2 / 2)
-
-    @classmethod
-    def for_budget(cls, epsilon: float, delta: float, sensitivity: float) -> Self:
-        """Give the least noise for (ε, δ): the analytic calibration (§d, exact)."""
-        from privcurve.privacy.accountants.cost import GAUSSIAN_KIND
-        from privcurve.privacy.calibration.search import calibrate
-
-        found = calibrate((Cost(GAUSSIAN_KIND, 1.0),), epsilon, delta)
-        return cls(sensitivity / found.scale, sensitivity)
-
-    def sample(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Release `values` with noise."""
-        exact = np.asarray(values, dtype=np.float64)
-        return exact + rng.normal(scale=self.sigma, size=exact.shape)
-
-
-@dataclass(frozen=True)
-class NoisyLabel:
-    """Randomised labels of all leaves of a tree: P(+) = σ(rate · margin).
-
-    An exponential mechanism with two candidates a leaf; the lengths of the leaves'
-    intervals add up to at most rate × (L1 sensitivity of all margins) (§c, §f6; proved).
-
-    Parameters
-    ----------
-    rate : float
-        ε/(L1 sensitivity).
-    sensitivity : float
-        L1 sensitivity of the vector of margins.
-    """
-
-    rate: float
-    sensitivity: float
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What one call guarantees, all leaves together."""
-        epsilon = self.rate * self.sensitivity
-        return Guarantee(epsilon, epsilon, epsilon**2 / 8)
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, sensitivity: float) -> Self:
-        """Give the mechanism of a pure ε for all leaves together."""
-        return cls(epsilon / sensitivity, sensitivity)
-
-    def probabilities(self, margins: ArrayLike) -> NDArray[np.float64]:
-        """Give P(+) of each leaf."""
-        logits = self.rate * np.asarray(margins, dtype=np.float64)
-        return np.exp(-np.logaddexp(0.0, -logits))
-
-    def sample(self, margins: ArrayLike, rng: np.random.Generator) -> NDArray[np.int8]:
-        """Draw labels, −1 or +1."""
-        chance = self.probabilities(margins)
-        return np.where(rng.random(chance.shape) < chance, 1, -1).astype(np.int8)
-
-
-EXPONENTIAL = "exponential"
-PERMUTE_AND_FLIP = "permute_and_flip"
-
-
-def resolve_mechanism(mechanism: str, delta: float, calibration: str) -> str:
-    """Give the mechanism that the word ``auto`` stands for; check any other word."""
-    if calibration not in (PUBLISHED, CERTIFIED):
-        raise ValueError(
-            f"calibration = {calibration!r} is not one of {PUBLISHED!r}, {CERTIFIED!r}"
+MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
+    {
+        mechanism.name: mechanism
+        for mechanism in (
+            # η·range-DP and η·range-bounded-range (§0, L0, L1; proved).
+            Mechanism(
+                EXPONENTIAL,
+                "the exponential mechanism",
+                False,
+                BOUNDED_RANGE_KIND,
+                _gumbel,
+                exponential_probabilities,
+            ),
+            # η·range-DP, never worse than the exponential mechanism (§g, cited); its range
+            # tends to twice that (§g).
+            Mechanism(
+                PERMUTE_AND_FLIP,
+                "permute-and-flip",
+                False,
+                PURE_KIND,
+                _exponential,
+                permute_and_flip_probabilities,
+            ),
+            # Δ/scale-DP, Δ the L1 sensitivity of all numbers together.
+            Mechanism(LAPLACE, "Laplace noise", True, LAPLACE_KIND, _laplace, _laplace_labels),
+            # One such number on the weight of either label: the thesis' leaves (§c).
+            Mechanism(
+                TWO_LAPLACE,
+                "two numbers of Laplace noise",
+                True,
+                LAPLACE_KIND,
+                _two_laplace,
+                _two_laplace_labels,
+            ),
+            # P(+) = σ(rate · margin): an exponential mechanism of two candidates (§c, §f6).
+            Mechanism(
+                LOGISTIC,
+                "randomised labels",
+                True,
+                BOUNDED_RANGE_KIND,
+                _logistic,
+                _logistic_labels,
+            ),
+            Mechanism(
+                NOISY_LABEL,
+                "randomised labels",
+                True,
+                BOUNDED_RANGE_KIND,
+                _mirrored_logistic,
+                _logistic_labels,
+            ),
+            # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
+            Mechanism(GAUSSIAN, "Gaussian noise", True, GAUSSIAN_KIND, _normal),
+            # Δ/scale-DP for the vector, Δ its L2 sensitivity; what is minimised with it costs
+            # more: calibration/logistic_regression.py.
+            Mechanism(
+                OBJECTIVE_PERTURBATION, "objective perturbation", True, PURE_KIND, _norm_vector
+            ),
         )
-    if mechanism == "auto":
+    }
+)
+
+# Those that choose a candidate by its score.
+SELECTIONS = (EXPONENTIAL, PERMUTE_AND_FLIP)
+
+
+def resolve(mechanism: str, delta: float, calibration: str) -> str:
+    """Give the selection that the word ``auto`` stands for; check any other word.
+
+    Parameters
+    ----------
+    mechanism : str
+        One of `SELECTIONS`, or ``auto``: permute-and-flip for certified pure privacy, else the
+        exponential mechanism.
+    delta : float
+    calibration : str
+
+    Returns
+    -------
+    str
+        One of `SELECTIONS`.
+
+    Raises
+    ------
+    ValueError
+        If a word is unknown, or permute-and-flip asked for with δ > 0.
+    """
+    check_calibration(calibration)
+    if mechanism == AUTO:
         pure = calibration == CERTIFIED and delta == 0
         return PERMUTE_AND_FLIP if pure else EXPONENTIAL
-    if mechanism not in (EXPONENTIAL, PERMUTE_AND_FLIP):
+    if mechanism not in SELECTIONS:
         raise ValueError(
-            f"mechanism = {mechanism!r} is not one of 'auto', {EXPONENTIAL!r}, {PERMUTE_AND_FLIP!r}"
+            f"mechanism = {mechanism!r} is not one of {AUTO!r}, "
+            f"{', '.join(repr(name) for name in SELECTIONS)}"
         )
     if mechanism == PERMUTE_AND_FLIP and delta > 0:
         raise ValueError(

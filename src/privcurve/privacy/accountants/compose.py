@@ -24,6 +24,7 @@ from privcurve.privacy.accountants.gaussian import gaussian_delta
 from privcurve.privacy.accountants.pld import pld_delta
 from privcurve.privacy.accountants.pure import advanced, basic, kov_delta
 from privcurve.privacy.accountants.zcdp import total_rho, zcdp_delta, zcdp_simple
+from privcurve.privacy.budget import relation
 
 if TYPE_CHECKING:
     pass
@@ -65,17 +66,13 @@ def parallel(epsilons: Sequence[float], neighbours: str) -> float:
     ----------
     epsilons : sequence of float
     neighbours : str
-        ``add-remove`` or ``replace-one``.
+        One of ``budget.NEIGHBOURS``.
 
     Returns
     -------
     float
     """
-    if neighbours == "add-remove":
-        return max(epsilons)
-    if neighbours == "replace-one":
-        return 2 * max(epsilons)
-    raise ValueError(f"neighbours = {neighbours!r} is not 'add-remove' or 'replace-one'")
+    return relation(neighbours).touched * max(epsilons)
 
 
 def admits(accountant: str, costs: Costs, delta: float) -> bool:

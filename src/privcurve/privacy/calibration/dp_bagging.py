@@ -24,9 +24,7 @@ from privcurve.privacy.ledger import (
     LedgerEntry,
     PrivacyStatement,
 )
-
-LAPLACE = "laplace"
-NOISY_LABEL = "noisy_label"
+from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, NOISY_LABEL
 
 # A record is in one part of each of k partitions: replacing it turns at most k votes
 # around, so the margin of the votes, divided by k, changes by at most 2.
@@ -90,7 +88,7 @@ def bagging(*, n_queries: int, epsilon: float, delta: float) -> BaggingNoise:
             noise_rate=rate,
             sensitivity=MARGIN_SENSITIVITY,
             epsilon=each,
-            bounded_range=each if mechanism == NOISY_LABEL else None,
+            bounded_range=MECHANISMS[mechanism].bounded_range(each),
             source=SOURCE,
         )
         for q in range(1, n_queries + 1)

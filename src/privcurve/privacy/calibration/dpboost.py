@@ -27,7 +27,7 @@ from privcurve.privacy.ledger import (
     LedgerEntry,
     PrivacyStatement,
 )
-from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
+from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, MECHANISMS, PERMUTE_AND_FLIP
 
 # g*: the largest gradient that is not filtered, that of square loss on ±1 labels at 0.
 GRADIENT_BOUND = 1.0
@@ -213,7 +213,7 @@ def dpboost(
                 noise_rate=rate,
                 sensitivity=gain_range / 2 * GRADIENT_BOUND**2,
                 epsilon=level_epsilon,
-                bounded_range=level_epsilon if mechanism == EXPONENTIAL else None,
+                bounded_range=MECHANISMS[mechanism].bounded_range(level_epsilon),
                 source=source,
             )
             for level in range(1, max_depth + 1)
@@ -221,7 +221,7 @@ def dpboost(
         # The first tree of the ensemble; later ones have less noise and as much less to hide.
         ledger.append(
             LedgerEntry(
-                mechanism="laplace",
+                mechanism=LAPLACE,
                 what=f"{trees}: the leaf values",
                 noise_rate=1.0 / float(scales[first]) if scales[first] > 0 else math.inf,
                 sensitivity=float(sensitivities[first]),

@@ -32,7 +32,7 @@ from privcurve.privacy.ledger import (
     LedgerEntry,
     PrivacyStatement,
 )
-from privcurve.privacy.mechanisms import EXPONENTIAL, resolve_mechanism
+from privcurve.privacy.mechanisms import MECHANISMS, resolve
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
 
@@ -130,7 +130,7 @@ def _one_rule(
     mechanism: str,
 ) -> OneRuleNoise:
     check_budget(epsilon, delta)
-    mechanism = resolve_mechanism(mechanism, delta, calibration)
+    mechanism = resolve(mechanism, delta, calibration)
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
     published = calibration == PUBLISHED
     if math.isinf(epsilon):
@@ -150,7 +150,7 @@ def _one_rule(
     rates = each / (factor * zeta)
     rates.flags.writeable = False
     # The range of the log-ratio is 2ηζ whatever the paper charges for it (§b).
-    spread = sensitivity.ONE_RULE_CERTIFIED / factor * each if mechanism == EXPONENTIAL else None
+    spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_CERTIFIED / factor * each)
     ledger = tuple(
         LedgerEntry(
             mechanism, f"round {t}: choice of a 1-rule", rate, bound, each, spread, None, source

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, check_calibration
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import (
     ASSUMED_BINS,
@@ -24,13 +24,17 @@ from privcurve.privacy.ledger import (
     LedgerEntry,
     PrivacyStatement,
 )
-from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
+from privcurve.privacy.mechanisms import (
+    AUTO,
+    EXPONENTIAL,
+    LAPLACE,
+    LOGISTIC,
+    MECHANISMS,
+    NOISY_LABEL,
+    TWO_LAPLACE,
+    resolve,
+)
 from privcurve.privacy.sensitivity import lazybb as sensitivity
-
-# The noise on a leaf's margin, in units of 1/rate.
-LAPLACE = "laplace"
-TWO_LAPLACE = "two_laplace"
-LOGISTIC = "logistic"
 
 # What the last level of splits leads to.
 LABELS = "labels"
@@ -154,10 +158,7 @@ def lazybb_trees(
         the calibration does not offer what is asked for.
     """
     check_budget(epsilon, delta)
-    if calibration not in (PUBLISHED, CERTIFIED):
-        raise ValueError(
-            f"calibration = {calibration!r} is not one of {PUBLISHED!r}, {CERTIFIED!r}"
-        )
+    check_calibration(calibration)
     if split_share is not None and not 0 < split_share < 1:
         raise ValueError(f"split_share = {split_share} is not in (0, 1)")
     if leaves not in (LABELS, RULES):
@@ -169,7 +170,7 @@ def lazybb_trees(
         _check_published(criterion, split_share, leaves, delta, mechanism)
         zeta = np.full(n_rounds, sensitivity.lazybb_zeta(n, density))
         return _published(learner, zeta, n_splits, epsilon)
-    mechanism = _resolve(mechanism, delta)
+    mechanism = resolve(mechanism, delta, calibration)
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
     spread = sensitivity.lazybb_split_range(n, 1.0, criterion) * zeta
     return _certified(learner, zeta, spread, depth, split_share, leaves, epsilon, delta, mechanism)
@@ -198,25 +199,10 @@ def _check_published(
             "thesis drops a factor of its own Theorem 2.5.3 (PRIVACY.md §c); use "
             "calibration='certified'"
         )
-    if mechanism not in ("auto", EXPONENTIAL):
+    if mechanism not in (AUTO, EXPONENTIAL):
         raise ValueError(
             f"mechanism = {mechanism!r}: the published DP-TopDown uses the exponential mechanism"
         )
-
-
-def _resolve(mechanism: str, delta: float) -> str:
-    if mechanism == "auto":
-        return PERMUTE_AND_FLIP if delta == 0 else EXPONENTIAL
-    if mechanism not in (EXPONENTIAL, PERMUTE_AND_FLIP):
-        raise ValueError(
-            f"mechanism = {mechanism!r} is not one of 'auto', {EXPONENTIAL!r}, {PERMUTE_AND_FLIP!r}"
-        )
-    if mechanism == PERMUTE_AND_FLIP and delta > 0:
-        raise ValueError(
-            "permute-and-flip is not bounded-range, so delta > 0 gains nothing with it: "
-            "use mechanism='exponential', or delta = 0"
-        )
-    return mechanism
 
 
 def _published(
@@ -284,13 +270,12 @@ def _certified(
     # The range of the errors' change and the L1 change of the margins are both 2ζ.
     label_rates = last / sensitivity.lazybb_margins_l1(1.0) / zeta
     label_noise = LAPLACE if delta == 0 else LOGISTIC
-    ranged = mechanism == EXPONENTIAL
     if rules:
-        last_kind, last_ranged = mechanism, ranged
+        last_kind = mechanism
         last_what = "1-rules of the last level, all nodes"
         last_source = "PRIVACY.md §b and §0, L3: errors have slopes in [0, 1]"
     else:
-        last_kind, last_ranged = (LAPLACE, False) if delta == 0 else ("noisy_label", True)
+        last_kind = LAPLACE if delta == 0 else NOISY_LABEL
         last_what, last_source = "labels of all leaves", "PRIVACY.md §c (leaf labels)"
     source = "PRIVACY.md §c (level-parallel, unnormalised), §a (free refinement), §0 L2, L3"
     ledger = []
@@ -302,7 +287,7 @@ def _certified(
                 float(rates[t]),
                 float(spread[t]) / 2,
                 level,
-                level if ranged else None,
+                MECHANISMS[mechanism].bounded_range(level),
                 None,
                 source,
             )
@@ -317,7 +302,7 @@ def _certified(
                 float(label_rates[t]),
                 bound,
                 last,
-                last if last_ranged else None,
+                MECHANISMS[last_kind].bounded_range(last),
                 None,
                 last_source,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.budget import REPLACE_ONE, relation
 
 
 def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
@@ -75,9 +75,4 @@ def noisy_max_and_value_epsilon(n_candidates: int, alpha: float) -> float:
 
 def per_change(neighbours: str) -> float:
     """How many of a partition's cells a change of one record may touch: 2, or 1."""
-    """How many records a neighbour adds or removes."""
-    if neighbours == REPLACE_ONE:
-        return 2.0
-    if neighbours == ADD_REMOVE:
-        return 1.0
-    raise ValueError(f"neighbours = {neighbours!r} is not {REPLACE_ONE!r} or {ADD_REMOVE!r}")
+    return relation(neighbours).touched

@@ -1,0 +1,45 @@
+"""The words of a guarantee and the one check of ε and δ."""
+
+import math
+
+import numpy as np
+import pytest
+
+from privcurve.learners.lazybb import LazyBBClassifier
+from privcurve.privacy.budget import NEIGHBOURS, check_budget, check_neighbours, relation
+from privcurve.privacy.sensitivity.counts import per_change
+
+
+@pytest.mark.parametrize(
+    "epsilon", [True, np.True_, math.nan, 0, -1.0, "1", None, 1j, [1.0], np.array([1.0])]
+)
+def test_what_is_no_epsilon(epsilon):
+    with pytest.raises(ValueError, match=r"a_learner: epsilon = .* is not a number above 0"):
+        check_budget(epsilon, 0.0, "a_learner")
+
+
+@pytest.mark.parametrize("delta", [False, math.nan, -1e-9, 1.0, math.inf, "0"])
+def test_what_is_no_delta(delta):
+    with pytest.raises(ValueError, match=r"^delta = .* is not a number in"):
+        check_budget(1.0, delta)
+
+
+@pytest.mark.parametrize("epsilon", [1, 1e-300, math.inf, np.float32(0.5), np.int64(3)])
+@pytest.mark.parametrize("delta", [0, 1e-9, np.float64(0.5)])
+def test_what_is_a_budget(epsilon, delta):
+    check_budget(epsilon, delta)
+
+
+@pytest.mark.parametrize("epsilon", [True, math.nan])
+def test_a_learner_asks_the_same_check(epsilon):
+    learner = LazyBBClassifier(epsilon=epsilon, n_bins=2)
+    with pytest.raises(ValueError, match=r"lazybb: epsilon = .* is not a number above 0"):
+        learner.fit([[0], [1]], [0, 1])
+
+
+def test_relations():
+    assert [one.name for one in NEIGHBOURS] == ["replace-one", "private-columns", "add-remove"]
+    assert [per_change(one.name) for one in NEIGHBOURS] == [2.0, 2.0, 1.0]
+    assert all(relation(one.name) is one and one.description for one in NEIGHBOURS)
+    with pytest.raises(ValueError, match="'twins' is not one of: 'replace-one', "):
+        check_neighbours("twins")
