@@ -169,7 +169,7 @@ def test_composition_of_the_calibrated_gives_epsilon_back(
 ) -> None:
     costs = (Cost(kind, amount, count),)
     for accountant in (*FAST, c.ADVANCED, c.ZCDP_SIMPLE):
-        if c.admits(accountant, costs, delta):
+        if c.accountant(accountant).admits(costs, delta):
             found = calibrate(costs, epsilon, delta, (accountant,))
             spent = c.compose(accountant, scaled(costs, found.scale), delta)
             assert spent == pytest.approx(epsilon, rel=1e-9)

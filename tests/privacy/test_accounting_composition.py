@@ -169,9 +169,7 @@ def test_dp_accounting_agrees_on_gaussian_and_laplace() -> None:
     assert exact <= c.compose(c.PLD, costs, 1e-5) * (1 + 1e-9)
     assert c.compose(c.PLD, costs, 1e-5) == pytest.approx(exact, rel=1e-3)
     # One Laplace release: δ(ε) = 1 − e^{(ε − ε₀)/2}.
-    assert c.delta_of(c.PLD, (Cost("laplace", 1.0),), 0.6) == pytest.approx(
-        -math.expm1(-0.2), rel=1e-3
-    )
+    assert c.pld_delta((Cost("laplace", 1.0),), 0.6) == pytest.approx(-math.expm1(-0.2), rel=1e-3)
     several = (Cost("laplace", 0.1, 20),)
     pld = c.compose(c.PLD, several, 1e-5)
     for weaker in (c.BASIC, c.KOV, c.ZCDP_CKS):
@@ -220,6 +218,23 @@ def test_bounded_range_is_an_eighth(each: float, tilt: float, order: float) -> N
     a = 1 + 10**order
     divergence = math.log(p**a * q ** (1 - a) + (1 - p) ** a * (1 - q) ** (1 - a)) / (a - 1)
     assert divergence <= a * each**2 / 8 + 1e-12
+
+
+def test_every_accountant_is_one_object() -> None:
+    costs = {
+        c.GAUSSIAN: (Cost("gaussian", 0.2, 25),),
+        c.PLD: (Cost("laplace", 0.1, 20),),
+    }
+    for known in c.ACCOUNTANTS:
+        assert c.accountant(known.name) is known
+        assert (known.epsilon is None) != (known.delta is None)
+        some = costs.get(known.name, (Cost("bounded_range", 0.1, 20),))
+        assert known.admits(some, 1e-5)
+        assert known.admits(some, 0.0) != known.needs_delta
+        spent = c.compose(known.name, some, 1e-5)
+        # What it composes to is on the edge of the budget, and above any larger one.
+        assert known.excess(some, spent, 1e-5) == pytest.approx(0, abs=1e-8)
+        assert known.excess(some, spent * 1.01, 1e-5) < 0
 
 
 def test_accountants_refuse_what_does_not_fit() -> None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from privcurve.privacy.accountants import compose as accountants
-from privcurve.privacy.accountants.compose import ADVANCED, BASIC, KOV, compose
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
     GAUSSIAN_KIND,
@@ -105,7 +104,7 @@ class PrivacyStatement:
     calibration : str or None
         ``published`` (noise as the paper prints it) or ``certified`` (as proved).
     composition : str
-        Name of the accountant that adds up the ledger (see `composition.ACCOUNTANTS`).
+        Name of the accountant that adds up the ledger (see ``accountants.compose.ACCOUNTANTS``).
     ledger : tuple of LedgerEntry
     assumptions : tuple of str
         What is assumed public.
@@ -139,6 +138,8 @@ class PrivacyStatement:
 
         Equal to `epsilon` up to 1e-9 of it; infinite for a method without privacy.
         """
+        if not self.private:
+            return math.inf
         return epsilon_of_ledger(self.composition, self.ledger, self.delta, near=self.epsilon)
 
     def to_json(self) -> str:
@@ -188,7 +189,7 @@ class PrivacyStatement:
             f"outcome would have been about as likely, within a factor of {_factor(self.epsilon)}"
             + (f", but for a probability of {self.delta:g}." if self.delta > 0 else "."),
             f"The model is made of {made_of or 'no use of the data'}; the costs add up by "
-            f"{accountants.DESCRIPTIONS[self.composition]}.",
+            f"{accountants.accountant(self.composition).description}.",
         ]
         if self.calibration is not None:
             meaning = {
@@ -253,12 +254,12 @@ def epsilon_of_ledger(
     -------
     float
     """
-    if accountant == BASIC:
+    chosen = accountants.accountant(accountant)
+    if not chosen.needs_delta:
         return math.fsum(entry.epsilon for entry in ledger)
-    pure = accountant in (ADVANCED, KOV)
-    groups = Counter(_kind_and_amount(entry, pure) for entry in ledger)
+    groups = Counter(_kind_and_amount(entry, chosen.pure) for entry in ledger)
     costs = [Cost(kind, amount, count) for (kind, amount), count in groups.items()]
-    return compose(accountant, costs, delta, near)
+    return accountants.compose(accountant, costs, delta, near)
 
 
 def _kind_and_amount(entry: LedgerEntry, pure: bool) -> tuple[str, float]:

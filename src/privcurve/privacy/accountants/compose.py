@@ -1,16 +1,17 @@
-"""How the costs of several mechanism calls add up: one function an accountant.
+"""How the costs of several mechanism calls add up: one object an accountant.
 
-Every call's mechanism may depend on all earlier outputs, unless a docstring says
-otherwise. Sections are those of PRIVACY.md.
+`ACCOUNTANTS` has them in order, from the weakest theory to the strongest; `compose` and the
+search for noise (``calibration.search``) go through it. Every call's mechanism may depend on
+all earlier outputs, unless a description says otherwise. Sections are those of PRIVACY.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from privcurve.privacy.accountants import bounded_range as adaptive
+from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
     GAUSSIAN_KIND,
@@ -26,10 +27,6 @@ from privcurve.privacy.accountants.pure import advanced, basic, kov_delta
 from privcurve.privacy.accountants.zcdp import total_rho, zcdp_delta, zcdp_simple
 from privcurve.privacy.budget import relation
 
-if TYPE_CHECKING:
-    pass
-
-NONE = "none"
 BASIC = "basic"
 ADVANCED = "advanced"
 KOV = "optimal pure"
@@ -39,19 +36,194 @@ ADAPTIVE = "bounded range, optimal adaptive"
 GAUSSIAN = "Gaussian, exact"
 PLD = "privacy loss distribution"
 
-DESCRIPTIONS = {
-    NONE: "nothing",
-    BASIC: "basic composition (the sum of the epsilons)",
-    ADVANCED: "advanced composition, as the thesis states it (Theorem 2.5.3)",
-    KOV: "the optimal composition of pure guarantees (Kairouz, Oh and Viswanath)",
-    ZCDP_SIMPLE: "zero-concentrated differential privacy, with the simple conversion",
-    ZCDP_CKS: (
-        "zero-concentrated differential privacy, with the conversion of Canonne, Kamath and Steinke"
+# What stands in an accountant's place where there is no privacy.
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class Accountant:
+    """One way to add up costs. It has `epsilon` or `delta`, whichever its theory gives.
+
+    Attributes
+    ----------
+    name : str
+        As in a statement's `composition`.
+    description : str
+        After "the costs add up by".
+    fits : callable
+        ``fits(costs)``: whether it can compose them, at some δ.
+    epsilon : callable or None
+        ``epsilon(costs, delta)``, where there is a formula for it.
+    delta : callable or None
+        ``delta(costs, epsilon)``, in place of that.
+    pure : bool
+        Whether it knows nothing of a call but its pure ε.
+    needs_delta : bool
+        Whether it says nothing at δ = 0. One that does not need δ adds up ε's, which grow in
+        proportion to the noise rates.
+    best : bool
+        Whether the search for noise tries it: not where another is never worse.
+    slow : bool
+        Whether one evaluation takes some 10 ms, so that a search starts where others end.
+    """
+
+    name: str
+    description: str
+    fits: Callable[[Costs], bool]
+    epsilon: Callable[[Costs, float], float] | None = None
+    delta: Callable[[Costs, float], float] | None = None
+    pure: bool = False
+    needs_delta: bool = True
+    best: bool = True
+    slow: bool = False
+
+    def admits(self, costs: Costs, delta: float) -> bool:
+        """Whether it can compose these costs at this δ."""
+        return (delta > 0 or not self.needs_delta) and self.fits(costs)
+
+    def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
+        """How far costs exceed a budget: below 0 within it, growing with the noise rates."""
+        if self.delta is not None:
+            return log_ratio(self.delta(costs, epsilon), delta)
+        assert self.epsilon is not None
+        return self.epsilon(costs, delta) - epsilon
+
+    def compose(self, costs: Costs, delta: float, near: float | None = None) -> float:
+        """Give ε of costs that it admits; see :func:`compose`."""
+        if self.epsilon is not None:
+            return self.epsilon(costs, delta)
+        assert self.delta is not None
+        if self.delta(costs, 0.0) <= delta:
+            return 0.0
+        ceiling = min(basic(costs), zcdp_simple(total_rho(costs), delta))
+        return solve(
+            lambda epsilon: -self.excess(costs, epsilon, delta),
+            near if near is not None and near > 0 else ceiling,
+            first_step=1e-9 if near is not None else 0.1,
+        )
+
+
+def _equal_and_pure(costs: Costs) -> bool:
+    one = only(costs)
+    return one is not None and math.isfinite(one.epsilon)
+
+
+def _equal_ranges(costs: Costs) -> bool:
+    one = only(costs)
+    return one is not None and one.kind == BOUNDED_RANGE_KIND and one.count <= MAX_CALLS
+
+
+def _kinds(costs: Costs) -> set[str]:
+    return {cost.kind for cost in costs}
+
+
+def _gaussian_delta(costs: Costs, epsilon: float) -> float:
+    mu = math.sqrt(math.fsum(cost.count * cost.amount**2 for cost in costs))
+    return gaussian_delta(mu, epsilon)
+
+
+ACCOUNTANTS = (
+    Accountant(
+        BASIC,
+        "basic composition (the sum of the epsilons)",
+        fits=lambda costs: math.isfinite(basic(costs)),
+        epsilon=lambda costs, delta: basic(costs),
+        pure=True,
+        needs_delta=False,
     ),
-    ADAPTIVE: "the optimal adaptive composition of bounded-range mechanisms (upper bound)",
-    GAUSSIAN: "the exact composition of Gaussian mechanisms",
-    PLD: "the privacy loss distribution of dp-accounting (pessimistic estimate)",
-}
+    Accountant(
+        ADVANCED,
+        "advanced composition, as the thesis states it (Theorem 2.5.3)",
+        fits=_equal_and_pure,
+        epsilon=lambda costs, delta: advanced(costs[0].epsilon, costs[0].count, delta),
+        pure=True,
+        best=False,
+    ),
+    Accountant(
+        KOV,
+        "the optimal composition of pure guarantees (Kairouz, Oh and Viswanath)",
+        fits=_equal_and_pure,
+        delta=lambda costs, epsilon: kov_delta(costs[0].epsilon, costs[0].count, epsilon),
+        pure=True,
+    ),
+    Accountant(
+        ZCDP_SIMPLE,
+        "zero-concentrated differential privacy, with the simple conversion",
+        fits=lambda costs: True,
+        epsilon=lambda costs, delta: zcdp_simple(total_rho(costs), delta),
+        best=False,
+    ),
+    Accountant(
+        ZCDP_CKS,
+        "zero-concentrated differential privacy, with the conversion of Canonne, Kamath and "
+        "Steinke",
+        fits=lambda costs: True,
+        delta=lambda costs, epsilon: zcdp_delta(total_rho(costs), epsilon),
+    ),
+    Accountant(
+        ADAPTIVE,
+        "the optimal adaptive composition of bounded-range mechanisms (upper bound)",
+        fits=_equal_ranges,
+        delta=lambda costs, epsilon: bounded_range_delta(costs[0].amount, costs[0].count, epsilon),
+        slow=True,
+    ),
+    Accountant(
+        GAUSSIAN,
+        "the exact composition of Gaussian mechanisms",
+        fits=lambda costs: _kinds(costs) == {GAUSSIAN_KIND},
+        delta=_gaussian_delta,
+    ),
+    Accountant(
+        PLD,
+        "the privacy loss distribution of dp-accounting (pessimistic estimate)",
+        fits=lambda costs: _kinds(costs) <= {LAPLACE_KIND, GAUSSIAN_KIND},
+        delta=pld_delta,
+    ),
+)
+
+
+def accountant(name: str) -> Accountant:
+    """Give an accountant by its name.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    for known in ACCOUNTANTS:
+        if known.name == name:
+            return known
+    names = ", ".join(known.name for known in ACCOUNTANTS)
+    raise ValueError(f"unknown accountant {name!r}. There are: {names}")
+
+
+def compose(name: str, costs: Costs, delta: float, near: float | None = None) -> float:
+    """Give ε of composed calls.
+
+    Parameters
+    ----------
+    name : str
+        Of an accountant.
+    costs : sequence of Cost
+    delta : float
+    near : float, optional
+        A guess of the answer, which saves time.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If there is no such accountant, or it does not fit the costs or δ.
+    """
+    chosen = accountant(name)
+    if not costs:
+        return 0.0
+    if not chosen.admits(costs, delta):
+        raise ValueError(f"the accountant {name!r} does not fit delta = {delta} and {costs}")
+    return chosen.compose(costs, delta, near)
 
 
 def parallel(epsilons: Sequence[float], neighbours: str) -> float:
@@ -73,90 +245,3 @@ def parallel(epsilons: Sequence[float], neighbours: str) -> float:
     float
     """
     return relation(neighbours).touched * max(epsilons)
-
-
-def admits(accountant: str, costs: Costs, delta: float) -> bool:
-    """Whether an accountant can compose these costs at this δ."""
-    one = only(costs)
-    kinds = {cost.kind for cost in costs}
-    if accountant == BASIC:
-        return math.isfinite(basic(costs))
-    if delta == 0:
-        return False
-    if accountant in (ADVANCED, KOV):
-        return one is not None and math.isfinite(one.epsilon)
-    if accountant == ADAPTIVE:
-        return (
-            one is not None and one.kind == BOUNDED_RANGE_KIND and one.count <= adaptive.MAX_CALLS
-        )
-    if accountant == GAUSSIAN:
-        return kinds == {GAUSSIAN_KIND}
-    if accountant == PLD:
-        return kinds <= {LAPLACE_KIND, GAUSSIAN_KIND}
-    return accountant in (ZCDP_SIMPLE, ZCDP_CKS)
-
-
-def delta_of(accountant: str, costs: Costs, epsilon: float) -> float:
-    """Give δ(ε) under an accountant that is defined by its δ: KOV, CKS, adaptive, Gaussian, PLD.
-
-    Returns
-    -------
-    float
-    """
-    one = costs[0]
-    if accountant == KOV:
-        return kov_delta(one.epsilon, one.count, epsilon)
-    if accountant == ZCDP_CKS:
-        return zcdp_delta(total_rho(costs), epsilon)
-    if accountant == ADAPTIVE:
-        return adaptive.bounded_range_delta(one.amount, one.count, epsilon)
-    if accountant == GAUSSIAN:
-        return gaussian_delta(math.sqrt(math.fsum(c.count * c.amount**2 for c in costs)), epsilon)
-    if accountant == PLD:
-        return pld_delta(costs, epsilon)
-    raise ValueError(f"{accountant!r} has no δ(ε)")
-
-
-def compose(accountant: str, costs: Costs, delta: float, near: float | None = None) -> float:
-    """Give ε of composed calls.
-
-    Parameters
-    ----------
-    accountant : str
-        A key of `DESCRIPTIONS`.
-    costs : sequence of Cost
-    delta : float
-    near : float, optional
-        A guess of the answer, which saves time.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If the accountant does not fit the costs or δ.
-    """
-    if accountant not in DESCRIPTIONS:
-        raise ValueError(f"unknown accountant {accountant!r}. There are: {', '.join(DESCRIPTIONS)}")
-    if accountant == NONE:
-        return math.inf
-    if not costs:
-        return 0.0
-    if not admits(accountant, costs, delta):
-        raise ValueError(f"the accountant {accountant!r} does not fit delta = {delta} and {costs}")
-    if accountant == BASIC:
-        return basic(costs)
-    if accountant == ADVANCED:
-        return advanced(costs[0].epsilon, costs[0].count, delta)
-    if accountant == ZCDP_SIMPLE:
-        return zcdp_simple(total_rho(costs), delta)
-    if delta_of(accountant, costs, 0.0) <= delta:
-        return 0.0
-    ceiling = min(basic(costs), zcdp_simple(total_rho(costs), delta))
-    return solve(
-        lambda epsilon: -log_ratio(delta_of(accountant, costs, epsilon), delta),
-        near if near is not None and near > 0 else ceiling,
-        first_step=1e-9 if near is not None else 0.1,
-    )

@@ -5,11 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
 
 PURE_KIND = "pure"
 BOUNDED_RANGE_KIND = "bounded_range"

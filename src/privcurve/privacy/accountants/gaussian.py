@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from privcurve.privacy.accountants.cost import (
-    LAPLACE_KIND,
-    Costs,
-)
-
-if TYPE_CHECKING:
-    pass
+from privcurve.privacy.accountants.cost import LAPLACE_KIND, Costs
 
 
 def pld_delta(costs: Costs, epsilon: float) -> float:

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from privcurve.privacy.accountants.cost import (
-    Costs,
-)
-
-if TYPE_CHECKING:
-    pass
+from privcurve.privacy.accountants.cost import Costs
 
 
 def basic(costs: Costs) -> float:

@@ -9,7 +9,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.accountants import compose as composition
 from privcurve.privacy.accountants.compose import (
     ADAPTIVE,
     ADVANCED,
@@ -17,6 +16,7 @@ from privcurve.privacy.accountants.compose import (
     KOV,
     ZCDP_CKS,
     ZCDP_SIMPLE,
+    accountant,
 )
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
@@ -139,7 +139,7 @@ def _one_rule(
         return OneRuleNoise(rates, mechanism, published, PrivacyStatement.not_private(learner))
     sensitivity.check_lazybb_rounding(n, density, normalise=published)
     found = _each_round(n_rounds, epsilon, delta, published)
-    each, accountant = found.scale, found.accountant
+    each = found.scale
     if published:
         zeta[:] = sensitivity.lazybb_zeta(n, density)
         factor = sensitivity.ONE_RULE_PUBLISHED
@@ -163,7 +163,7 @@ def _one_rule(
         delta=delta,
         neighbours=REPLACE_ONE,
         calibration=calibration,
-        composition=accountant,
+        composition=found.accountant,
         ledger=ledger,
         assumptions=(ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS),
         exclusions=(NOT_SEED, NOT_FLOATS, NOT_SELECTION),
@@ -223,8 +223,8 @@ def lazybb_table(
         (CERTIFIED, ADAPTIVE, ranged, certified),
     ]
     rows = []
-    for calibration, accountant, cost, factor in lines:
-        if composition.admits(accountant, (cost,), delta):
-            each = calibrate((cost,), epsilon, delta, (accountant,)).scale
-            rows.append(TableRow(calibration, accountant, each, each / (factor * zeta)))
+    for calibration, name, cost, factor in lines:
+        if accountant(name).admits((cost,), delta):
+            each = calibrate((cost,), epsilon, delta, (name,)).scale
+            rows.append(TableRow(calibration, name, each, each / (factor * zeta)))
     return rows

@@ -6,32 +6,21 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from privcurve.privacy.accountants import compose as composition
 from privcurve.privacy.accountants.compose import (
-    ADAPTIVE,
-    ADVANCED,
+    ACCOUNTANTS,
     BASIC,
-    GAUSSIAN,
-    KOV,
-    PLD,
     ZCDP_CKS,
-    ZCDP_SIMPLE,
+    Accountant,
+    accountant,
 )
-from privcurve.privacy.accountants.cost import (
-    Cost,
-    log_ratio,
-    scaled,
-    solve,
-)
-from privcurve.privacy.accountants.pure import basic
+from privcurve.privacy.accountants.cost import Cost, scaled, solve
 from privcurve.privacy.accountants.zcdp import total_rho
 from privcurve.privacy.budget import check_budget
 
-# Tried in this order; the first of equals is named. Not in it: the advanced composition
-# and the simple conversion, which are never better than KOV and CKS.
-_BEST_OF = (BASIC, KOV, ZCDP_CKS, ADAPTIVE, GAUSSIAN, PLD)
+# Tried in this order; the first of equals is named.
+_BEST_OF = tuple(known.name for known in ACCOUNTANTS if known.best)
 
-# `composition.solve` is right to 1e-11; stay on the side that keeps δ.
+# `cost.solve` is right to 1e-11; stay on the side that keeps δ.
 _SAFETY = 1 - 3e-11
 
 
@@ -87,32 +76,31 @@ def calibrate(
     if math.isinf(epsilon):
         raise ValueError("epsilon = inf needs no noise: there is nothing to calibrate")
     best: Calibration | None = None
-    for accountant in accountants:
-        if composition.admits(accountant, costs, delta):
-            scale = _largest_scale(accountant, costs, epsilon, delta)
+    for name in accountants:
+        candidate = accountant(name)
+        if candidate.admits(costs, delta):
+            scale = _largest_scale(candidate, costs, epsilon, delta)
             if best is None or scale > best.scale:
-                best = Calibration(scale, accountant)
+                best = Calibration(scale, name)
     if best is None:
         raise ValueError(f"no accountant of {accountants} fits delta = {delta} and {costs}")
     return best
 
 
-def _largest_scale(accountant: str, costs: tuple[Cost, ...], epsilon: float, delta: float) -> float:
-    if accountant == BASIC:
-        return epsilon / basic(costs)
-
-    def excess(scale: float) -> float:
-        grown = scaled(costs, scale)
-        if accountant in (ADVANCED, ZCDP_SIMPLE):
-            return composition.compose(accountant, grown, delta) - epsilon
-        return log_ratio(composition.delta_of(accountant, grown, epsilon), delta)
-
+def _largest_scale(
+    chosen: Accountant, costs: tuple[Cost, ...], epsilon: float, delta: float
+) -> float:
+    if not chosen.needs_delta:
+        return epsilon / chosen.compose(costs, delta)
     # With ρ at scale 1 taken as growing like scale²: only a first guess.
     root = math.sqrt(math.log(1 / delta))
     guess = (math.sqrt(root**2 + epsilon) - root) / math.sqrt(total_rho(costs))
     first_step = 0.1
-    if accountant == ADAPTIVE:
-        # One evaluation is some 10 ms: start where the other accountants end.
+    if chosen.slow:
         guess = calibrate(costs, epsilon, delta, (BASIC, ZCDP_CKS)).scale
         first_step = 0.02
+
+    def excess(scale: float) -> float:
+        return chosen.excess(scaled(costs, scale), epsilon, delta)
+
     return solve(excess, guess, first_step) * _SAFETY
