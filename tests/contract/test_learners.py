@@ -383,6 +383,10 @@ def test_one_generator_a_setting(name):
         make(name, n_bins=n_bins).fit_many(X, y, [{}, {}], rngs(0))
 
 
+# Values that mean something beside others alone.
+TOGETHER = {("brc", "weights", "adaboost"): {"epsilon": np.inf}}
+
+
 def changes(name):
     """Other values of single parameters: each choice, each calibration, no noise."""
     default = make(name).get_params()
@@ -391,7 +395,9 @@ def changes(name):
         offered |= {"calibration": LEARNERS[name].calibrations, "epsilon": (np.inf,)}
     yield {"random_state": 1}
     for key, values in offered.items():
-        yield from ({key: value} for value in values if value != default[key])
+        for value in values:
+            if value != default[key]:
+                yield {key: value, **TOGETHER.get((name, key, value), {})}
 
 
 @learners

@@ -22,8 +22,6 @@ from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import draw_piece
 
-SQRT2 = math.sqrt(2)
-
 # Algorithm 1's error, kept where its logarithm is finite.
 SMALLEST_ERROR = 1e-9
 
@@ -68,9 +66,9 @@ class BRCClassifier(CodedClassifier):
     largest, smallest : float
         Caps of a weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
     intercept : str
-        ``uniform`` on [−1, 1]; ``zero``; ``threshold``: of one column, uniform between its
-        bounds (the paper's toy); ``em``: by the exponential mechanism on [−R, R], R the
-        sum of the coefficients' sizes (certified only).
+        ``uniform`` on [−1, 1]; ``zero``; ``threshold``: of one column, drawn blindly too,
+        uniform between its bounds (the paper's toy); ``em``: by the exponential mechanism
+        on [−R, R], R the sum of the coefficients' sizes (certified only).
     intercept_share : float
         Part of the budget that ``em`` gets.
     estimate : str
@@ -80,11 +78,11 @@ class BRCClassifier(CodedClassifier):
         ``clipped``; ``adaboost``: Algorithm 1 with random classifiers of all columns, at
         ε = ∞ alone.
     algorithm : str
-        ``partial`` (Algorithm 2, needs `public`), ``private`` (Algorithm 3, all columns,
-        whatever is public), or ``auto``: partial where public columns are given.
+        ``auto``: Algorithm 2 where public columns are given, else Algorithm 3; ``private``:
+        Algorithm 3 with all columns, whatever is public.
     n_kept : int or None
         Rounds of the prefix that votes; noise is for all of them. None: all.
-    public : sequence of int or None
+    public_columns : sequence of int or None
         Positions of public columns; the label is public then. None: nothing is.
     epsilon : float
         ε, above 0; infinite: no noise (classifiers are random still).
@@ -114,15 +112,15 @@ class BRCClassifier(CodedClassifier):
     def __init__(
         self,
         n_rounds: int = 25,
-        largest: float = SQRT2,
-        smallest: float = 1 / SQRT2,
+        largest: float = 2**0.5,
+        smallest: float = 0.5**0.5,
         intercept: str = "uniform",
         intercept_share: float = 0.5,
         estimate: str = "error",
         weights: str = "clipped",
         algorithm: str = "auto",
         n_kept: int | None = None,
-        public: Sequence[int] | None = None,
+        public_columns: Sequence[int] | None = None,
         epsilon: float = 1.0,
         delta: float = 0.0,
         calibration: str = CERTIFIED,
@@ -140,7 +138,7 @@ class BRCClassifier(CodedClassifier):
         self.weights = weights
         self.algorithm = algorithm
         self.n_kept = n_kept
-        self.public = public
+        self.public_columns = public_columns
         self.epsilon = epsilon
         self.delta = delta
         self.calibration = calibration
@@ -171,11 +169,6 @@ class BRCClassifier(CodedClassifier):
             raise ValueError(
                 "brc: weights = 'adaboost' has no noise; take epsilon = inf, or 'clipped'"
             )
-        if self.algorithm == "partial" and (self.public is None or self.weights == "adaboost"):
-            raise ValueError(
-                "brc: algorithm = 'partial' needs public=, the positions of public columns, "
-                "and weights = 'clipped'"
-            )
         self._noise(1)
 
     def _noise(self, n: int) -> BRCNoise:
@@ -194,7 +187,9 @@ class BRCClassifier(CodedClassifier):
 
     def _roles(self) -> Roles:
         ignored = self.algorithm == "private" or self.weights == "adaboost"
-        return Roles.of(self._learner, None if ignored else self.public, self.n_features_in_)
+        return Roles.of(
+            self._learner, None if ignored else self.public_columns, self.n_features_in_
+        )
 
     def _fit_one(
         self,
@@ -277,12 +272,7 @@ class _Rounds:
         n_columns = len(points)
         rounds = noise.n_rounds
         if learner.intercept == "threshold":
-            if n_columns != 1:
-                raise ValueError(
-                    "brc: intercept = 'threshold' is for one private column, "
-                    f"but there are {n_columns}"
-                )
-            self._coefficients = np.ones((rounds, 1))
+            self._coefficients = np.eye(n_columns)[rng.integers(n_columns, size=rounds)]
         else:
             self._coefficients = rng.uniform(-1, 1, (rounds, n_columns))
         drawn = learner.intercept in ("uniform", "threshold")

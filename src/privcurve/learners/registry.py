@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from privcurve.learners import costs
 from privcurve.learners.entry import OPTIONAL, LearnerEntry, Parameter
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 from privcurve.schema import nearest
 
 BOTH = (PUBLISHED, CERTIFIED)
@@ -121,20 +121,23 @@ _ENTRIES = (
         path="privcurve.learners.brc:BRCClassifier",
         version=1,
         title="BRC",
-        calibrations=(PUBLISHED, CERTIFIED),
+        calibrations=BOTH,
         approximate=True,
         parameters={
-            "n_rounds": Parameter(int, low=1),
-            "largest": Parameter(float, low=1),
-            "smallest": Parameter(float, low=0, high=1, open_low=True),
-            "intercept": Parameter(str, choices=("uniform", "zero", "threshold", "em")),
-            "intercept_share": Parameter(float, 0, 1, open_low=True, open_high=True),
-            "estimate": Parameter(str, choices=("error", "edge")),
-            "weights": Parameter(str, choices=("clipped", "adaboost")),
-            "algorithm": Parameter(str, choices=("auto", "partial", "private")),
-            "n_kept": Parameter(int, low=1, optional=True),
+            "n_rounds": Parameter(25, int, low=1, size=True),
+            "largest": Parameter(2**0.5, float, low=1),
+            "smallest": Parameter(0.5**0.5, float, low=0, high=1, open_low=True),
+            "intercept": Parameter("uniform", choices=("uniform", "zero", "threshold", "em")),
+            "intercept_share": Parameter(
+                0.5, float, 0, 1, open_low=True, open_high=True, used_with={"intercept": ("em",)}
+            ),
+            "estimate": Parameter("error", choices=("error", "edge")),
+            "weights": Parameter("clipped", choices=("clipped", "adaboost")),
+            "algorithm": Parameter("auto", choices=("auto", "private")),
+            "n_kept": Parameter(None, int, low=1),
         },
-        cost=costs.brc,
+        seconds=costs.brc,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     ),
     LearnerEntry(
         name="dp_ebm",
@@ -304,7 +307,12 @@ class PublicFacts(Protocol):
         """How many codes each column has."""
 
 
-def make(name: str, domain: PublicFacts, parameters: Mapping[str, Any] | None = None) -> Any:
+def make(
+    name: str,
+    domain: PublicFacts,
+    parameters: Mapping[str, Any] | None = None,
+    neighbours: str = REPLACE_ONE,
+) -> Any:
     """Give a learner that knows the public facts of a dataset: the one road for them.
 
     Labels are −1 and +1, as everywhere in the pipeline.
@@ -316,6 +324,9 @@ def make(name: str, domain: PublicFacts, parameters: Mapping[str, Any] | None = 
         Has what the learner's entry says that it needs.
     parameters : mapping, optional
         Of the estimator: ε, hyperparameters, ….
+    neighbours : str
+        The claim of a study. With ``private-columns`` a learner that offers it is told the
+        public columns; another one runs as it is, and states what it states.
 
     Returns
     -------
@@ -325,12 +336,27 @@ def make(name: str, domain: PublicFacts, parameters: Mapping[str, Any] | None = 
     Raises
     ------
     ValueError
-        If the learner is unknown, or needs a fact that is not given.
+        If the learner is unknown, needs a fact that is not given, or is private for other
+        neighbours alone.
     ImportError
         If it needs an optional package that is not installed.
     """
     facts = {"n_bins": domain.n_bins, "classes": (-1, 1)}
-    for need in entry(name).needs:
+    known = entry(name)
+    if neighbours == PRIVATE_COLUMNS and not getattr(domain, "public_label", None):
+        raise ValueError(
+            f"neighbours = {PRIVATE_COLUMNS!r} is for data whose label is public, and the "
+            "dataset does not say so (public_label: true)"
+        )
+    needs = known.needs
+    if PRIVATE_COLUMNS in known.neighbours and neighbours == PRIVATE_COLUMNS:
+        needs = (*needs, "public_columns")
+    elif REPLACE_ONE not in known.neighbours and ADD_REMOVE not in known.neighbours:
+        raise ValueError(
+            f"{name} is private for neighbours = {PRIVATE_COLUMNS!r} alone, not for "
+            f"{neighbours!r}: give the study neighbours: {PRIVATE_COLUMNS}"
+        )
+    for need in needs:
         facts[need] = getattr(domain, need, None)
         if facts[need] is None:
             raise ValueError(f"{name} needs the public fact {need!r}, which is not given")

@@ -59,19 +59,20 @@ class Roles:
         positions = np.asarray(list(public))
         if positions.size and (positions.ndim != 1 or positions.dtype.kind not in "iu"):
             raise ValueError(
-                f"{learner}: public = {public!r} must hold positions of columns (0, 1, …)"
+                f"{learner}: public_columns = {public!r} must hold positions of columns (0, 1, …)"
             )
         found = tuple(sorted(int(j) for j in positions))
         for j in found:
             if not 0 <= j < n_columns:
                 raise ValueError(
-                    f"{learner}: public names column {j}, but the columns are 0 … {n_columns - 1}"
+                    f"{learner}: public_columns names column {j}, "
+                    f"but the columns are 0 … {n_columns - 1}"
                 )
         if len(set(found)) < len(found):
-            raise ValueError(f"{learner}: public = {public!r} names a column twice")
+            raise ValueError(f"{learner}: public_columns = {public!r} names a column twice")
         if len(found) == n_columns:
             raise ValueError(
-                f"{learner}: public names all {n_columns} columns, so that none is left to "
+                f"{learner}: public_columns names all {n_columns} columns, so that none is left to "
                 "protect: leave out the private ones"
             )
         return cls(n_columns, found)
@@ -108,7 +109,7 @@ class Roles:
             return np.arange(self.n_columns)
         if self.public is None:
             raise ValueError(
-                f"columns = {which!r} needs public columns: give public=, the positions of "
+                f"columns = {which!r} needs public columns: give public_columns=, the positions of "
                 "those that are (in a study: neighbours: private-columns)"
             )
         return np.array(self.public if which == PUBLIC else self.private, dtype=np.intp)

@@ -17,6 +17,7 @@ from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE, MECHANISMS
 from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.brc import (
     brc_delta_published,
@@ -79,6 +80,11 @@ class BRCNoise:
                         f"calibration = {CERTIFIED!r}"
                     )
 
+    @property
+    def mechanism(self) -> str:
+        """Whose noise an estimate gets."""
+        return LAPLACE if self.delta == 0 else GAUSSIAN
+
     def sensitivity(self, alphas: Sequence[float]) -> float:
         """Give Δ_t of the round after those whose α are given."""
         if self.calibration == PUBLISHED:
@@ -98,8 +104,7 @@ class BRCNoise:
         scale = self.scale(alphas)
         if scale == 0:
             return exact
-        noise = rng.laplace(scale=scale) if self.delta == 0 else rng.normal(scale=scale)
-        return float(exact + noise)
+        return float(exact + MECHANISMS[self.mechanism].draw(rng, 1, scale)[0])
 
     def alpha(self, released: float, alphas: Sequence[float]) -> float:
         """Give α of a released estimate.
@@ -157,7 +162,7 @@ class BRCNoise:
             if self.choice_share > 0:
                 ledger.append(
                     LedgerEntry(
-                        mechanism="exponential",
+                        mechanism=EXPONENTIAL,
                         what=f"round {t + 1}: choice of a threshold",
                         noise_rate=spread / (2 * bound),
                         sensitivity=bound,
@@ -168,7 +173,7 @@ class BRCNoise:
                 )
             ledger.append(
                 LedgerEntry(
-                    mechanism="laplace" if pure else "gaussian",
+                    mechanism=self.mechanism,
                     what=f"round {t + 1}: weighted {self.estimate} of the private classifier",
                     noise_rate=amount / bound,
                     sensitivity=bound,
