@@ -385,6 +385,7 @@ def test_one_generator_a_setting(name):
 
 # Values that mean something beside others alone.
 TOGETHER = {("brc", "weights", "adaboost"): {"epsilon": np.inf}}
+TOGETHER |= {(name, "start", "public"): {"public_columns": (1,)} for name in LEARNERS}
 
 
 def changes(name):

@@ -1,10 +1,11 @@
-"""Logistic regression on dense rows by Newton's method: exact in a few steps."""
+"""Logistic regression on few columns by Newton's method: exact in a few steps."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
 from scipy.special import expit
 
 MAX_STEPS = 100
@@ -18,7 +19,7 @@ class NoMinimumError(ArithmeticError):
 
 
 def minimise_logistic(
-    rows: NDArray[np.float64],
+    rows: NDArray[np.float64] | csr_array,
     signs: NDArray[np.int8],
     weights: NDArray[np.float64],
     penalty: NDArray[np.float64],
@@ -30,7 +31,7 @@ def minimise_logistic(
 
     Parameters
     ----------
-    rows : ndarray of shape (n_rows, n_columns)
+    rows : ndarray or sparse array of shape (n_rows, n_columns)
     signs : ndarray of shape (n_rows,)
         −1 or +1.
     weights : ndarray of shape (n_rows,)
@@ -69,7 +70,7 @@ def minimise_logistic(
         if size <= enough * max(1.0, float(np.abs(theta).max())):
             return theta
         curvature = weights * doubt * (1.0 - doubt)
-        hessian = (rows.T * curvature) @ rows
+        hessian = _weighted_square(rows, curvature)
         hessian[np.diag_indices_from(hessian)] += penalty
         try:
             step = cho_solve(cho_factor(hessian), gradient)
@@ -87,3 +88,12 @@ def minimise_logistic(
             return theta
         theta, value, smallest = proposed, found, min(size, smallest)
     raise NoMinimumError(f"logistic regression: no minimum after {MAX_STEPS} steps")
+
+
+def _weighted_square(
+    rows: NDArray[np.float64] | csr_array, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Give Σ wᵢ xᵢxᵢᵀ."""
+    if isinstance(rows, np.ndarray):
+        return np.asarray((rows.T * weights) @ rows)
+    return np.asarray((rows.T @ rows.multiply(weights[:, None])).toarray())

@@ -20,6 +20,7 @@ from privcurve.schema import nearest
 BOTH = (PUBLISHED, CERTIFIED)
 
 _MECHANISM = Parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
+_START = Parameter("none", choices=("none", "public"))
 _C = Parameter(1.0, float, low=0, open_low=True)
 _TREE = {
     "depth": Parameter(3, int, low=1, high=10, size=True, used_with={"n_splits": (None,)}),
@@ -137,6 +138,23 @@ _ENTRIES = (
             "n_kept": Parameter(None, int, low=1),
         },
         seconds=costs.brc,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+    ),
+    LearnerEntry(
+        name="noisy_bayes",
+        path="privcurve.learners.noisy_bayes:NoisyBayesClassifier",
+        version=1,
+        title="Noisy naive Bayes",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        parameters={
+            "n_columns": Parameter(None, int, low=1),
+            "choice_share": Parameter(0.3, float, 0, 1, open_low=True, open_high=True),
+            "damping": Parameter(1.0, float, 0, 1, open_low=True),
+            "smoothing": Parameter(5.0, float, low=0, open_low=True),
+            "start": _START,
+        },
+        seconds=costs.noisy_bayes,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     ),
     LearnerEntry(
