@@ -151,8 +151,57 @@ def test_the_seed_decides(name):
     fits = [make(name, n_bins=n_bins, random_state=5).fit(X, y) for _ in range(2)]
     assert np.array_equal(fits[0].decision_function(X), fits[1].decision_function(X))
     # A generator is used as it is: the same stream gives the same model.
-    by_generator = make(name, n_bins=n_bins, random_state=np.random.default_rng(5)).fit(X, y)
-    assert np.array_equal(fits[0].decision_function(X), by_generator.decision_function(X))
+    fits = [make(name, n_bins=n_bins, random_state=rng).fit(X, y) for rng in rngs(5, 5)]
+    assert np.array_equal(fits[0].decision_function(X), fits[1].decision_function(X))
+
+
+def first_number(name, X, y, counts=None, **parameters):
+    """The first random number of the stream that `fit` hands to a learner."""
+    seen = []
+
+    class Watched(type(make(name))):
+        def _fit_batch(self, learners, codes, signs, counts, rngs):
+            seen.extend(rng.random() for rng in rngs)
+
+    Watched(**parameters).fit(X, y, counts)
+    return seen[0]
+
+
+@private_learners
+def test_one_seed_is_another_stream_for_other_public_facts(name):
+    X, y, n_bins = problem(60)
+    known = {"n_bins": n_bins, "random_state": 5}
+    if entry(name).approximate:
+        known["delta"] = 1e-6
+    others = [{"epsilon": 10.0}, {"epsilon": 20.0}, {"n_bins": [2, 5, 3, 11]}]
+    others += [{"classes": ("no", "yes")}, {"random_state": 6}]
+    others += [change for change in changes(name) if "random_state" not in change]
+    if entry(name).approximate:
+        others.append({"delta": 1e-7})
+    others += [{key: 2} for key, p in entry(name).parameters.items() if p.kind is int and p.size]
+    used = [{**change, **needed(name, change)} for change in others]
+    streams = [first_number(name, X, y, **{**known, **change}) for change in used]
+    # Classes that are given are those that were read: nothing is another.
+    assert streams[3] == first_number(name, X, y, **known)
+    streams.append(first_number(name, X[1:], y[1:], **known))
+    assert len(set(streams)) == len({repr(sorted(c.items(), key=str)) for c in used}) + 1
+    # The same facts in other words are the same stream; how rows are counted is not public.
+    words = {**known, "n_bins": np.array(n_bins), "random_state": np.int64(5), "epsilon": 10}
+    assert first_number(name, X, y, **words) == streams[0]
+    rows, counts = np.unique(np.c_[X, y == "yes"], axis=0, return_counts=True)
+    labels = np.where(rows[:, -1] == 1, "yes", "no")
+    assert first_number(name, rows[:, :-1], labels, counts, **known) == streams[3]
+
+
+@learners
+def test_a_seed_is_a_whole_number(name):
+    X, y, n_bins = problem(20)
+    for bad in (-1, 0.5, "0", [1]):
+        with pytest.raises(ValueError, match="random_state"):
+            make(name, n_bins=n_bins, random_state=bad).fit(X, y)
+    both = [np.random.RandomState(3) for _ in range(2)]
+    fits = [make(name, n_bins=n_bins, random_state=state).fit(X, y) for state in both]
+    assert np.array_equal(fits[0].decision_function(X), fits[1].decision_function(X))
 
 
 @private_learners
@@ -212,6 +261,20 @@ def test_delta_is_in_the_statement(name):
 
 
 @private_learners
+def test_a_statement_is_of_the_fit_whatever_is_set_later(name):
+    X, y, n_bins = problem(100)
+    model = make(name, n_bins=n_bins, epsilon=100.0, random_state=0).fit(X, y)
+    stated = model.privacy_
+    assert stated.epsilon == 100.0
+    for change in changes(name):
+        model.set_params(**change)
+    model.set_params(epsilon=0.01)
+    if hasattr(model, "C"):
+        model.set_params(C=50.0)
+    assert model.privacy_ == stated
+
+
+@private_learners
 def test_that_both_labels_occur_is_assumed_unless_classes_are_given(name):
     X, y, n_bins = problem()
     read = make(name, n_bins=n_bins, random_state=0).fit(X, y)
@@ -262,6 +325,50 @@ def test_domain_is_not_read_from_the_rows(name):
     X, y, _ = problem()
     with pytest.raises(ValueError, match="n_bins"):
         make(name).fit(X, y)
+
+
+@learners
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"n_bins": [2, 5, 3, 10.9]}, "n_bins must be whole numbers"),
+        ({"n_bins": "10"}, "n_bins must be whole numbers"),
+        ({"n_bins": [2, 5]}, "n_bins has 2 entries, but X has 4 columns"),
+        ({"bounds": "05"}, "bounds must be a pair"),
+        ({"bounds": ("0", "5")}, "bounds must be a pair"),
+        ({"bounds": (0, 5, 6)}, "bounds must be a pair"),
+        ({"bounds": (0, [5, 6])}, "bounds has 2 entries, but X has 4 columns"),
+    ],
+)
+def test_public_facts_are_checked(name, wrong, message):
+    X, y, n_bins = problem(40)
+    with pytest.raises(ValueError, match=message):
+        make(name, **{"n_bins": n_bins, **wrong}).fit(X, y)
+
+
+@learners
+def test_every_row_needs_a_label(name):
+    X, y, n_bins = problem(40)
+    for nothing in (None, float("nan")):
+        labels = y.astype(object)
+        labels[7] = nothing
+        for classes in (None, ("no", "yes")):
+            with pytest.raises(ValueError, match=f"y holds {nothing} in row 7"):
+                make(name, n_bins=n_bins, classes=classes).fit(X, labels)
+
+
+@learners
+def test_a_parameter_without_effect_is_refused(name):
+    X, y, n_bins = problem(40)
+    for key, known in entry(name).parameters.items():
+        for other, values in known.used_with.items():
+            unlike = entry(name).parameters[other]
+            apart = [v for v in unlike.choices or (3,) if v not in values]
+            values_of = [v for v in (*known.choices, 2, 0.5) if known.admits(v)]
+            value = next(v for v in values_of if v != known.default)
+            for setting in ({key: value, other: v} for v in apart):
+                with pytest.raises(ValueError, match=f"{key} = .* has no effect with {other}"):
+                    make(name, n_bins=n_bins, **setting).fit(X, y)
 
 
 @learners
@@ -348,7 +455,7 @@ def test_counts_stand_for_records(name):
     by_record = learner.fit(X, y).predict(X)
     by_count = learner.fit(rows[:, :-1], labels, counts).predict(X)
     assert (by_record == by_count).mean() > 0.95
-    for bad in (counts[:-1], counts * 0, counts + 0.5):
+    for bad in (counts[:-1], counts * 0, counts + 0.5, counts.astype(str), counts * 2**52):
         with pytest.raises(ValueError, match="counts"):
             learner.fit(rows[:, :-1], labels, bad)
 
@@ -377,6 +484,24 @@ def test_fit_is_fit_many_of_one_in_any_company(name):
 
 
 @learners
+def test_measures_and_stages(name):
+    X, y, n_bins = problem()
+    for change in [{}, *changes(name)]:
+        options = {"n_bins": n_bins, "random_state": 0, **change}
+        model = make(name, **options).fit(X, y)
+        measures = model.measures_
+        assert all(isinstance(value, (int, float)) for value in measures.values())
+        scores = model.decision_function(X)
+        if not hasattr(model, "staged_decision_function"):
+            continue
+        stages = list(model.staged_decision_function(X))
+        assert len(stages) == measures["rounds"]
+        assert all(stage.shape == (300,) for stage in stages)
+        assert np.array_equal(stages[-1], scores)
+        assert len(stages) == 1 or not np.array_equal(stages[0], stages[-1])
+
+
+@learners
 def test_one_generator_a_setting(name):
     X, y, n_bins = problem(20)
     with pytest.raises(ValueError, match="2 settings but 1 generators"):
@@ -398,7 +523,16 @@ def changes(name):
     for key, values in offered.items():
         for value in values:
             if value != default[key]:
-                yield {key: value, **TOGETHER.get((name, key, value), {})}
+                yield {key: value, **needed(name, {key: value})}
+
+
+def needed(name, change):
+    """What a change of parameters has no effect without."""
+    parameters = [entry(name).parameters[key] for key in change if key in entry(name).parameters]
+    beside = {other: values[0] for p in parameters for other, values in p.used_with.items()}
+    for key, value in change.items():
+        beside |= TOGETHER.get((name, key, value), {})
+    return beside
 
 
 @learners

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -166,9 +167,9 @@ def _two_bins(pair):
 class TooLoud(OneRuleClassifier):
     """A 1-rule with 2.5 times the noise rate that its claim allows."""
 
-    def _calibrate(self, n):
-        true = super()._calibrate(n)
-        return type(true)(2.5 * true.rates, true.mechanism, true.normalise, true.statement)
+    def _plan(self, n):
+        true = super()._plan(n)
+        return replace(true, noise=replace(true.noise, rates=2.5 * true.noise.rates))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])

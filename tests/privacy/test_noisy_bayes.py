@@ -80,7 +80,8 @@ def records(n=60, seed=0):
 
 
 def fit(X, y, **parameters):
-    options = {"n_bins": (3, 2, 4), "classes": (-1, 1), "random_state": 0, **parameters}
+    options = {"n_bins": (3, 2, 4), "classes": (-1, 1), **parameters}
+    options["random_state"] = np.random.default_rng(options.get("random_state", 0))
     return NoisyBayesClassifier(**options).fit(X, y)
 
 

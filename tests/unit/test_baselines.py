@@ -133,7 +133,11 @@ def test_majority_class_follows_the_counts_and_takes_a_tie_as_negative() -> None
 def test_published_is_diffprivlibs(data: Data, epsilon: float, C: float) -> None:
     X, y, counts = data
     ours = DPLogisticRegressionClassifier(
-        C=C, epsilon=epsilon, calibration=PUBLISHED, n_bins=N_BINS, random_state=11
+        C=C,
+        epsilon=epsilon,
+        calibration=PUBLISHED,
+        n_bins=N_BINS,
+        random_state=np.random.default_rng(11),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no PrivacyLeakWarning, nor any other
@@ -347,7 +351,8 @@ def test_fit_many_is_fit(data: Data, learner: type[Any], settings: list[dict[str
     rngs = [np.random.default_rng(seed) for seed in range(len(settings))]
     together = learner(n_bins=N_BINS).fit_many(X, y, settings, rngs, counts)
     for seed, (setting, fitted) in enumerate(zip(settings, together, strict=True)):
-        alone = learner(n_bins=N_BINS, random_state=seed, **setting).fit(X, y, counts)
+        rng = np.random.default_rng(seed)
+        alone = learner(n_bins=N_BINS, random_state=rng, **setting).fit(X, y, counts)
         np.testing.assert_array_equal(fitted.decision_function(X), alone.decision_function(X))
 
 

@@ -8,6 +8,7 @@ from privcurve.learners.one_rule import VoteModel
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 
 N_BINS = [10] * 30
+RNG = np.random.default_rng
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +41,8 @@ def test_much_budget_comes_near_no_noise(data, calibration):
 def test_one_round_of_lazybb_is_the_1_rule(data):
     X, y = data
     fits = [
-        LazyBBClassifier(n_rounds=1, density=0.5, n_bins=N_BINS, random_state=7),
-        OneRuleClassifier(n_bins=N_BINS, random_state=7),
+        LazyBBClassifier(n_rounds=1, density=0.5, n_bins=N_BINS, random_state=RNG(7)),
+        OneRuleClassifier(n_bins=N_BINS, random_state=RNG(7)),
     ]
     boosted, rule = (fit.fit(X, y) for fit in fits)
     # Certified: round 1 has ζ₁ = 1/n whatever the density, so even the noise is the same.

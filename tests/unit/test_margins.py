@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from privcurve.analysis import margins
 from privcurve.datasets import distinct
@@ -10,6 +11,7 @@ from privcurve.figures import advantage_and_margins as drawing
 from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners import LazyBBClassifier
 from privcurve.learners.lazybb_rounds import round_advantages
+from privcurve.learners.one_rule import VoteModel
 
 RNG = np.random.default_rng(4)
 ONES = np.ones(500, dtype=np.int64)
@@ -59,7 +61,12 @@ def fitted():
     y = np.where((X[:, 0] > 1) ^ (rng.random(400) < 0.2), 1, -1).astype(np.int8)
     X, y, counts = distinct(X, y)
     model = LazyBBClassifier(
-        n_bins=4, n_rounds=40, density=0.3, learning_rate=0.4, epsilon=5.0, random_state=1
+        n_bins=4,
+        n_rounds=40,
+        density=0.3,
+        learning_rate=0.4,
+        epsilon=5.0,
+        random_state=np.random.default_rng(1),
     )
     return model.fit(X, y, counts), X, y, counts
 
@@ -80,7 +87,8 @@ def test_the_advantage_is_half_less_the_error_in_the_round(fitted):
 def test_constants_count_as_rules(fitted):
     _, X, y, counts = fitted
     other = LazyBBClassifier(n_bins=4, n_rounds=2, density=0.3, learning_rate=0.4).fit(X, y, counts)
-    other.chosen_ = np.array([2 * 12, 2 * 12 + 1])
+    picks = np.array([2 * 12, 2 * 12 + 1])
+    other.model_ = VoteModel.from_picks(picks, other.n_bins_)
     share = counts[y > 0].sum() / counts.sum()
     first, second = round_advantages(other, X, y, counts)
     assert first == pytest.approx(share - 0.5, abs=1e-12)
@@ -89,11 +97,16 @@ def test_constants_count_as_rules(fitted):
     assert second == pytest.approx(negative / (negative + share) - 0.5, abs=1e-9)
 
 
-def test_trees_have_no_literals(fitted):
-    _, X, y, counts = fitted
-    model = LazyBBClassifier(weak_learner="topdown", n_bins=4, n_rounds=2).fit(X, y, counts)
-    with pytest.raises(ValueError, match="not for 'topdown'"):
-        round_advantages(model, X, y, counts)
+def test_trees_have_rounds_too(fitted):
+    one, X, y, counts = fitted
+    rules = clone(one).set_params(random_state=np.random.default_rng(1))
+    trees = clone(one).set_params(
+        weak_learner="topdown", depth=1, leaves="rules", random_state=np.random.default_rng(1)
+    )
+    # Trees of one level of rules are 1-rules.
+    found = [round_advantages(model.fit(X, y, counts), X, y, counts) for model in (rules, trees)]
+    assert np.array_equal(*found)
+    assert len(np.unique(found[0])) > 1
 
 
 def frame():

@@ -134,7 +134,7 @@ def test_ebm_noise_does_not_grow_with_repeated_records():
     alone = learner.fit(X, y, counts).model_.noise_scale_boosting_
     counts[3] = 50
     assert learner.fit(X, y, counts).model_.noise_scale_boosting_ == alone
-    assert learner.n_records_ == 149
+    assert not hasattr(learner, "n_records_")  # neighbours differ in it
 
 
 def test_trees_train_on_repeated_records():

@@ -91,7 +91,7 @@ def test_failed_cells_are_told_apart(monkeypatch):
     def broken(self, n):
         raise ArithmeticError("broken")
 
-    monkeypatch.setattr(lazybb.LazyBBClassifier, "_calibrate", broken)
+    monkeypatch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
     one = curve(seconds_per_job=1e3)
     assert run_shard(one, 0) == GRID
     assert counts(one) == (GRID + FRESH, 0, GRID, FRESH)

@@ -77,14 +77,14 @@ def test_a_store_that_cannot_be_written_is_found_before_training(dataset, arm, t
 def test_a_cell_that_fails_takes_no_other_with_it_and_is_tried_again(
     dataset, arm, tmp_path, monkeypatch
 ):
-    whole = lazybb.LazyBBClassifier._calibrate
+    whole = lazybb.LazyBBClassifier._plan
 
     def broken(self, n):
         if self.n_rounds == 7:
             raise ArithmeticError("seven is broken")
         return whole(self, n)
 
-    monkeypatch.setattr(lazybb.LazyBBClassifier, "_calibrate", broken)
+    monkeypatch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
     trainer = train.Trainer(dataset, arm, 1, tmp_path)
     rows = trainer.run(tasks(arm))
     failed = [row for row in rows if row["status"] == "failed"]

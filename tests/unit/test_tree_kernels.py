@@ -75,7 +75,7 @@ def test_trees_of_the_reference(changes, seed):
     )  # fmt: skip
     for found, expected in zip(model.forest.splits, splits, strict=True):
         assert {int(node): int(found[node]) for node in np.flatnonzero(found >= 0)} == expected
-    assert np.array_equal(model.votes(X), votes)
+    assert np.array_equal(model.tally(X), votes)
 
 
 @pytest.mark.parametrize("changes", CASES, ids=str)
@@ -100,10 +100,10 @@ def test_without_noise_the_best_choices_are_made(leaves):
     made = plan(4, n_rounds=1, density=1.0, epsilon=np.inf, depth=2, leaves=leaves)
     noise = draw_tree_noise(made, 4, np.random.default_rng(0))
     model = grow(made, X, y, noise, n_bins=bins)
-    assert np.array_equal(np.sign(model.votes(X)), y)
+    assert np.array_equal(np.sign(model.tally(X)), y)
     made = plan(4, n_rounds=1, density=1.0, epsilon=np.inf, depth=2, calibration="published")
     noise = draw_tree_noise(made, 4, np.random.default_rng(0))
-    assert np.array_equal(np.sign(grow(made, X, y, noise, n_bins=bins).votes(X)), y)
+    assert np.array_equal(np.sign(grow(made, X, y, noise, n_bins=bins).tally(X)), y)
 
 
 def test_a_weak_rate_gives_chance_and_a_strong_rate_the_best_tree():
@@ -112,8 +112,8 @@ def test_a_weak_rate_gives_chance_and_a_strong_rate_the_best_tree():
     best = plan(400, epsilon=np.inf)
     rng = np.random.default_rng(0)
     width = int(N_BINS.sum())
-    found = grow(strong, X, y, draw_tree_noise(strong, width, rng)).votes(X)
-    expected = grow(best, X, y, draw_tree_noise(best, width, rng)).votes(X)
+    found = grow(strong, X, y, draw_tree_noise(strong, width, rng)).tally(X)
+    expected = grow(best, X, y, draw_tree_noise(best, width, rng)).tally(X)
     # A bin of a column of two is the other's negation: ties may be broken either way.
     assert (np.sign(found) == np.sign(expected)).mean() > 0.97
     weak = plan(400, epsilon=1e-9, n_rounds=1)
@@ -169,6 +169,6 @@ def test_many_bins_need_wide_numbers():
     made = plan(50, n_rounds=1, depth=1, epsilon=np.inf)
     noise = draw_tree_noise(made, int(n_bins.sum()), rng)
     model = grow(made, X, y, noise, n_bins=n_bins)
-    assert np.array_equal(model.votes(X), y)
+    assert np.array_equal(model.tally(X), y)
     votes = count_tree_votes(X.astype(np.int64), model.columns, model.values, *model.forest)
     assert np.array_equal(votes, y)

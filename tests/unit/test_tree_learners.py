@@ -47,10 +47,11 @@ def test_lazybb_has_both_weak_learners(weak_learner):
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
 def test_trees_of_one_level_of_rules_are_1_rules(mechanism):
     X, y = problem()
-    one = LazyBBClassifier(n_rounds=9, n_bins=N_BINS, random_state=0, mechanism=mechanism)
+    rngs = [np.random.default_rng(0) for _ in range(2)]
+    one = LazyBBClassifier(n_rounds=9, n_bins=N_BINS, random_state=rngs[0], mechanism=mechanism)
     trees = LazyBBClassifier(
         weak_learner="topdown", depth=1, leaves="rules", n_rounds=9, n_bins=N_BINS,
-        random_state=0, mechanism=mechanism,
+        random_state=rngs[1], mechanism=mechanism,
     )  # fmt: skip
     assert np.array_equal(one.fit(X, y).decision_function(X), trees.fit(X, y).decision_function(X))
     rates = [[call.noise_rate for call in m.privacy_.ledger] for m in (one, trees)]
@@ -63,7 +64,8 @@ def test_settings_of_both_weak_learners_in_one_batch():
     learner = LazyBBClassifier(n_bins=N_BINS)
     many = learner.fit_many(X, y, settings, [np.random.default_rng(k) for k in range(3)])
     for k, (setting, found) in enumerate(zip(settings, many, strict=True)):
-        alone = LazyBBClassifier(n_bins=N_BINS, random_state=k, **setting).fit(X, y)
+        rng = np.random.default_rng(k)
+        alone = LazyBBClassifier(n_bins=N_BINS, random_state=rng, **setting).fit(X, y)
         assert np.array_equal(alone.decision_function(X), found.decision_function(X))
         assert isinstance(found.model_, TreeModel) == (setting["weak_learner"] == "topdown")
 

@@ -44,7 +44,7 @@ from privcurve.audit.transcripts import (
     torn_canary,
 )
 from privcurve.audit.tree_transcripts import sample_trees, tree_distribution
-from privcurve.learners.one_rule import OneRuleEnsemble
+from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
 
@@ -108,9 +108,9 @@ def large_balance(c: Configuration, target: Target) -> list[Pair]:
     enough to show the change of a record, often enough to be counted.
     """
     learner = c.estimator(np.array([1]))
-    assert isinstance(learner, OneRuleEnsemble)
+    assert isinstance(learner, VotingClassifier)
     n = target.records.n
-    rates = learner._calibrate(n).rates
+    rates = learner._plan(n).noise.rates
     odds = 0.02 ** (-1 / len(rates)) - 1
     surplus = round(n * math.log(odds) / float(rates[0]))
     return [flipped_balance(n, surplus, f"as large as {target.name}")]
@@ -119,7 +119,7 @@ def large_balance(c: Configuration, target: Target) -> list[Pair]:
 def torn(c: Configuration, target: Target) -> list[Pair]:
     """Put a canary into the target that the first 1-rules are torn about."""
     learner = c.estimator(target.records.n_bins)
-    assert isinstance(learner, OneRuleEnsemble)
+    assert isinstance(learner, VotingClassifier)
     return [put_canary(target, torn_canary(learner, target.records))]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privcurve.audit.pairs import Pair, Records
 from privcurve.kernels.lazybb_rules import boost, round_scores
 from privcurve.kernels.packing import pack
-from privcurve.learners.one_rule import OneRuleEnsemble
+from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy.mechanisms import (
     EXPONENTIAL,
     exponential_probabilities,
@@ -54,7 +54,7 @@ def enumerate_transcripts(
     return chances
 
 
-def one_rule_distribution(learner: OneRuleEnsemble, side: Records) -> NDArray[np.float64]:
+def one_rule_distribution(learner: VotingClassifier, side: Records) -> NDArray[np.float64]:
     """Give the probability of every sequence of literals that a learner could pick.
 
     The errors come from the learner's own kernel, rates and mechanism from its own
@@ -62,7 +62,7 @@ def one_rule_distribution(learner: OneRuleEnsemble, side: Records) -> NDArray[np
 
     Parameters
     ----------
-    learner : OneRuleEnsemble
+    learner : VotingClassifier
         Not fitted; epsilon finite.
     side : Records
 
@@ -70,7 +70,8 @@ def one_rule_distribution(learner: OneRuleEnsemble, side: Records) -> NDArray[np
     -------
     ndarray of shape (n_literals ** n_rounds,)
     """
-    calibrated = learner._calibrate(side.n)
+    plan = learner._plan(side.n)
+    calibrated = plan.noise
     exponential = calibrated.mechanism == EXPONENTIAL
     probabilities = exponential_probabilities if exponential else permute_and_flip_probabilities
 
@@ -81,7 +82,8 @@ def one_rule_distribution(learner: OneRuleEnsemble, side: Records) -> NDArray[np
             side.signs,
             side.counts,
             np.array(picks, dtype=np.int64),
-            *learner._weighting(),
+            plan.density,
+            plan.learning_rate,
             calibrated.normalise,
         )
         return probabilities(-errors, float(calibrated.rates[len(picks)]))
@@ -90,7 +92,7 @@ def one_rule_distribution(learner: OneRuleEnsemble, side: Records) -> NDArray[np
 
 
 def one_rule_picks(
-    learner: OneRuleEnsemble, side: Records, n: int, rng: np.random.Generator
+    learner: VotingClassifier, side: Records, n: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Train n times and keep the picked literals only: `fit` without what costs time.
 
@@ -98,7 +100,7 @@ def one_rule_picks(
 
     Parameters
     ----------
-    learner : OneRuleEnsemble
+    learner : VotingClassifier
         Not fitted; epsilon finite.
     side : Records
     n : int
@@ -108,8 +110,8 @@ def one_rule_picks(
     -------
     ndarray of shape (n, n_rounds)
     """
-    calibrated = learner._calibrate(side.n)
-    weighting = learner._weighting()
+    plan = learner._plan(side.n)
+    calibrated, weighting = plan.noise, (plan.density, plan.learning_rate)
     rows = pack(side.codes, side.n_bins)
     positive, counts = side.signs > 0, side.counts
     shape = len(calibrated.rates), 2 * int(side.n_bins.sum()) + 2
@@ -146,7 +148,7 @@ def literal_votes(row: NDArray[Any], n_bins: NDArray[np.int64]) -> NDArray[np.in
 
 
 def sample_transcripts(
-    learner: OneRuleEnsemble, pair: Pair, side: Records, n: int, rng: np.random.Generator
+    learner: VotingClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Sample whole transcripts, as numbers. For domains of few literals."""
     picks = one_rule_picks(learner, side, n, rng)
@@ -155,7 +157,7 @@ def sample_transcripts(
 
 
 def sample_canary_votes(
-    learner: OneRuleEnsemble, pair: Pair, side: Records, n: int, rng: np.random.Generator
+    learner: VotingClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Sample the votes for the left label less those for the right one of the canary."""
     left, right = (literal_votes(row, side.n_bins) for row in pair.canaries)
@@ -163,7 +165,7 @@ def sample_canary_votes(
     return np.asarray(weight[one_rule_picks(learner, side, n, rng)].sum(axis=1))
 
 
-def torn_canary(learner: OneRuleEnsemble, base: Records, candidates: int = 500) -> NDArray[Any]:
+def torn_canary(learner: VotingClassifier, base: Records, candidates: int = 500) -> NDArray[Any]:
     """Choose a canary that the first literal gets wrong with a chance of about 15 %.
 
     What a flipped label changes shows best where the unlikely vote is not too rare to be
@@ -171,21 +173,22 @@ def torn_canary(learner: OneRuleEnsemble, base: Records, candidates: int = 500) 
 
     Parameters
     ----------
-    learner : OneRuleEnsemble
+    learner : VotingClassifier
     base : Records
         The canary is one of the first `candidates` of them.
     """
-    calibrated = learner._calibrate(base.n)
+    plan = learner._plan(base.n)
     errors = round_scores(
         base.codes,
         base.n_bins,
         base.signs,
         base.counts,
         np.zeros(0, dtype=np.int64),
-        *learner._weighting(),
-        calibrated.normalise,
+        plan.density,
+        plan.learning_rate,
+        plan.noise.normalise,
     )
-    chances = exponential_probabilities(-errors, float(calibrated.rates[0]))
+    chances = exponential_probabilities(-errors, float(plan.noise.rates[0]))
     votes = np.array([literal_votes(row, base.n_bins) for row in base.codes[:candidates]])
     positive = (votes > 0) @ chances
     best = int(np.argmin(np.abs(np.minimum(positive, 1 - positive) - 0.15)))

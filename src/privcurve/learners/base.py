@@ -15,11 +15,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, code_type, equal_width
-from privcurve.learners.checks import RandomState, check_counts, check_n_bins, generator_of
+from privcurve.learners.checks import (
+    RandomState,
+    check_bounds,
+    check_counts,
+    check_labels,
+    check_n_bins,
+    generator_of,
+)
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.privacy import budget
 from privcurve.privacy.ledger import ASSUMED_BOTH, PrivacyStatement
@@ -40,7 +46,8 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     arrays: X is numeric, clipped to the bounds and cut into ``n_bins`` equal-width
     bins), ``classes`` (the two labels, negative first; None takes them from `y`, which
     makes it a public fact that both occur), ``random_state`` (a secret, where the model is to
-    be private). Private ones take ``epsilon``, ``delta`` and ``calibration`` too.
+    be private, and for one data set alone: see ``checks.generator_of``). Private ones take
+    ``epsilon``, ``delta`` and ``calibration`` too.
     """
 
     _learner: ClassVar[str]
@@ -49,6 +56,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     bounds: tuple[ArrayLike, ArrayLike] | None
     classes: Sequence[Any] | None
     random_state: RandomState
+    _fitted_statement: PrivacyStatement
 
     def fit(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None) -> Self:
         """Train.
@@ -71,8 +79,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If a parameter, a code, a label or a count is not allowed.
         """
-        rng = generator_of(self.random_state)
-        fitted = self.fit_many(X, y, [{}], [rng], counts)[0]
+        fitted = self._train(X, y, [{}], None, counts)[0]
         # Nothing of a former fit may stay, which may have had less noise or none. What else
         # is kept is what `clone` keeps: the metadata requests of scikit-learn.
         kept = {name: value for name, value in vars(self).items() if name == REQUESTS}
@@ -105,6 +112,17 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         if len(settings) != len(rngs):
             raise ValueError(f"{len(settings)} settings but {len(rngs)} generators")
+        return self._train(X, y, settings, rngs, counts)
+
+    def _train(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        settings: Sequence[Mapping[str, Any]],
+        rngs: Sequence[np.random.Generator] | None,
+        counts: ArrayLike | None,
+    ) -> list[Self]:
+        """Train; without generators each learner has that of its own random_state."""
         learners = []
         for setting in settings:
             # A shallow copy is enough: parameters are never changed in place.
@@ -112,7 +130,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             learner._check_parameters()
             learners.append(learner)
         codes = self._code(X, fit=True)
-        labels, signs = self._check_labels(y, codes.shape[0])
+        labels, signs = check_labels(y, self.classes, codes.shape[0])
         weights = check_counts(counts, codes.shape[0])
         for learner in learners:
             learner.n_features_in_ = codes.shape[1]
@@ -121,8 +139,19 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             learner.classes_ = labels
             learner.n_bins_ = self.n_bins_
             learner._labels_from_rows = self.classes is None
+        if rngs is None:
+            n = int(weights.sum())
+            rngs = [generator_of(each.random_state, each._facts(n)) for each in learners]
         self._fit_batch(learners, codes, signs, weights, rngs)
         return learners
+
+    def _facts(self, n: int) -> dict[str, Any]:
+        """Give all that is public of a fit: what its random stream follows from."""
+        settled = {"n_bins": self.n_bins_, "classes": self.classes_}
+        parameters = {**self.get_params(deep=False), **settled}
+        del parameters["random_state"]
+        version = entry(self._learner).version
+        return {**parameters, "learner": self._learner, "version": version, "n": n}
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Score rows: positive for ``classes_[1]``.
@@ -154,13 +183,22 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def privacy_(self) -> PrivacyStatement:
-        """What this fitted learner guarantees, with the ledger behind it."""
+        """What the fit guarantees, whatever parameters are set later, and the ledger behind it."""
         check_is_fitted(self)
-        statement = self._statement()
+        statement = self._fitted_statement
         if self._labels_from_rows and statement.private:
             # With one label the fit is an error, which shows that no record has the other.
             statement = replace(statement, assumptions=(*statement.assumptions, ASSUMED_BOTH))
         return statement
+
+    @property
+    def measures_(self) -> dict[str, float]:
+        """Sizes of the fitted model by name, such as nodes and leaves of a tree.
+
+        Counted on what the fit released, and on nothing else: the ledger pays for them.
+        """
+        check_is_fitted(self)
+        return self._measures()
 
     # To be implemented by a learner ------------------------------------------------
 
@@ -173,7 +211,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         rngs: Sequence[np.random.Generator],
     ) -> None:
         for learner, rng in zip(learners, rngs, strict=True):
-            learner._fit_one(codes, signs, counts, rng)
+            learner._fitted_statement = learner._fit_one(codes, signs, counts, rng)
 
     def _fit_one(
         self,
@@ -181,14 +219,15 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
+        """Train, and give what the fit guarantees."""
         raise NotImplementedError
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         raise NotImplementedError
 
-    def _statement(self) -> PrivacyStatement:
-        raise NotImplementedError
+    def _measures(self) -> dict[str, float]:
+        return {}
 
     # Checks ------------------------------------------------------------------------
 
@@ -212,7 +251,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         if fit:
             self.n_bins_ = check_n_bins(self.n_bins, n_columns)
         if self.bounds is not None:
-            return equal_width(checked, self.bounds, self.n_bins_)
+            return equal_width(checked, check_bounds(self.bounds, n_columns), self.n_bins_)
         if checked.dtype.kind != "u":
             whole = checked.astype(np.int64) if checked.dtype.kind in "ifb" else None
             if (
@@ -233,38 +272,6 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
                 f"{int(self.n_bins_[column])}: values outside the domain have no code"
             )
         return np.ascontiguousarray(checked, dtype=code_type(self.n_bins_))
-
-    def _check_labels(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        given = np.asarray(column_or_1d(y, warn=True))
-        check_classification_targets(given)
-        if len(given) != n_rows:
-            raise ValueError(f"X has {n_rows} rows but y has {len(given)}: inconsistent samples")
-        if self.classes is None:
-            labels = np.unique(given)
-            if len(labels) == 1:
-                raise ValueError(
-                    f"y holds one class, {labels[0]!r}, only. If both labels are public, give "
-                    "them: classes=(negative, positive)."
-                )
-            if len(labels) > 2:
-                raise ValueError(
-                    "Only binary classification is supported. The type of the target is "
-                    f"{type_of_target(given)}."
-                )
-        else:
-            labels = np.asarray(self.classes)
-            if labels.shape != (2,) or labels[0] == labels[1]:
-                raise ValueError(f"classes must be two different labels, not {self.classes!r}")
-            unknown = ~np.isin(given, labels)
-            if unknown.any():
-                raise ValueError(
-                    f"y holds the label {given[unknown][0]!r}, "
-                    f"which is not in classes={self.classes!r}"
-                )
-        signs = np.where(given == labels[1], 1, -1).astype(np.int8)
-        return labels, signs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

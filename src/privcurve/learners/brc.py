@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from privcurve.coding import Codes, scaled
 from privcurve.kernels.brc import project_rows
-from privcurve.learners.base import CodedClassifier
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.checks import RandomState
 from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles
+from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.ledger import PrivacyStatement
@@ -46,7 +45,7 @@ class Vote(NamedTuple):
     intercept: float
 
 
-class BRCClassifier(CodedClassifier):
+class BRCClassifier(StagedClassifier):
     r"""Boosting random classifiers: half-spaces drawn blindly, weighted by noisy errors.
 
     Columns are scaled to [−1, 1]. Each round draws a half-space without looking at the
@@ -103,8 +102,6 @@ class BRCClassifier(CodedClassifier):
         Columns that the kept votes read.
     n_records_ : int
         Records trained on: the sum of the counts.
-    measures_ : dict
-        ``public_rounds``: how many of the kept votes read public columns.
     """
 
     _learner = "brc"
@@ -147,20 +144,6 @@ class BRCClassifier(CodedClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def staged_decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Score rows by the first round, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        ndarray of shape (kept rounds, n_rows)
-        """
-        check_is_fitted(self)
-        return self._staged(self._code(X, fit=False))
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.n_kept is not None and self.n_kept > self.n_rounds:
@@ -197,7 +180,7 @@ class BRCClassifier(CodedClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         roles = self._roles()
         n = int(counts.sum())
         columns = list(roles.private)
@@ -214,40 +197,42 @@ class BRCClassifier(CodedClassifier):
         self.votes_ = tuple(votes)
         self.estimates_ = np.array(rounds.estimates)
         self.n_records_ = n
-        kept = self.votes_[: self._kept()]
-        used = {vote.public for vote in kept}
-        self.n_features_used_ = len(columns) * (False in used)
-        self.n_features_used_ += len(roles.public or ()) * (True in used)
-        self.measures_ = {"public_rounds": sum(vote.public for vote in kept)}
         self._fitted_roles = roles
-        self._fitted_statement = rounds.noise.statement(alphas, roles.public)
+        used = {vote.public for vote in self.votes_[: self._kept()]}
+        self.n_features_used_ = sum(len(self._columns(public)) for public in used)
+        return rounds.noise.statement(alphas, roles.public)
 
     def _kept(self) -> int:
         return int(self.n_rounds if self.n_kept is None else self.n_kept)
 
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        yield from self._staged(codes)
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        return np.asarray(self._staged(codes)[-1])
+
     def _staged(self, codes: Codes) -> NDArray[np.float64]:
+        """Give the scores after each kept round, a row each."""
         votes = self.votes_[: self._kept()]
         sides = np.empty((len(votes), len(codes)))
         for public in (False, True):
             mine = [t for t, vote in enumerate(votes) if vote.public == public]
             if mine:
-                roles = self._fitted_roles
-                columns = list((roles.public or ()) if public else roles.private)
+                columns = list(self._columns(public))
                 points = np.ascontiguousarray(scaled(codes[:, columns], self.n_bins_[columns]).T)
-                coefficients = np.array([votes[t].coefficients for t in mine]).reshape(
-                    len(mine), len(columns)
-                )
+                coefficients = np.array([votes[t].coefficients for t in mine])
                 intercepts = np.array([[votes[t].intercept] for t in mine])
-                positive = project_rows(points, coefficients) + intercepts > 0
-                sides[mine] = np.where(positive, 1.0, -1.0)
+                sums = project_rows(points, coefficients.reshape(len(mine), len(columns)))
+                sides[mine] = np.where(sums + intercepts > 0, 1.0, -1.0)
         alphas = np.array([[vote.alpha] for vote in votes])
-        return np.cumsum(alphas * sides, axis=0)
+        return np.asarray(np.cumsum(alphas * sides, axis=0))
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return self._staged(codes)[-1]
+    def _columns(self, public: bool) -> tuple[int, ...]:
+        roles = self._fitted_roles
+        return (roles.public or ()) if public else roles.private
 
-    def _statement(self) -> PrivacyStatement:
-        return self._fitted_statement
+    def _measures(self) -> dict[str, float]:
+        return {"public_rounds": sum(vote.public for vote in self.votes_[: self._kept()])}
 
 
 class _Rounds:

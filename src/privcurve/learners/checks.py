@@ -1,54 +1,185 @@
-"""Checks of a learner's arguments."""
+"""Checks of a learner's arguments, and the random stream of a fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from numbers import Integral
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
+# Sums of more records than this are not exact in float64.
+MOST_RECORDS = 2**53
 
-def generator_of(random_state: RandomState) -> np.random.Generator:
-    """Turn scikit-learn's `random_state` into a generator.
+
+def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Generator:
+    """Turn scikit-learn's `random_state` into the generator of one fit.
+
+    A secret seed may serve for fits that differ in a parameter: if they had the same random
+    numbers, two noisy answers at different ε would give away the answer without noise. So
+    the stream follows from the seed and from all that is public of the fit. Two fits that
+    differ in their records alone do share it: one seed is for one data set.
 
     Parameters
     ----------
     random_state : int, Generator, RandomState or None
-        A generator is used as it is.
+        A generator is used as it is, and moves on.
+    facts : mapping
+        Public: parameters, number of records, domain. Texts, numbers, None, and sequences or
+        mappings of them.
 
     Returns
     -------
     numpy.random.Generator
+
+    Raises
+    ------
+    ValueError
+        If `random_state` is something else.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state
+    if random_state is None:
+        return np.random.default_rng()
     if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
-    return np.random.default_rng(random_state)
+        seed = random_state.randint(2**32, size=4, dtype=np.uint32).tolist()
+    elif isinstance(random_state, Integral) and int(random_state) >= 0:
+        seed = int(random_state)
+    else:
+        raise ValueError(
+            f"random_state = {random_state!r} is none of: a whole number of at least 0, a "
+            "Generator, a RandomState, None"
+        )
+    text = json.dumps(_plain({**facts, "random_state": seed}), sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return np.random.default_rng(np.random.SeedSequence(int(digest, 16)))
+
+
+def _plain(value: Any) -> Any:
+    """Write a public fact so that equal facts have equal texts: 1, 1.0 and NumPy's 1 alike."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, Sequence):
+        return [_plain(item) for item in value]
+    return str(value)
 
 
 def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> NDArray[np.int64]:
-    """Give the number of codes of each column."""
-    if isinstance(n_bins, Integral):
-        bins = np.full(n_columns, int(n_bins), dtype=np.int64)
-    else:
-        bins = np.asarray(n_bins, dtype=np.int64)
-    if bins.shape != (n_columns,):
-        raise ValueError(f"n_bins has {bins.size} entries, but X has {n_columns} columns")
-    if (bins < 1).any() or (bins > 2**16).any():
+    """Give the number of codes of each column.
+
+    Raises
+    ------
+    ValueError
+        If they are not whole numbers from 1 to 65,536, one for all or one a column.
+    """
+    given = np.asarray(n_bins)
+    if given.dtype.kind not in "iuf" or not (given == np.floor(given)).all():
+        raise ValueError(f"n_bins must be whole numbers, not {n_bins!r}")
+    if given.ndim == 0:
+        given = np.full(n_columns, given)
+    if given.shape != (n_columns,):
+        raise ValueError(f"n_bins has {given.size} entries, but X has {n_columns} columns")
+    if (given < 1).any() or (given > 2**16).any():
         raise ValueError(f"n_bins must be between 1 and {2**16} for each column")
-    return bins
+    return given.astype(np.int64)
+
+
+def check_bounds(bounds: Any, n_columns: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the lowest and the highest value of all columns, or of each.
+
+    Raises
+    ------
+    ValueError
+        If they are not a pair, of a number or of one number a column.
+    """
+    pair = isinstance(bounds, (tuple, list, np.ndarray)) and len(bounds) == 2
+    sides = [np.asarray(side) for side in bounds] if pair else []
+    if not pair or any(side.dtype.kind not in "iuf" for side in sides):
+        raise ValueError(
+            f"bounds must be a pair (low, high), each a number or one a column, not {bounds!r}"
+        )
+    low, high = (side.astype(np.float64) for side in sides)
+    for side in (low, high):
+        if side.shape not in ((), (n_columns,)):
+            raise ValueError(f"bounds has {side.size} entries, but X has {n_columns} columns")
+    return low, high
 
 
 def check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
-    """Give how many records each row stands for."""
+    """Give how many records each row stands for.
+
+    Raises
+    ------
+    ValueError
+        If they are not whole numbers of at least 1, one a row, or too many to add up.
+    """
     if counts is None:
         return np.ones(n_rows, dtype=np.int64)
     given = np.asarray(counts)
-    whole = given.astype(np.int64)
-    if given.shape != (n_rows,) or not np.array_equal(whole, given) or (whole < 1).any():
+    numbers = given.dtype.kind in "iuf" and given.shape == (n_rows,)
+    if not numbers or not (given == np.floor(given)).all() or (given < 1).any():
         raise ValueError(f"counts must be {n_rows} whole numbers of at least 1")
-    return whole
+    if given.astype(np.float64).sum() > MOST_RECORDS:
+        raise ValueError(f"counts add up to more than {MOST_RECORDS} records: they would overflow")
+    return given.astype(np.int64)
+
+
+def check_labels(
+    y: ArrayLike, classes: Sequence[Any] | None, n_rows: int
+) -> tuple[NDArray[Any], NDArray[np.int8]]:
+    """Give the two labels, negative first, and the sign of each row.
+
+    Raises
+    ------
+    ValueError
+        If there are other labels than two, or than `classes`, or none at all for a row.
+    """
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    given = np.asarray(column_or_1d(y, warn=True))
+    if given.dtype == object:
+        for row, label in enumerate(given):
+            if label is None or (isinstance(label, float) and label != label):
+                raise ValueError(f"y holds {label!r} in row {row}: every row needs a label")
+    check_classification_targets(given)
+    if len(given) != n_rows:
+        raise ValueError(f"X has {n_rows} rows but y has {len(given)}: inconsistent samples")
+    if classes is None:
+        labels = np.unique(given)
+        if len(labels) == 1:
+            raise ValueError(
+                f"y holds one class, {labels[0]!r}, only. If both labels are public, give "
+                "them: classes=(negative, positive)."
+            )
+        if len(labels) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(given)}."
+            )
+    else:
+        labels = np.asarray(classes)
+        if labels.shape != (2,) or labels[0] == labels[1]:
+            raise ValueError(f"classes must be two different labels, not {classes!r}")
+        unknown = ~np.isin(given, labels)
+        if unknown.any():
+            raise ValueError(
+                f"y holds the label {given[unknown][0]!r}, which is not in classes={classes!r}"
+            )
+    signs = np.where(given == labels[1], 1, -1).astype(np.int8)
+    return labels, signs

@@ -73,7 +73,7 @@ class DPBaggingClassifier(LogOddsClassifier):
     n_features_used_ : int
         Number of coefficients that are not zero.
     n_records_ : int
-        Records trained on: the sum of the counts.
+        Records trained on: the sum of the counts. Public, for neighbours have equally many.
     """
 
     _learner = "dp_bagging"
@@ -110,7 +110,7 @@ class DPBaggingClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         if not is_private(self.epsilon):
             rng = np.random.default_rng(0)
         records = np.repeat(np.arange(len(signs)), counts)
@@ -121,7 +121,7 @@ class DPBaggingClassifier(LogOddsClassifier):
         margins = self._margins(codes, signs, records, pool, rng)
         self._train_student(pool, _answer(margins, noise, rng))
         self.n_records_ = int(counts.sum())
-        self._fitted_statement = noise.statement
+        return noise.statement
 
     def _margins(
         self,
@@ -158,9 +158,6 @@ class DPBaggingClassifier(LogOddsClassifier):
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
-
-    def _statement(self) -> PrivacyStatement:
-        return self._fitted_statement
 
 
 def _answer(

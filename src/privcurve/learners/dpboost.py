@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Codes
 from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees, grow_tree
-from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
+from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.dpboost import (
     GEOMETRIC,
@@ -27,7 +27,7 @@ from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
 THRESHOLD = "threshold"
 
 
-class DPBoostClassifier(CodedClassifier):
+class DPBoostClassifier(StagedClassifier):
     r"""Gradient boosted trees with square loss on the labels ±1 (Li, Wu, Wen and He 2020).
 
     Trees come in ensembles. For each ensemble the records are dealt out at random, so each
@@ -83,7 +83,7 @@ class DPBoostClassifier(CodedClassifier):
     n_features_used_ : int
         Distinct questions that the trees ask.
     n_records_ : int
-        Records trained on: the sum of the counts.
+        Records trained on: the sum of the counts. Public, for neighbours have equally many.
     """
 
     _learner = "dpboost"
@@ -126,7 +126,7 @@ class DPBoostClassifier(CodedClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         noise = self._noise()
         n_trees, depth = int(self.n_trees), int(self.max_depth)
         self.n_records_ = int(counts.sum())
@@ -138,7 +138,7 @@ class DPBoostClassifier(CodedClassifier):
             self._boost(codes, signs, counts)
         asked = np.unique(self.splits_)
         self.n_features_used_ = int((asked != NO_SPLIT).sum())
-        self._fitted_statement = noise.statement
+        return noise.statement
 
     def _boost_privately(
         self,
@@ -263,8 +263,21 @@ class DPBoostClassifier(CodedClassifier):
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         scores = np.zeros(len(codes))
-        self._add_trees(codes, np.arange(len(codes)), 0, int(self.n_trees), scores)
+        self._add_trees(codes, np.arange(len(codes)), 0, len(self.splits_), scores)
         return scores
 
-    def _statement(self) -> PrivacyStatement:
-        return self._fitted_statement
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        scores = np.zeros(len(codes))
+        for t in range(len(self.splits_)):
+            self._add_trees(codes, np.arange(len(codes)), t, t + 1, scores)
+            yield scores.copy()
+
+    def _measures(self) -> dict[str, float]:
+        n_trees, n_leaves = self.leaf_values_.shape
+        return {
+            "rounds": n_trees,
+            "questions": self.n_features_used_,
+            "nodes": n_trees * (2 * n_leaves - 1),
+            "leaves": n_trees * n_leaves,
+            "depth": n_leaves.bit_length() - 1,
+        }

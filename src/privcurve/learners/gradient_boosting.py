@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ from sklearn import ensemble
 from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
+from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.ledger import PrivacyStatement
 
 
-class GradientBoostingClassifier(LogOddsClassifier):
+class GradientBoostingClassifier(StagedClassifier, LogOddsClassifier):
     """scikit-learn's gradient boosted trees on the coded columns; not private.
 
     The codes go in as ordinal numbers, not one-hot: bins of a numeric column have an
@@ -69,13 +70,13 @@ class GradientBoostingClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         self.constant_ = CERTAIN * (only_label(signs) or 0)
         if self.constant_:
             # scikit-learn refuses to fit one label.
             self.model_ = None
             self.n_features_used_ = 0
-            return
+            return PrivacyStatement.not_private(self._learner)
         self.model_ = ensemble.GradientBoostingClassifier(
             n_estimators=self.n_estimators,
             max_depth=self.max_depth,
@@ -83,11 +84,27 @@ class GradientBoostingClassifier(LogOddsClassifier):
             random_state=int(rng.integers(2**31)),
         ).fit(codes, signs, sample_weight=counts)
         self.n_features_used_ = int(np.count_nonzero(self.model_.feature_importances_))
+        return PrivacyStatement.not_private(self._learner)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         if self.model_ is None:
             return np.full(len(codes), self.constant_)
         return np.asarray(self.model_.decision_function(codes))
 
-    def _statement(self) -> PrivacyStatement:
-        return PrivacyStatement.not_private(self._learner)
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        if self.model_ is None:
+            yield self._scores(codes)
+            return
+        for scores in self.model_.staged_decision_function(codes):
+            yield scores.ravel()
+
+    def _measures(self) -> dict[str, float]:
+        if self.model_ is None:
+            return {"rounds": 0, "nodes": 1, "leaves": 1, "depth": 0}
+        trees = [tree.tree_ for tree in self.model_.estimators_.ravel()]
+        return {
+            "rounds": len(trees),
+            "nodes": sum(int(tree.node_count) for tree in trees),
+            "leaves": sum(int(tree.n_leaves) for tree in trees),
+            "depth": max(int(tree.max_depth) for tree in trees),
+        }

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
-from privcurve.learners.one_rule import OneRuleEnsemble
-from privcurve.learners.trees import TreeModel, TreePlan, fit_trees
-from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
+from privcurve.learners.one_rule import ONE_RULES
+from privcurve.learners.trees import TOP_DOWN_TREES
+from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
+
+# By the name that a study gives. Each brings its own parameters, in the registry and below.
+WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TOP_DOWN_TREES}
 
 
-class LazyBBClassifier(OneRuleEnsemble):
+class LazyBBClassifier(VotingClassifier):
     """LazyBB with private 1-rules or trees: an integral vote.
 
     In each round a record whose margin (correct less wrong votes so far) is σ weighs
@@ -46,7 +47,7 @@ class LazyBBClassifier(OneRuleEnsemble):
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
         certified and δ = 0, else the exponential mechanism.
     depth, n_splits, splits, criterion, split_share, leaves
-        Shape and budget of a tree, see ``TopDownTreeClassifier``; not used by 1-rules.
+        Shape and budget of a tree, see ``TopDownTreeClassifier``; refused for 1-rules.
     n_bins : int or sequence of int
         Codes of each column.
     bounds : pair of array-like, optional
@@ -57,9 +58,13 @@ class LazyBBClassifier(OneRuleEnsemble):
 
     Attributes
     ----------
-    chosen_, model_, n_features_used_, n_records_
-        See :class:`~privcurve.learners.one_rule.OneRuleEnsemble`. With trees, `model_` is
-        a :class:`~privcurve.learners.trees.TreeModel`, and there is no `chosen_`.
+    model_ : VoteModel or TreeModel
+        The vote, readable.
+    chosen_ : ndarray of shape (n_rounds,)
+        With 1-rules alone: the literal of each round, numbered as in
+        :mod:`privcurve.kernels.lazybb_rules`.
+    n_features_used_, n_records_
+        See :class:`~privcurve.learners.voting.VotingClassifier`.
     privacy_ : PrivacyStatement
         What the fit guarantees, with every mechanism call.
 
@@ -116,64 +121,9 @@ class LazyBBClassifier(OneRuleEnsemble):
         self.classes = classes
         self.random_state = random_state
 
-    def _calibrate(self, n: int) -> OneRuleNoise:
-        return lazybb_one_rule(
-            n=n,
-            n_rounds=int(self.n_rounds),
-            density=float(self.density),
-            learning_rate=float(self.learning_rate),
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            calibration=self.calibration,
-            mechanism=self.mechanism,
-        )
+    @property
+    def _weak(self) -> WeakLearner:
+        return WEAK_LEARNERS[self.weak_learner]
 
-    def _weighting(self) -> tuple[float, float]:
-        return float(self.density), float(self.learning_rate)
-
-    def _plan(self, n: int) -> TreePlan:
-        return TreePlan.make(
-            learner=self._learner,
-            n=n,
-            n_rounds=int(self.n_rounds),
-            density=float(self.density),
-            learning_rate=float(self.learning_rate),
-            depth=int(self.depth),
-            n_splits=None if self.n_splits is None else int(self.n_splits),
-            splits=self.splits,
-            criterion=self.criterion,
-            split_share=None if self.split_share is None else float(self.split_share),
-            leaves=self.leaves,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            calibration=self.calibration,
-            mechanism=self.mechanism,
-        )
-
-    def _fit_batch(
-        self,
-        learners: Sequence[Self],
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-    ) -> None:
-        pairs = list(zip(learners, rngs, strict=True))
-        rules = [pair for pair in pairs if pair[0].weak_learner == "one_rule"]
-        trees = [pair for pair in pairs if pair[0].weak_learner == "topdown"]
-        if rules:
-            super()._fit_batch([p[0] for p in rules], codes, signs, counts, [p[1] for p in rules])
-        if trees:
-            some, theirs = [p[0] for p in trees], [p[1] for p in trees]
-            fit_trees(some, self.n_bins_, codes, signs, counts, theirs)
-
-    def _adopt_trees(self, model: TreeModel, n: int, plan: TreePlan) -> None:
-        self.model_: Any = model
-        self.n_features_used_ = len(model.questions)
-        self.n_records_ = n
-        self._fitted_statement = plan.noise.statement
-
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        if self.weak_learner == "topdown":
-            return self.model_.votes(codes).astype(np.float64)
-        return super()._scores(codes)
+    def _boosting(self) -> Boosting:
+        return Boosting(int(self.n_rounds), float(self.density), float(self.learning_rate))

@@ -1,8 +1,6 @@
-"""What happened in each round of a fitted LazyBB ensemble of 1-rules."""
+"""What happened in each round of a fitted LazyBB ensemble."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +13,7 @@ from privcurve.learners.lazybb import LazyBBClassifier
 def round_advantages(
     learner: LazyBBClassifier, codes: Codes, signs: NDArray[np.int8], counts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Give the advantage of the literal of each round over guessing.
+    """Give the advantage of the voter of each round over guessing.
 
     The weight of the records that it gets right under the normalised distribution of its
     round, less 1/2 (thesis, Definition 2.3.3). Not private: for the holder of the data.
@@ -23,7 +21,7 @@ def round_advantages(
     Parameters
     ----------
     learner : LazyBBClassifier
-        Fitted, with 1-rules.
+        Fitted.
     codes : ndarray of unsigned integers, shape (n_rows, n_columns)
         The rows it was trained on.
     signs : ndarray of shape (n_rows,)
@@ -35,24 +33,17 @@ def round_advantages(
     -------
     ndarray of shape (n_rounds,)
         Each in [−1/2, 1/2].
-
-    Raises
-    ------
-    ValueError
-        If the learner boosts trees.
     """
-    if learner.weak_learner != "one_rule":
-        raise ValueError(f"rounds are known for 1-rules, not for {learner.weak_learner!r}")
     positive = np.asarray(signs) > 0
-    starts = np.concatenate([[0], np.cumsum(learner.n_bins_)])
+    n_rounds = learner.model_.n_rounds
     unit = 1 << fixed_point_bits(int(counts.sum()))
     n_correct = np.zeros(len(positive), dtype=np.int64)
-    weights = np.zeros(len(learner.chosen_) + 1, dtype=np.int64)
-    advantages = np.empty(len(learner.chosen_))
-    for t, literal in enumerate(learner.chosen_.tolist()):
+    weights = np.zeros(n_rounds + 1, dtype=np.int64)
+    advantages = np.empty(n_rounds)
+    for t in range(n_rounds):
         histogram = _histogram(n_correct, counts, t + 1)
         project(histogram, t, learner.density, learner.learning_rate, unit, weights)
-        right = _predicts_positive(literal, starts, codes) == positive
+        right = (learner.model_.tally(codes, t, t + 1) > 0) == positive
         of_right = _histogram(n_correct[right], counts[right], t + 1)
         # Sums of fixed-point weights fit in 62 bits: exact.
         share = int(weights[: t + 1] @ of_right) / int(weights[: t + 1] @ histogram)
@@ -65,12 +56,3 @@ def _histogram(
     levels: NDArray[np.int64], counts: NDArray[np.int64], n_levels: int
 ) -> NDArray[np.int64]:
     return np.bincount(levels, weights=counts, minlength=n_levels).astype(np.int64)
-
-
-def _predicts_positive(literal: int, starts: NDArray[np.int64], codes: Codes) -> NDArray[Any]:
-    """Evaluate a literal, numbered as in :mod:`privcurve.kernels.lazybb_rules`."""
-    b, negated = literal >> 1, literal & 1 == 1
-    if b == starts[-1]:
-        return np.full(len(codes), not negated)
-    column = int(np.searchsorted(starts, b, side="right")) - 1
-    return (codes[:, column] == b - starts[column]) != negated

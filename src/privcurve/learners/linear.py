@@ -86,7 +86,7 @@ class LogisticRegressionClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         label = only_label(signs)
         if label is not None:
             # scikit-learn refuses one label: the unpenalised intercept would be infinite.
@@ -102,12 +102,10 @@ class LogisticRegressionClassifier(LogOddsClassifier):
             self.coef_ = model.coef_[0]
             self.intercept_ = float(model.intercept_[0])
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
+        return PrivacyStatement.not_private(self._learner)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
-
-    def _statement(self) -> PrivacyStatement:
-        return PrivacyStatement.not_private(self._learner)
 
 
 @dataclass(frozen=True)
@@ -244,7 +242,7 @@ class DPLogisticRegressionClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         posed = self._perturbation()
         rows = one_hot(codes, self.n_bins_, posed.value)
         seed = rng.integers(2**32, size=4, dtype=np.uint32)
@@ -256,6 +254,7 @@ class DPLogisticRegressionClassifier(LogOddsClassifier):
         self.coef_ = found[: rows.shape[1]] * posed.value
         self.intercept_ = float(found[-1]) if posed.intercept else 0.0
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
+        return self._statement()
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)

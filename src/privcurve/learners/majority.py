@@ -56,14 +56,12 @@ class MajorityClassClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         self.model_ = DummyClassifier(strategy="prior").fit(codes, signs, sample_weight=counts)
         share = float(self.model_.class_prior_[self.model_.classes_ == 1].sum())
         self.score_ = float(np.clip(logit(share), -CERTAIN, CERTAIN))
         self.n_features_used_ = 0
+        return PrivacyStatement.not_private(self._learner)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.full(len(codes), self.score_)
-
-    def _statement(self) -> PrivacyStatement:
-        return PrivacyStatement.not_private(self._learner)

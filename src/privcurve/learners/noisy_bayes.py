@@ -103,7 +103,7 @@ class NoisyBayesClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         roles = started_roles(self._learner, self.start, self.public_columns, codes.shape[1])
         available = roles.private
         m = columns_counted(self.n_columns, available)
@@ -130,7 +130,7 @@ class NoisyBayesClassifier(LogOddsClassifier):
         self.log_ratios_ = [self._log_ratios(table, totals, noise.scale) for table in noisy]
         self.n_features_used_ = m + len(roles.public or ())
         self.n_records_ = int(counts.sum())
-        self._fitted_statement = noise.statement
+        return noise.statement
 
     def _log_ratios(
         self, table: NDArray[np.float64], totals: NDArray[np.float64], scale: float
@@ -148,9 +148,6 @@ class NoisyBayesClassifier(LogOddsClassifier):
         for column, ratios in zip(self.columns_, self.log_ratios_, strict=True):
             found += ratios[codes[:, column]]
         return found
-
-    def _statement(self) -> PrivacyStatement:
-        return self._fitted_statement
 
 
 def label_counts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -12,15 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Codes
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
-from privcurve.kernels.packing import pack
-from privcurve.learners.base import CodedClassifier
+from privcurve.kernels.packing import PackedRows, pack
 from privcurve.learners.checks import RandomState
-from privcurve.privacy.calibration.one_rules import OneRuleNoise, one_rule
-from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.learners.voting import Boosting, VotingClassifier
+from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
 from privcurve.privacy.mechanisms import MECHANISMS
-
-# What the projection may exceed its bound by, for rounding (PRIVACY.md §a).
-DENSITY_TOLERANCE = 1e-9
 
 
 class Vote(NamedTuple):
@@ -44,10 +40,16 @@ class VoteModel:
         Bins with votes that do not cancel, the heaviest first.
     constant : int
         Net votes of the constants.
+    literals : tuple of int
+        What was picked in each round, numbered as in :mod:`privcurve.kernels.lazybb_rules`.
+    n_bins : tuple of int
+        Codes of each column.
     """
 
     votes: tuple[Vote, ...]
     constant: int
+    literals: tuple[int, ...]
+    n_bins: tuple[int, ...]
 
     @classmethod
     def from_picks(cls, picks: NDArray[np.int64], n_bins: NDArray[np.int64]) -> Self:
@@ -69,7 +71,40 @@ class VoteModel:
             column = int(np.searchsorted(starts, b, side="right")) - 1
             votes.append(Vote(count, column, b - int(starts[column])))
         votes.sort(key=lambda v: (-abs(v.votes), v.column, v.code))
-        return cls(tuple(v for v in votes if v.votes != 0), constant)
+        heavy = tuple(v for v in votes if v.votes != 0)
+        return cls(heavy, constant, tuple(picks.tolist()), tuple(n_bins.tolist()))
+
+    @property
+    def n_rounds(self) -> int:
+        """How many 1-rules vote."""
+        return len(self.literals)
+
+    @property
+    def n_features_used(self) -> int:
+        """Distinct bins that the 1-rules ask for, votes that cancel included."""
+        constant = sum(self.n_bins)
+        return len({literal >> 1 for literal in self.literals} - {constant})
+
+    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
+        """Sum the votes for each row.
+
+        Parameters
+        ----------
+        codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+        start, stop : int
+            Rounds that vote: from `start` to before `stop`; default all.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        starts = np.concatenate([[0], np.cumsum(self.n_bins)])
+        picks = np.array(self.literals[start:stop], dtype=np.int64)
+        return count_votes(codes, starts, *vote_table(picks, int(starts[-1])))
+
+    def measures(self) -> dict[str, float]:
+        """Give rounds, and distinct bins that are asked for."""
+        return {"rounds": self.n_rounds, "bins": self.n_features_used}
 
     def describe(self, bin_names: Sequence[Sequence[str]] | None = None) -> str:
         """Write the model as a table of votes.
@@ -96,81 +131,82 @@ class VoteModel:
         return self.describe()
 
 
-class OneRuleEnsemble(CodedClassifier):
-    """What LazyBB with 1-rules and a single 1-rule share.
+class RuleRows(NamedTuple):
+    """Rows, ready for the kernel of 1-rules."""
 
-    A subclass says how it is calibrated (`_calibrate`) and how it weights records
-    (`_weighting`).
+    packed: PackedRows
+    positive: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+    n_literals: int
+
+
+@dataclass(frozen=True)
+class RulePlan:
+    """One setting of boosted 1-rules.
 
     Attributes
     ----------
-    chosen_ : ndarray of shape (n_rounds,)
-        The literal picked in each round, numbered as in
-        :mod:`privcurve.kernels.lazybb_rules`.
-    model_ : VoteModel
-        The ensemble, readable.
-    n_features_used_ : int
-        Distinct bins that the ensemble asks for.
-    n_records_ : int
-        Records trained on: the sum of the counts.
+    density, learning_rate : float
+        κ and λ.
+    noise : OneRuleNoise
     """
 
-    def _calibrate(self, n: int) -> OneRuleNoise:
-        raise NotImplementedError
+    density: float
+    learning_rate: float
+    noise: OneRuleNoise
 
-    def _weighting(self) -> tuple[float, float]:
-        """Give κ and λ."""
-        raise NotImplementedError
 
-    def _fit_batch(
+class OneRules:
+    """1-rules as weak learners, see :class:`~privcurve.learners.voting.WeakLearner`."""
+
+    def prepare(
         self,
-        learners: Sequence[Self],
         codes: Codes,
+        n_bins: NDArray[np.int64],
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-    ) -> None:
-        n = int(counts.sum())
-        rows = pack(codes, self.n_bins_)
-        positive = signs > 0
-        n_literals = 2 * int(self.n_bins_.sum()) + 2
-        for learner, rng in zip(learners, rngs, strict=True):
-            calibrated = learner._calibrate(n)
-            density, learning_rate = learner._weighting()
-            picks, largest = boost(
-                rows,
-                positive,
-                counts,
-                density,
-                learning_rate,
-                calibrated.rates,
-                calibrated.normalise,
-                draw_noise(calibrated, n_literals, rng),
-            )
-            if not largest <= 1 + DENSITY_TOLERANCE:
-                raise ArithmeticError(
-                    f"internal error in {type(self).__name__}: a record had {largest!r} times "
-                    "the weight that the privacy proof allows; the model is withheld. Please "
-                    "report this with the parameters."
-                )
-            learner._adopt(picks, n, calibrated.statement)
+    ) -> RuleRows:
+        """Pack the rows."""
+        return RuleRows(pack(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 
-    def _adopt(self, picks: NDArray[np.int64], n: int, statement: PrivacyStatement) -> None:
-        width = int(self.n_bins_.sum())
-        self.chosen_ = picks
-        self.n_records_ = n
-        self.model_ = VoteModel.from_picks(picks, self.n_bins_)
-        self.n_features_used_ = len(np.unique(picks[picks < 2 * width] >> 1))
-        self._vote_table, self._vote_offset = vote_table(picks, width)
-        self._fitted_statement = statement
+    def plan(self, learner: Any, boosting: Boosting, n: int) -> RulePlan:
+        """Calibrate."""
+        noise = lazybb_one_rule(
+            learner=learner._learner,
+            n=n,
+            n_rounds=boosting.n_rounds,
+            density=boosting.density,
+            learning_rate=boosting.learning_rate,
+            epsilon=float(learner.epsilon),
+            delta=float(learner.delta),
+            calibration=learner.calibration,
+            mechanism=learner.mechanism,
+        )
+        return RulePlan(boosting.density, boosting.learning_rate, noise)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        starts = np.concatenate([[0], np.cumsum(self.n_bins_)])
-        votes = count_votes(codes, starts, self._vote_table, self._vote_offset)
-        return votes.astype(np.float64)
+    def train(
+        self, rows: RuleRows, plan: RulePlan, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], float]:
+        """Pick a literal in each round."""
+        return boost(
+            rows.packed,
+            rows.positive,
+            rows.counts,
+            plan.density,
+            plan.learning_rate,
+            plan.noise.rates,
+            plan.noise.normalise,
+            draw_noise(plan.noise, rows.n_literals, rng),
+        )
 
-    def _statement(self) -> PrivacyStatement:
-        return self._fitted_statement
+    def attributes(
+        self, released: NDArray[np.int64], n_bins: NDArray[np.int64]
+    ) -> Mapping[str, Any]:
+        """Give the picks and the model that they make."""
+        return {"chosen_": released, "model_": VoteModel.from_picks(released, n_bins)}
+
+
+ONE_RULES = OneRules()
 
 
 def draw_noise(
@@ -193,7 +229,7 @@ def draw_noise(
     return MECHANISMS[calibrated.mechanism].draw(rng, (len(calibrated.rates), n_literals))
 
 
-class OneRuleClassifier(OneRuleEnsemble):
+class OneRuleClassifier(VotingClassifier):
     """The private 1-rule: the literal of (noisily) least error (thesis, Algorithm 1).
 
     Parameters
@@ -217,8 +253,12 @@ class OneRuleClassifier(OneRuleEnsemble):
 
     Attributes
     ----------
-    chosen_, model_, n_features_used_, n_records_
-        See :class:`OneRuleEnsemble`.
+    chosen_ : ndarray of shape (1,)
+        The literal, numbered as in :mod:`privcurve.kernels.lazybb_rules`.
+    model_ : VoteModel
+        The 1-rule, readable.
+    n_features_used_, n_records_
+        See :class:`~privcurve.learners.voting.VotingClassifier`.
     privacy_ : PrivacyStatement
     """
 
@@ -244,15 +284,6 @@ class OneRuleClassifier(OneRuleEnsemble):
         self.classes = classes
         self.random_state = random_state
 
-    def _calibrate(self, n: int) -> OneRuleNoise:
-        return one_rule(
-            n=n,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            calibration=self.calibration,
-            mechanism=self.mechanism,
-        )
-
-    def _weighting(self) -> tuple[float, float]:
-        # One round, all records alike: the rate is never used.
-        return 1.0, 1.0
+    @property
+    def _weak(self) -> OneRules:
+        return ONE_RULES

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from privcurve.coding import Codes
-from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
-from privcurve.learners.trees import TreeModel, TreePlan, fit_trees
-from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.learners.trees import TOP_DOWN_TREES, TopDownTrees
+from privcurve.learners.voting import VotingClassifier
 
 
-class TopDownTreeClassifier(CodedClassifier):
+class TopDownTreeClassifier(VotingClassifier):
     """A decision tree whose splits and labels are chosen privately.
 
     ``certified`` trees grow by levels: every
@@ -67,10 +64,8 @@ class TopDownTreeClassifier(CodedClassifier):
     ----------
     model_ : TreeModel
         The tree, readable.
-    n_features_used_ : int
-        Distinct questions of the tree.
-    n_records_ : int
-        Records trained on: the sum of the counts.
+    n_features_used_, n_records_
+        See :class:`~privcurve.learners.voting.VotingClassifier`.
     privacy_ : PrivacyStatement
         What the fit guarantees, with every mechanism call.
 
@@ -119,44 +114,6 @@ class TopDownTreeClassifier(CodedClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _plan(self, n: int) -> TreePlan:
-        # One round, all records alike: the learning rate is never used.
-        return TreePlan.make(
-            learner=self._learner,
-            n=n,
-            n_rounds=1,
-            density=1.0,
-            learning_rate=1.0,
-            depth=int(self.depth),
-            n_splits=None if self.n_splits is None else int(self.n_splits),
-            splits=self.splits,
-            criterion=self.criterion,
-            split_share=None if self.split_share is None else float(self.split_share),
-            leaves=self.leaves,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            calibration=self.calibration,
-            mechanism=self.mechanism,
-        )
-
-    def _fit_batch(
-        self,
-        learners: Sequence[Self],
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
-    ) -> None:
-        fit_trees(learners, self.n_bins_, codes, signs, counts, rngs)
-
-    def _adopt_trees(self, model: TreeModel, n: int, plan: TreePlan) -> None:
-        self.model_ = model
-        self.n_features_used_ = len(model.questions)
-        self.n_records_ = n
-        self._fitted_statement = plan.noise.statement
-
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return self.model_.votes(codes).astype(np.float64)
-
-    def _statement(self) -> PrivacyStatement:
-        return self._fitted_statement
+    @property
+    def _weak(self) -> TopDownTrees:
+        return TOP_DOWN_TREES

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from privcurve.kernels.lazybb_trees import (
     count_tree_votes,
     node_count,
 )
-from privcurve.learners.one_rule import DENSITY_TOLERANCE
+from privcurve.learners.voting import Boosting
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration import trees as calibration_trees
 from privcurve.privacy.calibration.trees import TreeNoiseRates
@@ -172,7 +172,7 @@ class TreeModel:
         return np.arange(int(self.n_bins.sum())) - np.repeat(starts, self.n_bins)
 
     @property
-    def n_trees(self) -> int:
+    def n_rounds(self) -> int:
         """How many trees vote."""
         return len(self.forest.splits)
 
@@ -182,18 +182,45 @@ class TreeModel:
         found: NDArray[np.int64] = np.unique(self.forest.splits[self.forest.splits >= 0])
         return found
 
-    def votes(self, codes: Codes) -> NDArray[np.int64]:
+    @property
+    def n_features_used(self) -> int:
+        """How many distinct questions the trees ask."""
+        return len(self.questions)
+
+    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
         """Sum the votes for each row.
 
         Parameters
         ----------
         codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+        start, stop : int
+            Trees that vote: from `start` to before `stop`; default all.
 
         Returns
         -------
         ndarray of shape (n_rows,)
         """
-        return count_tree_votes(codes, self.columns, self.values, *self.forest)
+        splits, children, labels = self.forest
+        voters = splits[start:stop], children[start:stop], labels[start:stop]
+        return count_tree_votes(codes, self.columns, self.values, *voters)
+
+    def measures(self) -> dict[str, float]:
+        """Give rounds, distinct questions, and sizes of all trees together or of the deepest."""
+        parents = self.forest.children > 0
+        inner = int(parents.sum())
+        depth = np.zeros(self.forest.children.shape, dtype=np.int64)
+        # A child stands after its parent, so one pass knows every depth.
+        for node in range(parents.shape[1]):
+            for tree in np.flatnonzero(parents[:, node]):
+                child = self.forest.children[tree, node]
+                depth[tree, child : child + 2] = depth[tree, node] + 1
+        return {
+            "rounds": self.n_rounds,
+            "questions": self.n_features_used,
+            "nodes": 2 * inner + self.n_rounds,
+            "leaves": inner + self.n_rounds,
+            "depth": int(depth.max()),
+        }
 
     def describe(
         self,
@@ -236,8 +263,8 @@ class TreeModel:
                     yield from below
 
         text = []
-        for tree in range(self.n_trees):
-            if self.n_trees > 1:
+        for tree in range(self.n_rounds):
+            if self.n_rounds > 1:
                 text.append(f"tree {tree + 1}")
             text += lines(tree, 0, "")
         return "\n".join(text)
@@ -246,51 +273,60 @@ class TreeModel:
         return self.describe()
 
 
-class TreeLearner(Protocol):
-    """A learner that can be trained by :func:`fit_trees`."""
+class TreeRows(NamedTuple):
+    """Rows, ready for the kernel of trees."""
 
-    model_: TreeModel
-
-    def _plan(self, n: int) -> TreePlan: ...
-
-    def _adopt_trees(self, model: TreeModel, n: int, plan: TreePlan) -> None: ...
+    binned: BinnedRows
+    width: int
 
 
-def fit_trees(
-    learners: Sequence[TreeLearner],
-    n_bins: NDArray[np.int64],
-    codes: Codes,
-    signs: NDArray[np.int8],
-    counts: NDArray[np.int64],
-    rngs: Sequence[np.random.Generator],
-) -> None:
-    """Train learners of trees on the same rows.
+class TopDownTrees:
+    """DP-TopDown trees as weak learners, see :class:`~privcurve.learners.voting.WeakLearner`."""
 
-    Parameters
-    ----------
-    learners : sequence of TreeLearner
-    n_bins, codes, signs, counts, rngs
-        As in ``CodedClassifier._fit_batch``.
+    def prepare(
+        self,
+        codes: Codes,
+        n_bins: NDArray[np.int64],
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+    ) -> TreeRows:
+        """Turn codes into places of histograms."""
+        return TreeRows(bin_rows(codes, n_bins, signs, counts), int(n_bins.sum()))
 
-    Raises
-    ------
-    ArithmeticError
-        If a record had more weight than the privacy proof allows; never to be seen.
-    """
-    n = int(counts.sum())
-    rows: BinnedRows = bin_rows(codes, n_bins, signs, counts)
-    for learner, rng in zip(learners, rngs, strict=True):
-        plan = learner._plan(n)
-        forest, largest = boost_trees(
-            rows, plan.density, plan.learning_rate,
+    def plan(self, learner: Any, boosting: Boosting, n: int) -> TreePlan:
+        """Settle shape and noise."""
+        return TreePlan.make(
+            learner=learner._learner,
+            n=n,
+            n_rounds=boosting.n_rounds,
+            density=boosting.density,
+            learning_rate=boosting.learning_rate,
+            depth=int(learner.depth),
+            n_splits=None if learner.n_splits is None else int(learner.n_splits),
+            splits=learner.splits,
+            criterion=learner.criterion,
+            split_share=None if learner.split_share is None else float(learner.split_share),
+            leaves=learner.leaves,
+            epsilon=float(learner.epsilon),
+            delta=float(learner.delta),
+            calibration=learner.calibration,
+            mechanism=learner.mechanism,
+        )
+
+    def train(
+        self, rows: TreeRows, plan: TreePlan, rng: np.random.Generator
+    ) -> tuple[Forest, float]:
+        """Grow a tree in each round."""
+        return boost_trees(
+            rows.binned, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
-            draw_tree_noise(plan, int(n_bins.sum()), rng),
+            draw_tree_noise(plan, rows.width, rng),
         )  # fmt: skip
-        if not largest <= 1 + DENSITY_TOLERANCE:
-            raise ArithmeticError(
-                f"internal error in {type(learner).__name__}: a record had {largest!r} times "
-                "the weight that the privacy proof allows; the model is withheld. Please "
-                "report this with the parameters."
-            )
-        learner._adopt_trees(TreeModel(forest, n_bins), n, plan)
+
+    def attributes(self, released: Forest, n_bins: NDArray[np.int64]) -> Mapping[str, Any]:
+        """Give the model."""
+        return {"model_": TreeModel(released, n_bins)}
+
+
+TOP_DOWN_TREES = TopDownTrees()

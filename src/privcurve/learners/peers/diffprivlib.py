@@ -64,7 +64,7 @@ class _RandomTrees(CodedClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
+    ) -> PrivacyStatement:
         if not is_private(self.epsilon):
             rng = np.random.default_rng(0)
         # diffprivlib ignores weights, so each record gets a row.
@@ -88,6 +88,7 @@ class _RandomTrees(CodedClassifier):
             seeded.random_state = None
         used = np.concatenate([tree.tree_.feature for tree in self._trees()])
         self.n_features_used_ = len(np.unique(used[used >= 0]))
+        return self._statement()
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         # A leaf holds a label, not a probability: the score is the margin of the votes.

@@ -80,8 +80,6 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
         None if all records have one label: then the score is a constant.
     n_features_used_ : int
         Number of coded columns whose function is not constant.
-    n_records_ : int
-        Records trained on: the sum of the counts.
     """
 
     _learner = "dp_ebm"
@@ -125,14 +123,13 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> None:
-        self.n_records_ = int(counts.sum())
+    ) -> PrivacyStatement:
         self.constant_ = CERTAIN * (only_label(signs) or 0)
         if self.constant_:
             # interpret answers one label with infinite scores.
             self.model_ = None
             self.n_features_used_ = 0
-            return
+            return self._statement()
         # A weight above 1 would get the noise of that many records: a row each instead.
         rows = np.repeat(codes, counts, axis=0).astype(np.float64)
         labels = np.repeat(signs, counts).astype(np.int64)
@@ -146,6 +143,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
         self.model_.random_state = None
         used = [np.ptp(scores[1:-1]) > 0 for scores in self.model_.term_scores_]
         self.n_features_used_ = int(sum(used))
+        return self._statement()
 
     def _common(self) -> dict[str, Any]:
         return {

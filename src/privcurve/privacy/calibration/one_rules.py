@@ -68,8 +68,9 @@ def lazybb_one_rule(
     delta: float,
     calibration: str,
     mechanism: str = "auto",
+    learner: str = "lazybb",
 ) -> OneRuleNoise:
-    """Calibrate LazyBB with 1-rules.
+    """Calibrate LazyBB with 1-rules; a single 1-rule is one round at density 1.
 
     Published: η = εκn/(4τ) (thesis, Cor. 4.1.1); with δ > 0 the better of this and
     4ηζ = ε₀ with ε₀ from the thesis' advanced composition. Certified: η_t = ε₀/(2ζ_t),
@@ -94,6 +95,8 @@ def lazybb_one_rule(
     mechanism : str
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip for
         certified pure privacy, else exponential.
+    learner : str
+        Name in the statement.
 
     Returns
     -------
@@ -106,7 +109,7 @@ def lazybb_one_rule(
         permute-and-flip asked for with δ > 0 (it is not bounded-range: §g).
     """
     return _one_rule(
-        "lazybb", n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism
+        learner, n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism
     )
 
 

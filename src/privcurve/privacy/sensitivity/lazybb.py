@@ -30,6 +30,9 @@ TOP_DOWN_ROUND_PUBLISHED = 16.0
 # What the rounding of LazyBB's weights may add to a sensitivity, as a share of it.
 LARGEST_ROUNDING = 1e-3
 
+# What κn times the largest normalised weight of a fit may exceed 1 by, for rounding (§a).
+DENSITY_TOLERANCE = 1e-9
+
 
 def lazybb_zeta(n: int, density: float) -> float:
     """Distance of the normalised weights of two neighbouring data sets: ζ = 1/(κn).

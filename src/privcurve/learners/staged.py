@@ -1,0 +1,34 @@
+"""Learners that work in rounds, and can be scored after each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from privcurve.coding import Codes
+from privcurve.learners.base import CodedClassifier
+
+
+class StagedClassifier(CodedClassifier):
+    """A learner with `staged_decision_function`; a subclass says what a stage is (`_stages`)."""
+
+    def staged_decision_function(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+        """Score rows by the first round alone, by the first two, and so on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+
+        Yields
+        ------
+        ndarray of shape (n_rows,)
+            The last is the decision function.
+        """
+        check_is_fitted(self)
+        yield from self._stages(self._code(X, fit=False))
+
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        raise NotImplementedError

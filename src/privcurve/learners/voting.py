@@ -1,0 +1,187 @@
+"""Votes of private weak learners: the one loop that LazyBB, a 1-rule and a tree share.
+
+A *weak learner* says how noise is set for it (`plan`), trains all rounds in a kernel of its
+own, and makes of what they released a model that a person can read. A single 1-rule or tree
+is one round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import Codes
+from privcurve.learners.staged import StagedClassifier
+from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.sensitivity.lazybb import DENSITY_TOLERANCE
+
+
+class Boosting(NamedTuple):
+    """How rounds follow each other.
+
+    Attributes
+    ----------
+    n_rounds : int
+        τ.
+    density, learning_rate : float
+        κ and λ.
+    """
+
+    n_rounds: int
+    density: float
+    learning_rate: float
+
+
+# All records alike: the learning rate is never used.
+ONE_ROUND = Boosting(1, 1.0, 1.0)
+
+
+class Noise(Protocol):
+    """What a calibration gives."""
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """What the noise guarantees."""
+
+
+class Plan(Protocol):
+    """One setting of a weak learner, settled for a number of records."""
+
+    @property
+    def density(self) -> float:
+        """κ."""
+
+    @property
+    def learning_rate(self) -> float:
+        """λ."""
+
+    @property
+    def noise(self) -> Noise:
+        """Rates and mechanisms of all rounds."""
+
+
+class Model(Protocol):
+    """Voters in the order of the rounds, each of which answers −1 or +1."""
+
+    @property
+    def n_rounds(self) -> int:
+        """How many there are."""
+
+    @property
+    def n_features_used(self) -> int:
+        """Distinct questions that they ask."""
+
+    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
+        """Sum the votes of the rounds from `start` to before `stop` for each row."""
+
+    def measures(self) -> dict[str, float]:
+        """Give sizes of the model."""
+
+
+class WeakLearner(Protocol):
+    """What is boosted. It keeps nothing of a fit."""
+
+    def prepare(
+        self,
+        codes: Codes,
+        n_bins: NDArray[np.int64],
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+    ) -> Any:
+        """Give the rows as :meth:`train` takes them; all settings share them."""
+
+    def plan(self, learner: Any, boosting: Boosting, n: int) -> Any:
+        """Settle the parameters of a learner for n records: a :class:`Plan`."""
+
+    def train(self, rows: Any, plan: Any, rng: np.random.Generator) -> tuple[Any, float]:
+        """Draw all noise and train all rounds.
+
+        Returns
+        -------
+        released : object
+            What was chosen.
+        largest : float
+            κn times the largest normalised weight of all rounds; see ``kernels.projection``.
+        """
+
+    def attributes(self, released: Any, n_bins: NDArray[np.int64]) -> Mapping[str, Any]:
+        """Give what a fitted learner holds of it: ``model_``, a :class:`Model`, and more."""
+
+
+class VotingClassifier(StagedClassifier):
+    """A vote of weak learners.
+
+    A subclass says what votes (`_weak`) and, if there is more than one round, how rounds
+    follow each other (`_boosting`).
+
+    Attributes
+    ----------
+    model_ : Model
+        The vote, readable.
+    n_features_used_ : int
+        Distinct questions that the voters ask.
+    n_records_ : int
+        Records trained on: the sum of the counts. Public, for neighbours have equally many;
+        how many distinct rows there are is not, and is kept nowhere.
+    """
+
+    model_: Any
+
+    @property
+    def _weak(self) -> WeakLearner:
+        raise NotImplementedError
+
+    def _boosting(self) -> Boosting:
+        return ONE_ROUND
+
+    def _plan(self, n: int) -> Any:
+        """Settle the parameters for n records."""
+        return self._weak.plan(self, self._boosting(), n)
+
+    def _fit_batch(
+        self,
+        learners: Sequence[Self],
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rngs: Sequence[np.random.Generator],
+    ) -> None:
+        n = int(counts.sum())
+        prepared: dict[WeakLearner, Any] = {}
+        for learner, rng in zip(learners, rngs, strict=True):
+            weak = learner._weak
+            if weak not in prepared:
+                prepared[weak] = weak.prepare(codes, self.n_bins_, signs, counts)
+            plan = learner._plan(n)
+            released, largest = weak.train(prepared[weak], plan, rng)
+            if not largest <= 1 + DENSITY_TOLERANCE:
+                raise ArithmeticError(
+                    f"internal error in {type(self).__name__}: a record had {largest!r} times "
+                    "the weight that the privacy proof allows; the model is withheld. Please "
+                    "report this with the parameters."
+                )
+            learner._adopt(released, n, plan.noise.statement)
+
+    def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
+        for name, value in self._weak.attributes(released, self.n_bins_).items():
+            setattr(self, name, value)
+        self.n_features_used_ = self.model_.n_features_used
+        self.n_records_ = n
+        self._fitted_statement = statement
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        votes: NDArray[np.int64] = self.model_.tally(codes)
+        return votes.astype(np.float64)
+
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        votes = np.zeros(len(codes), dtype=np.int64)
+        for t in range(self.model_.n_rounds):
+            votes += self.model_.tally(codes, t, t + 1)
+            yield votes.astype(np.float64)
+
+    def _measures(self) -> dict[str, float]:
+        found: dict[str, float] = self.model_.measures()
+        return found
