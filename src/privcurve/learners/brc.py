@@ -86,7 +86,7 @@ class BRCClassifier(StagedClassifier):
     epsilon : float
         ε, above 0; infinite: no noise (classifiers are random still).
     delta : float
-        0: Laplace noise. Above 0: Gaussian noise, certified only.
+        0: Laplace noise. Above 0: Gaussian noise, if certified.
     calibration : str
         ``certified`` or ``published`` (see :class:`~privcurve.privacy.calibration.brc.BRCNoise`).
     n_bins, bounds, classes, random_state
@@ -232,7 +232,8 @@ class BRCClassifier(StagedClassifier):
         return (roles.public or ()) if public else roles.private
 
     def _measures(self) -> dict[str, float]:
-        return {"public_rounds": sum(vote.public for vote in self.votes_[: self._kept()])}
+        kept = self.votes_[: self._kept()]
+        return {"rounds": len(kept), "public_rounds": sum(vote.public for vote in kept)}
 
 
 class _Rounds:

@@ -48,8 +48,9 @@ class BRCNoise:
         Caps of a weight, 1/c₁ and c₂.
     epsilon, delta : float
     calibration : str
-        ``published``: Lap(c₁c₂T/(εn)) in each round (Theorems 3 and 4). ``certified``:
-        Lap(Δ_tT/ε), or Gaussian noise in proportion to Δ_t when δ > 0.
+        ``published``: Lap(c₁c₂T/(εn)) in each round (Theorems 3 and 4), whatever δ: the paper
+        has pure privacy alone. ``certified``: Lap(Δ_tT/ε), or Gaussian noise in proportion
+        to Δ_t when δ > 0.
     estimate : str
         What is estimated: ``error`` or ``edge``.
     choice_share : float
@@ -70,20 +71,22 @@ class BRCNoise:
     def __post_init__(self) -> None:
         check_budget(self.epsilon, self.delta)
         if self.calibration == PUBLISHED and is_private(self.epsilon):
-            printed = {"delta": self.delta == 0, "estimate": self.estimate == ERROR}
-            printed["intercept"] = self.choice_share == 0
+            printed = {"estimate": self.estimate == ERROR, "intercept": self.choice_share == 0}
             for name, same in printed.items():
                 if not same:
                     raise ValueError(
-                        f"{self.learner}: the published noise is for delta = 0, estimate = "
-                        f"'error' and random intercepts; for another {name} take "
-                        f"calibration = {CERTIFIED!r}"
+                        f"{self.learner}: the published noise is for estimate = 'error' and "
+                        f"random intercepts; for another {name} take calibration = {CERTIFIED!r}"
                     )
 
     @property
     def mechanism(self) -> str:
         """Whose noise an estimate gets."""
-        return LAPLACE if self.delta == 0 else GAUSSIAN
+        return LAPLACE if self._pure else GAUSSIAN
+
+    @property
+    def _pure(self) -> bool:
+        return self.delta == 0 or self.calibration == PUBLISHED
 
     def sensitivity(self, alphas: Sequence[float]) -> float:
         """Give Δ_t of the round after those whose α are given."""
@@ -128,7 +131,7 @@ class BRCNoise:
     def _amounts(self) -> tuple[float, float, str]:
         """Give Δ_t/noise of an estimate, the range of a choice, and the accountant."""
         share, rounds = self.choice_share, self.n_rounds
-        if self.delta == 0:
+        if self._pure:
             each = self.epsilon / rounds
             return (1 - share) * each, share * each, BASIC
         # In proportion so that ρ is shared: Gaussian noise costs a²/2, a choice r²/8.
@@ -153,7 +156,6 @@ class BRCNoise:
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self.learner)
         amount, spread, accountant = self._amounts()
-        pure = self.delta == 0
         published = self.calibration == PUBLISHED
         source = "Shen et al., Theorems 3 and 4; PRIVACY.md §d" if published else "PRIVACY.md §d"
         ledger = []
@@ -177,7 +179,7 @@ class BRCNoise:
                     what=f"round {t + 1}: weighted {self.estimate} of the private classifier",
                     noise_rate=amount / bound,
                     sensitivity=bound,
-                    epsilon=amount if pure else math.inf,
+                    epsilon=amount if self._pure else math.inf,
                     source=source,
                 )
             )
