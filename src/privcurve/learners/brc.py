@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes, scaled
+from privcurve.coding import Codes
 from privcurve.kernels.brc import project_rows
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.checks import RandomState
-from privcurve.learners.public_part import LinearScore, PublicClassifier
-from privcurve.learners.roles import PublicRows, Roles
-from privcurve.learners.staged import StagedClassifier
+from privcurve.learners.half_spaces import (
+    HalfSpace,
+    HalfSpaceVoteClassifier,
+    Rounds,
+    Vote,
+    private_vote,
+)
+from privcurve.learners.roles import Roles
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.ledger import PrivacyStatement
@@ -25,27 +30,7 @@ from privcurve.privacy.mechanisms import draw_piece
 SMALLEST_ERROR = 1e-9
 
 
-class Vote(NamedTuple):
-    """The classifier of one round: the sign of coefficients·x + intercept, scaled columns.
-
-    Attributes
-    ----------
-    alpha : float
-        What the vote weighs.
-    public : bool
-        Whether it reads public columns alone; otherwise private ones alone.
-    coefficients : tuple of float
-        For those columns, in their order.
-    intercept : float
-    """
-
-    alpha: float
-    public: bool
-    coefficients: tuple[float, ...]
-    intercept: float
-
-
-class BRCClassifier(StagedClassifier):
+class BRCClassifier(HalfSpaceVoteClassifier):
     r"""Boosting random classifiers: half-spaces drawn blindly, weighted by noisy errors.
 
     Columns are scaled to [−1, 1]. Each round draws a half-space without looking at the
@@ -94,14 +79,8 @@ class BRCClassifier(StagedClassifier):
 
     Attributes
     ----------
-    votes_ : tuple of Vote
-        One a round.
-    estimates_ : ndarray of shape (n_rounds,)
-        The noisy error (or edge) of each private classifier, as released.
-    n_features_used_ : int
-        Columns that the kept votes read.
-    n_records_ : int
-        Records trained on: the sum of the counts.
+    votes_, estimates_, n_features_used_, n_records_
+        See :class:`~privcurve.learners.half_spaces.HalfSpaceVoteClassifier`.
     """
 
     _learner = "brc"
@@ -168,12 +147,6 @@ class BRCClassifier(StagedClassifier):
             choice_share=float(self.intercept_share) if self.intercept == "em" else 0.0,
         )
 
-    def _roles(self) -> Roles:
-        ignored = self.algorithm == "private" or self.weights == "adaboost"
-        return Roles.of(
-            self._learner, None if ignored else self.public_columns, self.n_features_in_
-        )
-
     def _fit_one(
         self,
         codes: Codes,
@@ -181,63 +154,26 @@ class BRCClassifier(StagedClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        roles = self._roles()
+        ignored = self.algorithm == "private" or self.weights == "adaboost"
+        known = None if ignored else self.public_columns
+        self._roles = Roles.of(self._learner, known, self.n_features_in_)
         n = int(counts.sum())
-        columns = list(roles.private)
-        points = np.ascontiguousarray(scaled(codes[:, columns], self.n_bins_[columns]).T)
-        rounds = _Rounds(self, self._noise(n), points, signs > 0, counts, rng)
+        noise = self._noise(n)
+        spaces = _RandomHalfSpaces(self, noise, self._points(codes, public=False), signs > 0, rng)
         if self.weights == "adaboost":
-            votes, alphas = rounds.adaboost()
-        elif roles.public is None:
-            votes, alphas = rounds.private()
-        else:
-            rows = PublicRows.of(codes, signs, counts, roles.public, self.n_bins_)
-            known = PublicClassifier(rows, self.n_bins_[list(roles.public)])
-            votes, alphas = rounds.partial(known, rows)
-        self.votes_ = tuple(votes)
-        self.estimates_ = np.array(rounds.estimates)
-        self.n_records_ = n
-        self._fitted_roles = roles
-        used = {vote.public for vote in self.votes_[: self._kept()]}
-        self.n_features_used_ = sum(len(self._columns(public)) for public in used)
-        return rounds.noise.statement(alphas, roles.public)
+            self._adopt(*_adaboost(spaces, noise.n_rounds, signs > 0, counts), n)
+            return noise.statement([], None)
+        rounds = Rounds(noise, spaces, signs > 0, counts, rng)
+        self._boost(rounds, codes, signs, counts)
+        self._adopt(rounds.votes, rounds.estimates, n)
+        return noise.statement(rounds.alphas, self._roles.public)
 
     def _kept(self) -> int:
         return int(self.n_rounds if self.n_kept is None else self.n_kept)
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
-        yield from self._staged(codes)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return np.asarray(self._staged(codes)[-1])
-
-    def _staged(self, codes: Codes) -> NDArray[np.float64]:
-        """Give the scores after each kept round, a row each."""
-        votes = self.votes_[: self._kept()]
-        sides = np.empty((len(votes), len(codes)))
-        for public in (False, True):
-            mine = [t for t, vote in enumerate(votes) if vote.public == public]
-            if mine:
-                columns = list(self._columns(public))
-                points = np.ascontiguousarray(scaled(codes[:, columns], self.n_bins_[columns]).T)
-                coefficients = np.array([votes[t].coefficients for t in mine])
-                intercepts = np.array([[votes[t].intercept] for t in mine])
-                sums = project_rows(points, coefficients.reshape(len(mine), len(columns)))
-                sides[mine] = np.where(sums + intercepts > 0, 1.0, -1.0)
-        alphas = np.array([[vote.alpha] for vote in votes])
-        return np.asarray(np.cumsum(alphas * sides, axis=0))
-
-    def _columns(self, public: bool) -> tuple[int, ...]:
-        roles = self._fitted_roles
-        return (roles.public or ()) if public else roles.private
-
-    def _measures(self) -> dict[str, float]:
-        kept = self.votes_[: self._kept()]
-        return {"rounds": len(kept), "public_rounds": sum(vote.public for vote in kept)}
-
-
-class _Rounds:
-    """The rounds of one fit: random half-spaces, noise, weights of records."""
+class _RandomHalfSpaces:
+    """Half-spaces of all rounds, drawn before the data are looked at (but for ``em``)."""
 
     def __init__(
         self,
@@ -245,102 +181,63 @@ class _Rounds:
         noise: BRCNoise,
         points: NDArray[np.float64],
         positive: NDArray[np.bool_],
-        counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> None:
-        self.noise = noise
-        self.estimates: list[float] = []
-        self._points = points
+        self._noise = noise
         self._positive = positive
-        self._counts = counts
         self._rng = rng
         self._chooses = learner.intercept == "em"
-        n_columns = len(points)
-        rounds = noise.n_rounds
+        shape = noise.n_rounds, len(points)
         if learner.intercept == "threshold":
-            self._coefficients = np.eye(n_columns)[rng.integers(n_columns, size=rounds)]
+            self._coefficients = np.eye(shape[1])[rng.integers(shape[1], size=shape[0])]
         else:
-            self._coefficients = rng.uniform(-1, 1, (rounds, n_columns))
+            self._coefficients = rng.uniform(-1, 1, shape)
         drawn = learner.intercept in ("uniform", "threshold")
-        self._intercepts = rng.uniform(-1, 1, rounds) if drawn else np.zeros(rounds)
+        self._intercepts = rng.uniform(-1, 1, shape[0]) if drawn else np.zeros(shape[0])
         self._sums = project_rows(points, self._coefficients)
-        self._weights = PrivateWeights(counts, noise)
 
-    def private(self) -> tuple[list[Vote], list[float]]:
-        """Algorithm 3."""
-        votes: list[Vote] = []
-        alphas: list[float] = []
-        for t in range(self.noise.n_rounds):
-            alpha, wrong = self._private_round(t, alphas)
-            self._weights.follow(alpha, wrong)
-            votes.append(self._vote(t, alpha))
-            alphas.append(alpha)
-        return votes, alphas
-
-    def partial(self, known: PublicClassifier, rows: PublicRows) -> tuple[list[Vote], list[float]]:
-        """Algorithm 2."""
-        votes: list[Vote] = []
-        alphas: list[float] = []
-        weights = np.ones(len(rows.signs))
-        score: LinearScore | None = None
-        for t in range(self.noise.n_rounds):
-            if score is None:
-                score = known.fit(weights)
-                missed = known.wrong(score)
-            alpha, wrong = self._private_round(t, alphas)
-            mass = rows.counts * weights
-            public_alpha = 0.5 - float(mass[missed].sum() / mass.sum())
-            if abs(public_alpha) > abs(alpha):
-                weights = np.where(missed, weights * math.exp(public_alpha), weights)
-                slopes = tuple(score.coefficients.tolist())
-                votes.append(Vote(public_alpha, True, slopes, score.intercept))
-                alphas.append(0.0)
-                score = None
-            else:
-                self._weights.follow(alpha, wrong)
-                votes.append(self._vote(t, alpha))
-                alphas.append(alpha)
-        return votes, alphas
-
-    def adaboost(self) -> tuple[list[Vote], list[float]]:
-        """Algorithm 1 over random classifiers; no noise, no caps."""
-        votes = []
-        weights = np.ones(len(self._counts))
-        for t in range(self.noise.n_rounds):
-            wrong = (self._sums[t] + self._intercepts[t] > 0) != self._positive
-            mass = weights * self._counts
-            error = float(mass[wrong].sum() / mass.sum())
-            error = min(max(error, SMALLEST_ERROR), 1 - SMALLEST_ERROR)
-            alpha = math.log((1 - error) / error)
-            weights = np.where(wrong, weights * math.exp(alpha), weights)
-            # Votes do not change when all weights do by one factor: none overflows.
-            weights /= weights.max()
-            self.estimates.append(error)
-            votes.append(self._vote(t, alpha))
-        return votes, []
-
-    def _vote(self, t: int, alpha: float) -> Vote:
-        slopes = tuple(self._coefficients[t].tolist())
-        return Vote(alpha, False, slopes, float(self._intercepts[t]))
-
-    def _private_round(self, t: int, alphas: list[float]) -> tuple[float, NDArray[np.bool_]]:
-        """Release the α of round t's half-space; give the records that it gets wrong."""
-        noise = self.noise
+    def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
         if self._chooses:
-            self._intercepts[t] = -self._choose(t, noise.choice_rate(alphas))
-        wrong = (self._sums[t] + self._intercepts[t] > 0) != self._positive
-        released = noise.release(self._weights.estimate(wrong), alphas, self._rng)
-        self.estimates.append(released)
-        return noise.alpha(released, alphas), wrong
+            rate = self._noise.choice_rate(alphas)
+            self._intercepts[t] = -self._choose(t, rate, weights.mass)
+        return self.of(t)
 
-    def _choose(self, t: int, rate: float) -> float:
+    def of(self, t: int) -> HalfSpace:
+        """Give the half-space of round t."""
+        intercept = float(self._intercepts[t])
+        return HalfSpace(self._coefficients[t], intercept, self._sums[t] + intercept > 0)
+
+    def _choose(self, t: int, rate: float, mass: NDArray[np.int64]) -> float:
         """Draw a threshold on [−R, R] with density ∝ e^{η|½ − error|}."""
         reach = float(np.abs(self._coefficients[t]).sum())
         sums = self._sums[t]
         order = np.argsort(sums, kind="stable")
-        mass = self._weights.mass[order]
+        mass, positive = mass[order], self._positive[order]
         # As the threshold passes a row, the row's side turns negative.
-        turned = np.where(self._positive[order], mass, -mass)
-        missed = np.concatenate([[0], np.cumsum(turned)]) + mass[~self._positive[order]].sum()
+        turned = np.cumsum(np.where(positive, mass, -mass))
+        missed = np.concatenate([[0], turned]) + mass[~positive].sum()
         ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])
         return draw_piece(ends, np.abs(0.5 - missed / mass.sum()), rate, self._rng)
+
+
+def _adaboost(
+    spaces: _RandomHalfSpaces,
+    n_rounds: int,
+    positive: NDArray[np.bool_],
+    counts: NDArray[np.int64],
+) -> tuple[list[Vote], list[float]]:
+    """Algorithm 1 over random half-spaces; no noise, no caps."""
+    votes, errors = [], []
+    weights = np.ones(len(counts))
+    for t in range(n_rounds):
+        space = spaces.of(t)
+        wrong = space.positive != positive
+        mass = weights * counts
+        error = float(mass[wrong].sum() / mass.sum())
+        errors.append(min(max(error, SMALLEST_ERROR), 1 - SMALLEST_ERROR))
+        alpha = math.log((1 - errors[-1]) / errors[-1])
+        weights = np.where(wrong, weights * math.exp(alpha), weights)
+        # Votes do not change when all weights do by one factor: none overflows.
+        weights /= weights.max()
+        votes.append(private_vote(space, alpha))
+    return votes, errors
