@@ -10,8 +10,12 @@ from scipy.special import expit
 
 MAX_STEPS = 100
 
-# The gradient, as a share of the rows' total weight, at which a minimum counts as found.
-TOLERANCE = 1e-12
+# The largest entry of a step, as a share of the solution's, that is the last.
+LAST_STEP = 1e-8
+
+# A value that grows by less than this share of it has not grown, but was rounded.
+ROUNDING = 1e-13
+SHORTEST = 1e-8
 
 
 class NoMinimumError(ArithmeticError):
@@ -55,38 +59,34 @@ def minimise_logistic(
     """
     y = signs.astype(np.float64)
     theta = np.zeros(rows.shape[1]) if start is None else start.astype(np.float64)
-    enough = TOLERANCE * max(float(weights.sum()), 1.0)
 
-    def objective(at: NDArray[np.float64]) -> float:
-        losses = np.logaddexp(0.0, -y * (offset + rows @ at))
+    def objective(margins: NDArray[np.float64], at: NDArray[np.float64]) -> float:
+        losses = np.logaddexp(0.0, -margins)
         return float(weights @ losses + 0.5 * penalty @ at**2 + np.sum(tilt * at))
 
-    value = objective(theta)
-    smallest = np.inf
+    margins = y * (offset + rows @ theta)
+    value = objective(margins, theta)
     for _ in range(MAX_STEPS):
-        doubt = expit(-y * (offset + rows @ theta))
+        doubt = expit(-margins)
         gradient = penalty * theta - rows.T @ (weights * y * doubt) + tilt
-        size = float(np.abs(gradient).max())
-        if size <= enough * max(1.0, float(np.abs(theta).max())):
-            return theta
-        curvature = weights * doubt * (1.0 - doubt)
-        hessian = _weighted_square(rows, curvature)
+        hessian = _weighted_square(rows, weights * doubt * (1.0 - doubt))
         hessian[np.diag_indices_from(hessian)] += penalty
         try:
             step = cho_solve(cho_factor(hessian), gradient)
         except np.linalg.LinAlgError as error:
             raise NoMinimumError("logistic regression: the curvature vanishes") from error
+        if np.abs(step).max() <= LAST_STEP * np.abs(theta).max():
+            # Each step squares the error: after this one it is what float64 rounds off.
+            return theta - step
         length = 1.0
         while True:
             proposed = theta - length * step
-            found = objective(proposed)
-            if found <= value or length < 1e-8:
+            margins = y * (offset + rows @ proposed)
+            found = objective(margins, proposed)
+            if found <= value + ROUNDING * abs(value) or length < SHORTEST:
                 break
             length /= 2
-        if found >= value and size >= smallest:
-            # What is left is rounding: neither value nor gradient gets smaller.
-            return theta
-        theta, value, smallest = proposed, found, min(size, smallest)
+        theta, value = proposed, found
     raise NoMinimumError(f"logistic regression: no minimum after {MAX_STEPS} steps")
 
 

@@ -82,8 +82,7 @@ def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 def brc(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of boosting random classifiers."""
-    rounds = float(setting.get("n_rounds", 25))
-    return 2e-3 + 1e-8 * rounds * n_rows * (1 + n_columns / 10)
+    return 2e-3 + 1e-8 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
 
 
 def majority(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
@@ -94,3 +93,8 @@ def majority(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 def noisy_bayes(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of counting each column by label."""
     return 2e-3 + 1e-8 * n_rows * n_columns
+
+
+def boosting_for_people(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of a logistic regression in each round."""
+    return 2e-3 + 1e-7 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)

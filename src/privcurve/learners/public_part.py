@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
+from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes, one_hot, scaled
 from privcurve.kernels.newton import minimise_logistic
@@ -122,7 +123,8 @@ class PublicStart:
         ones = csr_array(np.ones((len(rows.signs), 1)))
         inputs = hstack([one_hot(rows.codes, bins), ones], format="csr") if public else ones
         penalty = np.append(np.ones(int(bins.sum())), 0.0)
-        found = minimise_logistic(inputs, rows.signs, rows.counts.astype(np.float64), penalty)
+        with threadpool_limits(1):
+            found = minimise_logistic(inputs, rows.signs, rows.counts.astype(np.float64), penalty)
         return cls(public, bins, found[:-1], float(found[-1]))
 
     def of_rows(self, codes: Codes) -> NDArray[np.float64]:

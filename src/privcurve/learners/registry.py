@@ -20,6 +20,11 @@ from privcurve.schema import nearest
 BOTH = (PUBLISHED, CERTIFIED)
 
 _MECHANISM = Parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
+_HALF_SPACES = {
+    "n_rounds": Parameter(25, int, low=1, size=True),
+    "largest": Parameter(2**0.5, float, low=1),
+    "smallest": Parameter(0.5**0.5, float, low=0, high=1, open_low=True),
+}
 _START = Parameter("none", choices=("none", "public"))
 _C = Parameter(1.0, float, low=0, open_low=True)
 _TREE = {
@@ -125,9 +130,7 @@ _ENTRIES = (
         calibrations=BOTH,
         approximate=True,
         parameters={
-            "n_rounds": Parameter(25, int, low=1, size=True),
-            "largest": Parameter(2**0.5, float, low=1),
-            "smallest": Parameter(0.5**0.5, float, low=0, high=1, open_low=True),
+            **_HALF_SPACES,
             "intercept": Parameter("uniform", choices=("uniform", "zero", "threshold", "em")),
             "intercept_share": Parameter(
                 0.5, float, 0, 1, open_low=True, open_high=True, used_with={"intercept": ("em",)}
@@ -138,6 +141,17 @@ _ENTRIES = (
             "n_kept": Parameter(None, int, low=1),
         },
         seconds=costs.brc,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+    ),
+    LearnerEntry(
+        name="boosting_for_people",
+        path="privcurve.learners.boosting_for_people:BoostingForPeopleClassifier",
+        version=1,
+        title="Boosting for People",
+        calibrations=BOTH,
+        approximate=False,
+        parameters={**_HALF_SPACES},
+        seconds=costs.boosting_for_people,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     ),
     LearnerEntry(

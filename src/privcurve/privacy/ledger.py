@@ -50,6 +50,7 @@ _NAMES = {
     "gaussian": "Gaussian noise",
     "noisy_label": "randomised labels",
     "objective_perturbation": "objective perturbation",
+    "box_perturbation": "objective perturbation in the largest-entry norm",
 }
 
 

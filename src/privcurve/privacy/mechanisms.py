@@ -36,6 +36,7 @@ LOGISTIC = "logistic"
 NOISY_LABEL = "noisy_label"
 GAUSSIAN = "gaussian"
 OBJECTIVE_PERTURBATION = "objective_perturbation"
+BOX_PERTURBATION = "box_perturbation"
 
 # Leaves it to the calibration which mechanism chooses: see `resolve`.
 AUTO = "auto"
@@ -155,6 +156,16 @@ def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.flo
     direction = rng.standard_normal((size, 4)).sum(axis=1) / 2  # type: ignore[arg-type]
     norm = rng.gamma(size / 4, scale, 4).sum()  # type: ignore[operator]
     return np.asarray(direction / np.linalg.norm(direction, 2) * norm)
+
+
+def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    """Draw a vector whose density falls as e^{−‖b‖_∞/scale}.
+
+    A Gamma(k + 1) number times a point of the cube [−1, 1]^k: the largest entry of the point
+    has the density k·u^{k−1}, so ‖b‖_∞ is Gamma(k) (docs/partial.md, P1).
+    """
+    size = int(size)  # type: ignore[arg-type]
+    return np.asarray(rng.gamma(size + 1, scale) * rng.uniform(-1, 1, size))
 
 
 # Chances -------------------------------------------------------------------------------
@@ -288,6 +299,14 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
             # more: calibration/logistic_regression.py.
             Mechanism(
                 OBJECTIVE_PERTURBATION, "objective perturbation", True, PURE_KIND, _norm_vector
+            ),
+            # The same with the L∞ sensitivity (docs/partial.md, P1).
+            Mechanism(
+                BOX_PERTURBATION,
+                "objective perturbation in the largest-entry norm",
+                True,
+                PURE_KIND,
+                _box_vector,
             ),
         )
     }
