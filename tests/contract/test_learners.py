@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
+from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.ledger import ASSUMED_BOTH, NOT_FLOATS, NOT_SEED, NOT_SELECTION
 
 # scikit-learn's checks draw from about N(0, 1); nothing is read from the rows.
@@ -40,6 +41,9 @@ def make(name, **parameters):
     missing = missing_package(name)
     if missing:
         pytest.skip(missing)
+    if REPLACE_ONE not in LEARNERS[name].neighbours and not LEARNERS[name].peer:
+        # The least that is public where columns may be: the label.
+        parameters = {"public_columns": (), **parameters}
     return estimator_class(name)(**parameters)
 
 

@@ -98,3 +98,9 @@ def noisy_bayes(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> floa
 def boosting_for_people(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of a logistic regression in each round."""
     return 2e-3 + 1e-7 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
+
+
+def pate(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of PATE: each teacher is trained, and asked about each row."""
+    asked = n_rows * (1 + n_columns / 10)
+    return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * asked) + 1e-7 * asked

@@ -155,6 +155,20 @@ _ENTRIES = (
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     ),
     LearnerEntry(
+        name="pate",
+        path="privcurve.learners.pate:PATEClassifier",
+        version=1,
+        title="PATE",
+        calibrations=BOTH,
+        approximate=False,
+        parameters={
+            "n_teachers": Parameter(50, int, low=1, size=True),
+            "n_answers": Parameter(None, int, low=1),
+        },
+        seconds=costs.pate,
+        neighbours=(PRIVATE_COLUMNS,),
+    ),
+    LearnerEntry(
         name="noisy_bayes",
         path="privcurve.learners.noisy_bayes:NoisyBayesClassifier",
         version=1,

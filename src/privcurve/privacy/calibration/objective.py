@@ -86,7 +86,8 @@ def perturbed(
     """
     if not is_private(epsilon):
         return Objective(mechanism, 2 * gradient, 0.0, least_penalty, epsilon)
-    needed = CURVATURE * square_norm / math.expm1(curvature_share * epsilon)
+    # Beyond e^100 any penalty will do.
+    needed = CURVATURE * square_norm / math.expm1(min(curvature_share * epsilon, 100.0))
     penalty = max(needed, least_penalty)
     for_noise = epsilon - math.log1p(CURVATURE * square_norm / penalty)
     return Objective(mechanism, 2 * gradient, 2 * gradient / for_noise, penalty, epsilon)
