@@ -178,7 +178,7 @@ def test_published_dpboost_is_refuted_exactly():
     assert row["verdict"] == VIOLATED
     assert row["found_epsilon"] == pytest.approx(1 + 1 / 6.6, rel=1e-9)
     assert 1 < row["found_epsilon"] < PUBLISHED_PROVED
-    assert row["not_covered"].startswith("replacing a record")
+    assert row["not_covered"].startswith("refuted: ")
 
 
 @pytest.mark.slow

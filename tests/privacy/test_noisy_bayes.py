@@ -151,4 +151,5 @@ def test_a_public_start_needs_public_columns():
     assert told.privacy_.neighbours == "replace-one"
     started = fit(X, y, start="public", public_columns=())
     assert started.privacy_.neighbours == "private-columns"
-    assert "every label" in started.privacy_.assumptions
+    assert started.privacy_.public_columns == ()
+    assert started.privacy_.public_label

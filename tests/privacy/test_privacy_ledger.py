@@ -12,6 +12,8 @@ from privcurve.privacy import LedgerEntry, PrivacyStatement
 from privcurve.privacy.accountants import compose as c
 from privcurve.privacy.accountants.zcdp import zcdp_simple
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
+from privcurve.privacy.calibration.trees import lazybb_trees
+from privcurve.privacy.ledger import NOT_COVERED
 
 
 def statement(delta: float = 0.0) -> PrivacyStatement:
@@ -68,17 +70,114 @@ def test_words_for_a_data_protection_officer() -> None:
         "epsilon = 0.5",
         "pure",
         "any one record been replaced by another",
-        "4 uses of permute-and-flip",
+        "4 choices by permute-and-flip, in 4 steps; the costs of steps add up by basic",
         "basic composition",
         "Calibration: certified",
         "Assumed public: the number of records, the bins of each column and the two labels",
         "knowledge of the random seed",
         "floating-point",
         "choice of settings",
+        "within a factor of 1.65.",
+        "a seed is used once",
+        "further models released from the same records",
+        "the time that training takes",
     ):
         assert part in words
     assert "\n" not in words
     assert "delta = 1e-06" in str(statement(1e-6))
+
+
+@pytest.mark.parametrize(
+    ("calibration", "leaves", "words"),
+    [
+        ("certified", "labels", "35 choices by permute-and-flip and 40 numbers with Laplace noise"),
+        ("certified", "rules", "35 choices by permute-and-flip, in 15 steps"),
+        # One choice a split, among all leaves; two numbers a leaf.
+        ("published", "labels", "35 choices by the exponential mechanism and 80 numbers with"),
+    ],
+)
+def test_choices_and_numbers_are_counted_one_by_one(
+    calibration: str, leaves: str, words: str
+) -> None:
+    said = lazybb_trees(
+        learner="lazybb", n=500, n_rounds=5, density=0.5, learning_rate=0.4, depth=3, n_splits=7,
+        criterion="gini", split_share=None, leaves=leaves, epsilon=1.0, delta=0.0,
+        calibration=calibration,
+    ).statement  # fmt: skip
+    assert words in str(said)
+    assert "in parallel over the " in str(said)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [
+        (1e-4, "differing by at most 0.0101 %."),
+        (1e-300, "differing by at most 1.01e-298 %."),
+        (0.01, "within a factor of 1.02."),
+        (0.1, "within a factor of 1.11."),
+        (10.0, "within a factor of 2.21e+04."),
+        (50.0, "within a factor of exp(50)."),
+    ],
+)
+def test_the_bound_is_a_number_that_says_something(epsilon: float, words: str) -> None:
+    assert words in str(dataclasses.replace(statement(), epsilon=epsilon))
+
+
+def test_words_for_private_columns() -> None:
+    def said(columns: tuple[str | int, ...], label: bool) -> str:
+        changed = dataclasses.replace(
+            statement(),
+            neighbours="private-columns",
+            public_columns=columns,
+            public_label=label,
+        )
+        assert PrivacyStatement.from_json(changed.to_json()) == changed
+        return str(changed)
+
+    both = said(("age", 3), True)
+    assert "Protected are the private columns (all but columns age and 3) of each single" in both
+    assert "any one record been given other values in its private columns, every" in both
+    assert "Not protected: its public columns age and 3 and its label, which the model" in both
+    assert "the two labels and each record's public columns age and 3 and each record's" in both
+    columns = said((2,), False)
+    assert "the private columns (all but column 2) and the label of each single" in columns
+    assert "in its private columns or another label, every" in columns
+    assert "Not protected: its public column 2, which" in columns
+    label = said((), True)
+    assert "Protected are the private columns of each single record" in label
+    assert "Not protected: its label, which" in label
+    assert "Not protected" not in said((), False)
+
+
+def test_a_statement_says_what_it_is() -> None:
+    for changes, message in (
+        ({"neighbours": "twins"}, "'twins' is not one of"),
+        ({"public_columns": (1,)}, "need neighbours = 'private-columns'"),
+        ({"public_label": True}, "need neighbours = 'private-columns'"),
+        ({"status": "refuted"}, "does not go with the caveat ''"),
+        ({"caveat": "a flaw"}, "does not go with the caveat 'a flaw'"),
+        ({"status": "false", "caveat": "a flaw"}, "status = 'false'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            dataclasses.replace(statement(), **changes)
+
+
+def test_reservations_are_what_is_particular() -> None:
+    assert statement().reservations == ()
+    doubted = dataclasses.replace(
+        statement(), status="not proved", caveat="a gap", exclusions=("rare bins", *NOT_COVERED)
+    )
+    assert doubted.reservations == ("not proved: a gap", "rare bins")
+    assert "This is not proved: a gap. What the claim would mean:" in str(doubted)
+
+
+def test_statements_of_earlier_versions_are_read() -> None:
+    document = json.loads(statement().to_json())
+    for name in ("status", "caveat", "proved_epsilon", "public_columns", "public_label"):
+        del document[name]
+    for entry in document["ledger"]:
+        del entry["calls"], entry["parallel"]
+    assert PrivacyStatement.from_json(json.dumps(document)) == statement()
 
 
 def test_words_without_privacy() -> None:

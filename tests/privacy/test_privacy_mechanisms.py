@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import expit
 
+from privcurve import learners
 from privcurve.privacy.accountants import compose as composition
 from privcurve.privacy.accountants.cost import Cost
 from privcurve.privacy.budget import CERTIFIED, NEIGHBOURS, PUBLISHED
@@ -193,6 +196,13 @@ def test_streams_are_those_that_stored_cells_were_trained_with() -> None:
     noise = MECHANISMS[NOISY_LABEL].draw(np.random.default_rng(23), margins.shape, 1 / 0.7)
     uniform = np.random.default_rng(23).random(margins.shape)
     assert np.array_equal(margins + noise > 0, uniform < expit(0.7 * margins))
+
+
+def test_no_learner_draws_noise_of_its_own() -> None:
+    noise = "gumbel|laplace|logistic|(?:standard_)?(?:exponential|normal|gamma)"
+    folder = Path(learners.__file__).parent
+    for path in folder.glob("**/*.py"):
+        assert not re.search(rf"\brng\.(?:{noise})\b", path.read_text()), path.name
 
 
 def test_auto_is_permute_and_flip_where_only_pure_privacy_counts() -> None:

@@ -222,6 +222,19 @@ def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small(
     assert mu[0] / (density * n) > printed
     ours = s.lazybb_zeta_rounds(n, density, learning_rate, 2)[1]
     assert mu[0] / (density * n) == pytest.approx(ours)
+    # So the mass that moves between neighbours exceeds the printed bound, and attains ours.
+    moved = max(
+        np.maximum(labelled_change(a, b), 0).sum() / (density * n)
+        for a, b in neighbouring_weights(n, density, learning_rate, 1)
+    )
+    assert moved == pytest.approx(5 / 3 * printed)
+    assert moved == pytest.approx(ours)
+    # Normalised weights keep to it (here too): docs/privacy.md.
+    shares = max(
+        np.maximum(labelled_change(a / a.sum(), b / b.sum()), 0).sum()
+        for a, b in neighbouring_weights(n, density, learning_rate, 1)
+    )
+    assert shares <= printed * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("criterion", "alpha"), CRITERIA)

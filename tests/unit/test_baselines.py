@@ -10,19 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from diffprivlib.mechanisms import Vector
 from diffprivlib.models import LogisticRegression as DiffprivlibLogisticRegression
 from numpy.typing import NDArray
 from sklearn import ensemble, linear_model
+from sklearn.metrics import log_loss as sklearn_log_loss
 
 from privcurve.coding import one_hot
 from privcurve.learners.gradient_boosting import GradientBoostingClassifier
 from privcurve.learners.linear import (
-    CURVATURE,
     DPLogisticRegressionClassifier,
     LogisticRegressionClassifier,
-    Perturbation,
 )
+from privcurve.learners.log_odds import logistic_loss
 from privcurve.learners.majority import MajorityClassClassifier
 from privcurve.learners.registry import entry
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
@@ -216,76 +215,6 @@ def test_no_noise_no_privacy(data: Data) -> None:
     assert not learner.privacy_.private
 
 
-@pytest.mark.parametrize("calibration", [PUBLISHED, CERTIFIED])
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0])
-def test_ledger_tells_the_noise_that_diffprivlib_adds(epsilon: float, calibration: str) -> None:
-    posed = Perturbation.of(0.7, 14, calibration)
-    dimension, n = 6, 50
-    mechanism = Vector(
-        epsilon=epsilon,
-        dimension=dimension,
-        alpha=1 / posed.C,
-        function_sensitivity=CURVATURE,
-        data_sensitivity=posed.norm,
-        n=n,
-        random_state=np.random.RandomState(3),
-    )
-    perturbed = mechanism.randomise(lambda point: (0.0, np.zeros(dimension)))
-    added = n * perturbed(np.zeros(dimension))[1]
-    same = np.random.RandomState(3)
-    same.standard_normal((dimension, 4))
-    scale = 2 * posed.norm / posed.noise_epsilon(epsilon)
-    assert np.linalg.norm(added) == pytest.approx(same.gamma(dimension / 4, scale, 4).sum())
-
-
-@pytest.mark.parametrize("n_columns", [1, 14, 100])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 2.0, 20.0])
-def test_certified_noise_is_enough(epsilon: float, C: float, n_columns: int) -> None:
-    posed = Perturbation.of(C, n_columns, CERTIFIED)
-    assert posed.norm == pytest.approx(posed.value * math.sqrt(n_columns))
-    assert not posed.intercept
-    assert 0 < posed.proved_epsilon(epsilon, n_columns) <= epsilon
-
-
-def test_published_noise_is_not_enough_on_adult() -> None:
-    """ε = 1: by hand, R = √15, α + nΔ = (R/4)/(e^¼ - 1), and 1/2 + ln(1 + …)."""
-    posed = Perturbation.of(1.0, 14, PUBLISHED)
-    penalty = math.sqrt(15) / 4 / math.expm1(0.25)
-    by_hand = 0.5 + math.log(1 + 0.25 * (14 / penalty + 1 / (penalty - 1)))
-    assert posed.proved_epsilon(1.0, 14) == pytest.approx(by_hand)
-    assert by_hand > 1.2
-    assert posed.proved_epsilon(10.0, 14) == INF
-
-
-def test_certified_density_ratio_in_one_dimension() -> None:
-    """All neighbours of up to three records, x = 1: the exact density of the output.
-
-    The minimum f of the perturbed objective is a one-to-one function of the noise b, so
-    its density is that of b(f) times |db/df|.
-    """
-    f = np.linspace(-40, 40, 4001)
-    for C in (0.1, 1.0, 50.0):
-        for epsilon in (0.1, 1.0, 6.0):
-            posed = Perturbation.of(C, 1, CERTIFIED)
-            noise = posed.noise_epsilon(epsilon)
-            extra = 0.0
-            if noise == epsilon / 2:
-                extra = CURVATURE / math.expm1(epsilon / 4) - 1 / C
-            penalty = 1 / C + extra
-
-            def log_density(n: int, positive: int, noise: float, penalty: float) -> Any:
-                share = 1 / (1 + np.exp(-f))
-                b = -(n * share - positive) - penalty * f
-                return -noise / 2 * np.abs(b) + np.log(n * share * (1 - share) + penalty)
-
-            for n in (1, 2, 3):
-                for positive in range(n):
-                    one = log_density(n, positive, noise, penalty)
-                    other = log_density(n, positive + 1, noise, penalty)
-                    assert np.abs(one - other).max() <= epsilon
-
-
 # The contract --------------------------------------------------------------------------
 
 
@@ -326,6 +255,31 @@ def test_deterministic_and_picklable(data: Data, learner: type[Any]) -> None:
     np.testing.assert_array_equal(one, again.decision_function(X))
     loaded = pickle.loads(pickle.dumps(again))
     np.testing.assert_array_equal(one, loaded.decision_function(X))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_loss_is_the_logistic_one_and_its_gradient_its_slope(
+    data: Data, intercept: bool
+) -> None:
+    X, y, counts = data
+    rows = one_hot(X, np.array(N_BINS))
+    signs = np.where(y == y[0], 1, -1).astype(np.int8)
+    rng = np.random.default_rng(0)
+    model = rng.normal(scale=2.0, size=rows.shape[1] + intercept)
+    loss, gradient = logistic_loss(model, rows, signs, counts, 0.3)
+    weights = model[: rows.shape[1]]
+    scores = rows.toarray() @ weights + (model[-1] if intercept else 0.0)
+    expected = sklearn_log_loss(signs, 1 / (1 + np.exp(-scores)), sample_weight=counts)
+    assert loss == pytest.approx(expected + 0.15 * weights @ weights, rel=1e-12)
+    for k in range(len(model)):
+        step = np.zeros(len(model))
+        step[k] = 1e-5
+        up, down = (logistic_loss(model + s * step, rows, signs, counts, 0.3)[0] for s in (1, -1))
+        assert gradient[k] == pytest.approx((up - down) / 2e-5, abs=1e-8)
+    # No overflow where a score is huge.
+    huge, slope = logistic_loss(1e4 * model, rows, signs, counts, 0.0)
+    assert np.isfinite(huge)
+    assert np.isfinite(slope).all()
 
 
 def test_seed_matters_for_the_private_learner(data: Data) -> None:

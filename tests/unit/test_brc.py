@@ -128,7 +128,8 @@ def test_recoding_a_public_column_leaves_the_ledger_alone():
     left, right = (fit(Z, y, public_columns=(1, 3)) for Z in (X, flipped))
     assert left.privacy_ == right.privacy_
     assert left.privacy_.neighbours == "private-columns"
-    assert "every record's label and columns 1, 3" in left.privacy_.assumptions
+    assert left.privacy_.public_columns == (1, 3)
+    assert left.privacy_.public_label
 
 
 def test_private_runs_alike_whatever_is_public():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privcurve.learners.lazybb import LazyBBClassifier
-from privcurve.privacy.budget import NEIGHBOURS, check_budget, check_neighbours, relation
+from privcurve.privacy.budget import NEIGHBOURS, check_budget, relation
 from privcurve.privacy.sensitivity.counts import per_change
 
 
@@ -42,4 +42,4 @@ def test_relations():
     assert [per_change(one.name) for one in NEIGHBOURS] == [2.0, 2.0, 1.0]
     assert all(relation(one.name) is one and one.description for one in NEIGHBOURS)
     with pytest.raises(ValueError, match="'twins' is not one of: 'replace-one', "):
-        check_neighbours("twins")
+        relation("twins")

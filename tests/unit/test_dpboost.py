@@ -147,7 +147,7 @@ def test_ledger():
     published = dpboost(**SETTING, epsilon=2.0, delta=0.0, calibration="published")
     assert published.split_rate == 0.25 / 6
     assert published.leaf_scales == pytest.approx(noise.leaf_scales / 2)
-    assert "epsilon = 3.333 is proved" in str(published.statement)
+    assert "Proved instead is epsilon = 3.333" in str(published.statement)
 
 
 def test_delta():

@@ -19,13 +19,7 @@ from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import entry, make
 from privcurve.privacy.budget import PUBLISHED
-from privcurve.privacy.ledger import (
-    NOT_FLOATS,
-    NOT_SEED,
-    NOT_SELECTION,
-    REPLACE_ONE,
-    PrivacyStatement,
-)
+from privcurve.privacy.ledger import REPLACE_ONE, PrivacyStatement
 
 EXACT = "exact"
 SAMPLED = "sampled"
@@ -253,8 +247,7 @@ def not_covered(said: PrivacyStatement) -> str:
     """
     if said.calibration != PUBLISHED:
         return ""
-    common = NOT_SEED, NOT_FLOATS, NOT_SELECTION
-    return "; ".join(excluded for excluded in said.exclusions if excluded not in common)
+    return "; ".join(said.reservations)
 
 
 def verdict(found: Found) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from privcurve.kernels.projection import fixed_point_bits, project
 from privcurve.kernels.trees.choice import CRITERIA
-from privcurve.kernels.trees.growth import grow_best_first, grow_by_levels
+from privcurve.kernels.trees.growth import Tree, Weighed, grow_best_first, grow_by_levels
 
 
 class BinnedRows(NamedTuple):
@@ -205,6 +205,7 @@ def _boost(
     order = np.empty(n_rows, np.int64)
     buffer = np.empty(n_rows, np.int64)
     mass = np.empty(n_rows, np.int64)
+    rows = Weighed(bins, columns, mass)
     correct = np.zeros(n_rows, np.int64)
     by_votes = np.zeros(n_rounds + 1, np.int64)
     weights = np.zeros(n_rounds + 1, np.int64)
@@ -223,17 +224,17 @@ def _boost(
             total = float(whole)
         for i in range(n_rows):
             mass[i] = weights[correct[i]] * counts[i]
+        tree = Tree(splits[t], children[t], labels[t], totals, borders, order, buffer, histograms)
         if depth > 0:
+            rule_rate = label_rates[t] / total if rules else 0.0
             grow_by_levels(
-                bins, columns, mass, depth, thresholds, criterion, rates[t] / total, split_noise[t],
-                label_rates[t] / total if rules else 0.0, rule_noise[t],
-                histograms, splits[t], children[t], labels[t], totals, order, buffer, borders,
+                rows, tree, depth, thresholds, criterion, rates[t] / total, split_noise[t],
+                rule_rate, rule_noise[t],
             )  # fmt: skip
         else:
             grow_best_first(
-                bins, columns, mass, n_splits, criterion, rates[t] / total, split_noise[t, :, 0],
-                histograms, gains, splits[t], children[t], totals, order, buffer, borders,
-            )  # fmt: skip
+                rows, tree, n_splits, criterion, rates[t] / total, split_noise[t, :, 0], gains
+            )
         for node in range(n_nodes):
             if children[t, node] > 0:
                 continue

@@ -45,8 +45,9 @@ class DPBoostClassifier(StagedClassifier):
     At ε = ∞ there is no noise, no clipping, no filtering, and each tree has all records:
     plain gradient boosting.
 
-    Calibrations: ``published`` has the paper's noise (for adding or removing a record),
-    ``certified`` what is proved for replacing one. See docs/competitors.md.
+    Calibrations: ``published`` has the paper's noise, which is refuted for adding, removing and
+    replacing a record alike; ``certified`` what is proved for replacing one. See
+    docs/competitors.md.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes
 from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.sensitivity.lazybb import DENSITY_TOLERANCE
+from privcurve.privacy.sensitivity.lazybb import check_largest_weight
 
 
 class Boosting(NamedTuple):
@@ -157,12 +157,7 @@ class VotingClassifier(StagedClassifier):
                 prepared[weak] = weak.prepare(codes, self.n_bins_, signs, counts)
             plan = learner._plan(n)
             released, largest = weak.train(prepared[weak], plan, rng)
-            if not largest <= 1 + DENSITY_TOLERANCE:
-                raise ArithmeticError(
-                    f"internal error in {type(self).__name__}: a record had {largest!r} times "
-                    "the weight that the privacy proof allows; the model is withheld. Please "
-                    "report this with the parameters."
-                )
+            check_largest_weight(largest, type(self).__name__)
             learner._adopt(released, n, plan.noise.statement)
 
     def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 REPLACE_ONE = "replace-one"
@@ -76,11 +77,6 @@ def relation(neighbours: str) -> Relation:
     raise ValueError(f"neighbours = {neighbours!r} is not one of: {names}")
 
 
-def check_neighbours(neighbours: str) -> None:
-    """Refuse an unknown neighbour relation (ValueError)."""
-    relation(neighbours)
-
-
 def check_calibration(calibration: str) -> None:
     """Refuse an unknown calibration (ValueError)."""
     if calibration not in CALIBRATIONS:
@@ -119,3 +115,11 @@ def _is_number(value: Any) -> bool:
 def is_private(epsilon: float) -> bool:
     """Whether ε is finite."""
     return not math.isinf(epsilon)
+
+
+_THREE_DIGITS = Context(prec=3, rounding=ROUND_CEILING)
+
+
+def rounded_up(x: float) -> str:
+    """Write a number above 0 with three digits, not less than it is."""
+    return f"{float(_THREE_DIGITS.create_decimal_from_float(x)):.3g}"

@@ -19,39 +19,42 @@ from privcurve.privacy.accountants.cost import (
     Cost,
 )
 from privcurve.privacy.budget import (
-    ADD_REMOVE,
     CERTIFIED,
     PRIVATE_COLUMNS,
     PUBLISHED,
     REPLACE_ONE,
+    relation,
+    rounded_up,
 )
+from privcurve.privacy.mechanisms import MECHANISMS
 
 ASSUMED_N = "the number of records"
 ASSUMED_BINS = "the bins of each column"
 ASSUMED_LABELS = "the two labels"
 ASSUMED_BOTH = "that both labels occur among the records (classes was not given)"
+
+# What every coded learner assumes.
+ASSUMED = (ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS)
+
 NOT_SEED = (
-    "knowledge of the random seed (random_state; in a study: the base seed, or the id of a cell)"
+    "knowledge of the random seed (random_state; in a study: the base seed, or the id of a cell), "
+    "or a second fit with the same seed: a seed is used once"
 )
 NOT_FLOATS = "attacks on floating-point arithmetic (the proofs are in real numbers)"
 NOT_SELECTION = "the choice of settings, unless that choice was itself private"
+NOT_OTHERS = (
+    "further models released from the same records: the epsilons and the deltas of all of them "
+    "add up"
+)
+NOT_TIMING = "side channels such as the time that training takes"
 
-_CHANGES = {
-    REPLACE_ONE: "replaced by another",
-    ADD_REMOVE: "added or left out",
-    PRIVATE_COLUMNS: "given other values in its private columns",
-}
+# What no statement covers.
+NOT_COVERED = (NOT_SEED, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
-_NAMES = {
-    "exponential": "the exponential mechanism",
-    "permute_and_flip": "permute-and-flip",
-    "report_noisy_max": "report-noisy-max",
-    "laplace": "Laplace noise",
-    "gaussian": "Gaussian noise",
-    "noisy_label": "randomised labels",
-    "objective_perturbation": "objective perturbation",
-    "box_perturbation": "objective perturbation in the largest-entry norm",
-}
+# Whether the claim is true.
+PROVED = "proved"
+NOT_PROVED = "not proved"
+REFUTED = "refuted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,10 @@ class LedgerEntry:
         ρ of zero-concentrated differential privacy, when known directly.
     source : str
         Where the guarantee is proved: a section of PRIVACY.md or a theorem of a paper.
+    calls : int
+        How many choices or numbers are charged together here.
+    parallel : str
+        Why they may be, e.g. ``the nodes of a tree``: each looks at records of its own.
     """
 
     mechanism: str
@@ -87,6 +94,8 @@ class LedgerEntry:
     bounded_range: float | None = None
     rho: float | None = None
     source: str = ""
+    calls: int = 1
+    parallel: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,8 +109,7 @@ class PrivacyStatement:
     epsilon, delta : float
         The guarantee; ε is infinite for a method without privacy.
     neighbours : str
-        ``replace-one``: any one record may change, their number may not; or
-        ``add-remove``, the claim of other libraries.
+        Name of a relation of ``budget.NEIGHBOURS``.
     calibration : str or None
         ``published`` (noise as the paper prints it) or ``certified`` (as proved).
     composition : str
@@ -111,6 +119,23 @@ class PrivacyStatement:
         What is assumed public.
     exclusions : tuple of str
         What the guarantee does not cover.
+    status : str
+        ``proved``; ``not proved``; or ``refuted``: there is a counterexample.
+    caveat : str
+        Why the claim is not proved, or what refutes it.
+    proved_epsilon : float or None
+        The ε that is proved in place of a claim that is not, for `neighbours`; infinite if
+        there is none, None if nothing is known.
+    public_columns : tuple of str or int
+        Under ``private-columns``: what is not protected, by name or by index.
+    public_label : bool
+        Under ``private-columns``: whether labels are not protected either.
+
+    Raises
+    ------
+    ValueError
+        If a word is unknown, a caveat is missing or without need, or public columns are given
+        for another relation than ``private-columns``.
     """
 
     learner: str
@@ -120,13 +145,32 @@ class PrivacyStatement:
     calibration: str | None
     composition: str
     ledger: tuple[LedgerEntry, ...]
-    assumptions: tuple[str, ...] = ()
-    exclusions: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ASSUMED
+    exclusions: tuple[str, ...] = NOT_COVERED
+    status: str = PROVED
+    caveat: str = ""
+    proved_epsilon: float | None = None
+    public_columns: tuple[str | int, ...] = ()
+    public_label: bool = False
+
+    def __post_init__(self) -> None:
+        relation(self.neighbours)
+        if self.status not in (PROVED, NOT_PROVED, REFUTED):
+            raise ValueError(f"status = {self.status!r} is not proved, not proved or refuted")
+        if (self.status == PROVED) == bool(self.caveat):
+            raise ValueError(
+                f"status = {self.status!r} does not go with the caveat {self.caveat!r}"
+            )
+        if (self.public_columns or self.public_label) and self.neighbours != PRIVATE_COLUMNS:
+            raise ValueError(
+                f"public columns or a public label need neighbours = {PRIVATE_COLUMNS!r}, "
+                f"not {self.neighbours!r}"
+            )
 
     @classmethod
     def not_private(cls, learner: str) -> Self:
         """Give the statement of a method without privacy: ε = ∞, an empty ledger."""
-        return cls(learner, math.inf, 0.0, REPLACE_ONE, None, accountants.NONE, ())
+        return cls(learner, math.inf, 0.0, REPLACE_ONE, None, accountants.NONE, (), (), ())
 
     @property
     def private(self) -> bool:
@@ -142,6 +186,12 @@ class PrivacyStatement:
         if not self.private:
             return math.inf
         return epsilon_of_ledger(self.composition, self.ledger, self.delta, near=self.epsilon)
+
+    @property
+    def reservations(self) -> tuple[str, ...]:
+        """What is particular about this claim: its caveat, and exclusions that not all have."""
+        particular = tuple(text for text in self.exclusions if text not in NOT_COVERED)
+        return (f"{self.status}: {self.caveat}", *particular) if self.caveat else particular
 
     def to_json(self) -> str:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
@@ -165,8 +215,11 @@ class PrivacyStatement:
             ledger = tuple(_entry(row) for row in document.pop("ledger"))
             for name in ("assumptions", "exclusions"):
                 document[name] = tuple(document[name])
+            document["public_columns"] = tuple(document.get("public_columns", ()))
             for name in ("epsilon", "delta"):
                 document[name] = float(document[name])
+            if document.get("proved_epsilon") is not None:
+                document["proved_epsilon"] = float(document["proved_epsilon"])
             return cls(**document, ledger=ledger)
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"not a privacy statement: {error}") from error
@@ -177,21 +230,7 @@ class PrivacyStatement:
                 f"{self.learner}: not private. The model was trained without differential "
                 "privacy (epsilon = inf); it may reveal any of its training records."
             )
-        level = f"epsilon = {self.epsilon:g}"
-        level += f" and delta = {self.delta:g}" if self.delta > 0 else " (pure: delta = 0)"
-        calls = Counter(_NAMES.get(e.mechanism, e.mechanism) for e in self.ledger)
-        made_of = " and ".join(
-            f"{number} use{'s' if number > 1 else ''} of {name}" for name, number in calls.items()
-        )
-        parts = [
-            f"{self.learner}: differentially private with {level}.",
-            "Protected is each single record: had any one record been "
-            f"{_CHANGES[self.neighbours]}, every "
-            f"outcome would have been about as likely, within a factor of {_factor(self.epsilon)}"
-            + (f", but for a probability of {self.delta:g}." if self.delta > 0 else "."),
-            f"The model is made of {made_of or 'no use of the data'}; the costs add up by "
-            f"{accountants.accountant(self.composition).description}.",
-        ]
+        parts = [*self._claim(), *self._protected(), self._made_of()]
         if self.calibration is not None:
             meaning = {
                 PUBLISHED: "the noise is as the paper prints it",
@@ -199,19 +238,89 @@ class PrivacyStatement:
             }
             words = meaning.get(self.calibration, "see docs/privacy.md")
             parts.append(f"Calibration: {self.calibration} ({words}).")
-        if self.assumptions:
-            parts.append(f"Assumed public: {_listed(self.assumptions)}.")
+        shown = self._shown().replace("its", "each record's")
+        assumed = (*self.assumptions, shown) if shown else self.assumptions
+        if assumed:
+            parts.append(f"Assumed public: {_listed(assumed)}.")
         if self.exclusions:
-            parts.append(f"Not covered: {_listed(self.exclusions)}.")
+            parts.append(f"Not covered: {'; '.join(self.exclusions)}.")
         return " ".join(parts)
 
+    def _claim(self) -> list[str]:
+        """Say what is claimed; what is wrong with it comes before what it means."""
+        level = f"epsilon = {self.epsilon:g}"
+        level += f" and delta = {self.delta:g}" if self.delta > 0 else " (pure: delta = 0)"
+        if self.status == PROVED:
+            return [f"{self.learner}: differentially private with {level}."]
+        parts = [
+            f"{self.learner}: claimed to be differentially private with {level}. "
+            f"This is {self.status}: {self.caveat}."
+        ]
+        if self.proved_epsilon is not None:
+            known = f"epsilon = {self.proved_epsilon:.4g}"
+            known = known if math.isfinite(self.proved_epsilon) else "no finite epsilon"
+            parts.append(f"Proved instead is {known}.")
+        return [*parts, "What the claim would mean:"]
 
-def _factor(epsilon: float) -> str:
-    return f"{math.exp(epsilon):.3g}" if epsilon < 20 else f"exp({epsilon:g})"
+    def _protected(self) -> list[str]:
+        change = relation(self.neighbours).change
+        whose, shown = "Protected is each single record", self._shown()
+        if self.neighbours == PRIVATE_COLUMNS:
+            all_but = f" (all but {self._named()})" if self.public_columns else ""
+            label = "" if self.public_label else " and the label"
+            change += "" if self.public_label else " or another label"
+            whose = f"Protected are the private columns{all_but}{label} of each single record"
+        parts = [
+            f"{whose}: had any one record been {change}, every outcome would have been about as "
+            f"likely, {_bound(self.epsilon)}"
+            + (f", but for a probability of {self.delta:g}." if self.delta > 0 else ".")
+        ]
+        if shown:
+            parts.append(f"Not protected: {shown}, which the model may show exactly.")
+        return parts
+
+    def _shown(self) -> str:
+        """Give what of a record is not protected; empty but under ``private-columns``."""
+        public = [f"its public {self._named()}"] if self.public_columns else []
+        return _listed([*public, "its label"] if self.public_label else public)
+
+    def _named(self) -> str:
+        several = "columns" if len(self.public_columns) > 1 else "column"
+        return f"{several} {_listed([str(column) for column in self.public_columns])}"
+
+    def _made_of(self) -> str:
+        if not self.ledger:
+            return "The model is made of no use of the data."
+        calls: Counter[str] = Counter()
+        for entry in self.ledger:
+            calls[entry.mechanism] += entry.calls
+        made = _listed([_counted(name, number) for name, number in calls.items()])
+        steps = f"{len(self.ledger):,} step{'s' if len(self.ledger) > 1 else ''}"
+        parallel = _listed(list(dict.fromkeys(e.parallel for e in self.ledger if e.parallel)))
+        if parallel:
+            steps += f" (what one step releases is charged together, in parallel over {parallel})"
+        added = accountants.accountant(self.composition).description
+        return f"The model is made of {made}, in {steps}; the costs of steps add up by {added}."
 
 
-def _listed(items: tuple[str, ...]) -> str:
-    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+def _counted(name: str, number: int) -> str:
+    """Write how often a mechanism was used, in its own unit."""
+    if name not in MECHANISMS:
+        return f"{number:,} call{'s' if number > 1 else ''} of {name}"
+    mechanism = MECHANISMS[name]
+    return f"{number:,} {mechanism.unit}{'s' if number > 1 else ''} {mechanism.words}"
+
+
+def _bound(epsilon: float) -> str:
+    """Say how much likelier an outcome can be, by a number that does not round to nothing."""
+    if epsilon < 0.01:
+        return f"differing by at most {rounded_up(100 * math.expm1(epsilon))} %"
+    factor = rounded_up(math.exp(epsilon)) if epsilon < 20 else f"exp({epsilon:g})"
+    return f"within a factor of {factor}"
+
+
+def _listed(items: Sequence[str]) -> str:
+    return "".join(items) if len(items) < 2 else ", ".join(items[:-1]) + " and " + items[-1]
 
 
 def _plain(value: Any) -> Any:
@@ -268,10 +377,11 @@ def _kind_and_amount(entry: LedgerEntry, pure: bool) -> tuple[str, float]:
         return PURE_KIND, entry.epsilon
     if entry.bounded_range is not None:
         return BOUNDED_RANGE_KIND, entry.bounded_range
-    if entry.mechanism == "gaussian":
-        return GAUSSIAN_KIND, entry.noise_rate * entry.sensitivity
-    if entry.mechanism == "laplace":
-        return LAPLACE_KIND, entry.epsilon
+    kind = MECHANISMS[entry.mechanism].kind if entry.mechanism in MECHANISMS else PURE_KIND
+    if kind == GAUSSIAN_KIND:
+        return kind, entry.noise_rate * entry.sensitivity
+    if kind == LAPLACE_KIND:
+        return kind, entry.epsilon
     if entry.rho is not None:
         return ZCDP_KIND, math.sqrt(2 * entry.rho)
     return PURE_KIND, entry.epsilon

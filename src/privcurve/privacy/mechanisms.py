@@ -26,7 +26,7 @@ from privcurve.privacy.accountants.cost import (
     LAPLACE_KIND,
     PURE_KIND,
 )
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, check_calibration, check_neighbours
+from privcurve.privacy.budget import CERTIFIED, check_calibration, relation
 
 EXPONENTIAL = "exponential"
 PERMUTE_AND_FLIP = "permute_and_flip"
@@ -61,10 +61,8 @@ class Mechanism:
     ----------
     name : str
         As in ledgers and in `MECHANISMS`.
-    words : str
-        As in a statement.
-    numbers : bool
-        Whether a call is counted as numbers that are released, and not as choices.
+    unit, words : str
+        As in a statement: "3 choices by permute-and-flip".
     kind : str
         What a call costs, see ``accountants.cost.Cost``.
     draw : callable
@@ -76,8 +74,8 @@ class Mechanism:
     """
 
     name: str
+    unit: str
     words: str
-    numbers: bool
     kind: str
     draw: Draw
     probabilities: Callable[[ArrayLike, float], NDArray[np.float64]] | None = None
@@ -109,8 +107,8 @@ def score_range(sensitivity: float, neighbours: str, monotone: bool = False) -> 
     float
         2Δ, or Δ for monotone scores and add/remove.
     """
-    check_neighbours(neighbours)
-    return sensitivity if monotone and neighbours == ADD_REMOVE else 2 * sensitivity
+    touched = relation(neighbours).touched
+    return sensitivity if monotone and touched == 1 else 2 * sensitivity
 
 
 # Noise ---------------------------------------------------------------------------------
@@ -249,8 +247,8 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
             # η·range-DP and η·range-bounded-range (§0, L0, L1; proved).
             Mechanism(
                 EXPONENTIAL,
-                "the exponential mechanism",
-                False,
+                "choice",
+                "by the exponential mechanism",
                 BOUNDED_RANGE_KIND,
                 _gumbel,
                 exponential_probabilities,
@@ -259,19 +257,21 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
             # tends to twice that (§g).
             Mechanism(
                 PERMUTE_AND_FLIP,
-                "permute-and-flip",
-                False,
+                "choice",
+                "by permute-and-flip",
                 PURE_KIND,
                 _exponential,
                 permute_and_flip_probabilities,
             ),
             # Δ/scale-DP, Δ the L1 sensitivity of all numbers together.
-            Mechanism(LAPLACE, "Laplace noise", True, LAPLACE_KIND, _laplace, _laplace_labels),
+            Mechanism(
+                LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _laplace, _laplace_labels
+            ),
             # One such number on the weight of either label: the thesis' leaves (§c).
             Mechanism(
                 TWO_LAPLACE,
-                "two numbers of Laplace noise",
-                True,
+                "number",
+                "with two numbers of Laplace noise",
                 LAPLACE_KIND,
                 _two_laplace,
                 _two_laplace_labels,
@@ -279,32 +279,36 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
             # P(+) = σ(rate · margin): an exponential mechanism of two candidates (§c, §f6).
             Mechanism(
                 LOGISTIC,
-                "randomised labels",
-                True,
+                "label",
+                "drawn at random",
                 BOUNDED_RANGE_KIND,
                 _logistic,
                 _logistic_labels,
             ),
             Mechanism(
                 NOISY_LABEL,
-                "randomised labels",
-                True,
+                "label",
+                "drawn at random",
                 BOUNDED_RANGE_KIND,
                 _mirrored_logistic,
                 _logistic_labels,
             ),
             # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
-            Mechanism(GAUSSIAN, "Gaussian noise", True, GAUSSIAN_KIND, _normal),
+            Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _normal),
             # Δ/scale-DP for the vector, Δ its L2 sensitivity; what is minimised with it costs
             # more: calibration/logistic_regression.py.
             Mechanism(
-                OBJECTIVE_PERTURBATION, "objective perturbation", True, PURE_KIND, _norm_vector
+                OBJECTIVE_PERTURBATION,
+                "objective",
+                "with a random linear term",
+                PURE_KIND,
+                _norm_vector,
             ),
             # The same with the L∞ sensitivity (docs/partial.md, P1).
             Mechanism(
                 BOX_PERTURBATION,
-                "objective perturbation in the largest-entry norm",
-                True,
+                "objective",
+                "of objective perturbation in the largest-entry norm",
                 PURE_KIND,
                 _box_vector,
             ),

@@ -6,17 +6,13 @@ from collections.abc import Sequence
 
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import (
-    ASSUMED_BINS,
-    ASSUMED_LABELS,
-    ASSUMED_N,
-    NOT_FLOATS,
-    NOT_SEED,
-    NOT_SELECTION,
+    ASSUMED,
+    NOT_COVERED,
+    PROVED,
     LedgerEntry,
     PrivacyStatement,
 )
 
-NOT_PUBLIC = "anything about public columns or labels: the model may show them exactly"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
 
 
@@ -31,12 +27,15 @@ def state(
     public: Sequence[int] | None,
     assumptions: Sequence[str] = (),
     exclusions: Sequence[str] = (),
+    status: str = PROVED,
+    caveat: str = "",
+    proved_epsilon: float | None = None,
 ) -> PrivacyStatement:
     """Make the statement of a learner by the public columns that it reads.
 
     Parameters
     ----------
-    learner, epsilon, delta, calibration, composition, ledger
+    learner, epsilon, delta, calibration, composition, ledger, status, caveat, proved_epsilon
         See :class:`~privcurve.privacy.ledger.PrivacyStatement`.
     public : sequence of int or None
         Positions of the columns that are read without noise, beside the label; None if
@@ -48,13 +47,9 @@ def state(
     -------
     PrivacyStatement
     """
-    assumed = [ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS, *assumptions]
-    excluded = [*exclusions, NOT_SEED, NOT_FLOATS, NOT_SELECTION]
+    excluded = [*exclusions, *NOT_COVERED]
     if public is not None:
-        columns = ", ".join(str(j) for j in public)
-        many = "columns" if len(public) > 1 else "column"
-        assumed.append(f"every record's label and {many} {columns}" if public else "every label")
-        excluded += [NOT_PUBLIC, NOT_IMPLIED]
+        excluded.append(NOT_IMPLIED)
     return PrivacyStatement(
         learner=learner,
         epsilon=epsilon,
@@ -63,6 +58,11 @@ def state(
         calibration=calibration,
         composition=composition,
         ledger=tuple(ledger),
-        assumptions=tuple(assumed),
+        assumptions=(*ASSUMED, *assumptions),
         exclusions=tuple(excluded),
+        status=status,
+        caveat=caveat,
+        proved_epsilon=proved_epsilon,
+        public_columns=tuple(public or ()),
+        public_label=public is not None,
     )

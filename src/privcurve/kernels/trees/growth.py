@@ -9,7 +9,7 @@ the other is the difference. All sums are of integers, so no order of rows chang
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -23,6 +23,54 @@ from privcurve.kernels.trees.choice import (
     pick_rule,
     split_values,
 )
+
+
+class Weighed(NamedTuple):
+    """Rows with their weights in one round.
+
+    Attributes
+    ----------
+    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
+        Where a row's weight goes in a histogram: its bin, plus `n_bins` for the negative
+        label.
+    columns : ndarray of shape (n_bins,)
+        The column of each bin, non-decreasing.
+    mass : ndarray of shape (n_rows,)
+        Weight of each row.
+    """
+
+    bins: NDArray[Any]
+    columns: NDArray[np.int64]
+    mass: NDArray[np.int64]
+
+
+class Tree(NamedTuple):
+    """A tree while it grows: all of it is output or work space.
+
+    Attributes
+    ----------
+    splits, children : ndarray of shape (n_nodes,)
+        The question of each node (−1: leaf) and its left child (0: leaf).
+    labels : ndarray of shape (n_nodes,)
+        −1 or +1 for the leaves of 1-rules; the others are not changed.
+    totals : ndarray of shape (n_nodes, 2)
+        Weight of the rows of each node with either label, positive first.
+    borders : ndarray of shape (n_nodes, 2)
+        Where the rows of each node begin and end in `order`.
+    order, buffer : ndarray of shape (n_rows,)
+        The rows, ordered by leaf; work space.
+    histograms : ndarray of shape (n_nodes, 2 · n_bins)
+        Work space; by levels the leaves need none.
+    """
+
+    splits: NDArray[np.int64]
+    children: NDArray[np.int64]
+    labels: NDArray[np.int8]
+    totals: NDArray[np.int64]
+    borders: NDArray[np.int64]
+    order: NDArray[np.int64]
+    buffer: NDArray[np.int64]
+    histograms: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
@@ -46,26 +94,19 @@ def _count_rows(
 
 
 @njit(cache=True, nogil=True)
-def _part_rows(
-    bins: NDArray[Any],
-    columns: NDArray[np.int64],
-    question: int,
-    order: NDArray[np.int64],
-    buffer: NDArray[np.int64],
-    start: int,
-    stop: int,
-) -> int:
+def _part_rows(rows: Weighed, question: int, tree: Tree, start: int, stop: int) -> int:
     """Bring the rows of a node that say no before those that say yes; give the border."""
-    n_bins = len(columns)
+    order, buffer = tree.order, tree.buffer
+    n_bins = len(rows.columns)
     b = question % n_bins
-    column = columns[b]
+    column = rows.columns[b]
     # A yes is a bin from `low` to b; for a plain question that is b alone.
-    low = b if question == b else int(np.searchsorted(columns, column))
+    low = b if question == b else int(np.searchsorted(rows.columns, column))
     n_left = 0
     n_right = 0
     for k in range(start, stop):
         i = order[k]
-        place = int(bins[i, column])
+        place = int(rows.bins[i, column])
         if place >= n_bins:
             place -= n_bins
         yes = low <= place and place <= b
@@ -78,83 +119,57 @@ def _part_rows(
 
 
 @njit(cache=True, nogil=True)
-def _fill_children(
-    bins: NDArray[Any],
-    mass: NDArray[np.int64],
-    order: NDArray[np.int64],
-    borders: NDArray[np.int64],
-    parent: NDArray[np.int64],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-) -> None:
-    """Make the histograms of two children, whose rows lie between three borders."""
-    start, border, stop = borders
+def _fill_children(rows: Weighed, tree: Tree, node: int, left: int) -> None:
+    """Make the histograms of the two children of a node."""
+    parent, no, yes = tree.histograms[node], tree.histograms[left], tree.histograms[left + 1]
+    start, border, stop = tree.borders[left, 0], tree.borders[left, 1], tree.borders[node, 1]
     if border - start < stop - border:
-        _count_rows(bins, mass, order[start:border], left)
-        right[:] = parent - left
+        _count_rows(rows.bins, rows.mass, tree.order[start:border], no)
+        yes[:] = parent - no
     else:
-        _count_rows(bins, mass, order[border:stop], right)
-        left[:] = parent - right
+        _count_rows(rows.bins, rows.mass, tree.order[border:stop], yes)
+        no[:] = parent - yes
 
 
 @njit(cache=True, nogil=True)
 def _split_node(
-    bins: NDArray[Any],
-    columns: NDArray[np.int64],
-    node: int,
-    question: int,
-    left: int,
-    answers: NDArray[np.int64],
-    splits: NDArray[np.int64],
-    children: NDArray[np.int64],
-    totals: NDArray[np.int64],
-    order: NDArray[np.int64],
-    buffer: NDArray[np.int64],
-    borders: NDArray[np.int64],
+    rows: Weighed, tree: Tree, node: int, question: int, left: int, answers: NDArray[np.int64]
 ) -> None:
     """Turn a leaf into an internal node with the children `left` and `left + 1`."""
-    splits[node] = question
-    children[node] = left
+    totals, borders = tree.totals, tree.borders
+    tree.splits[node] = question
+    tree.children[node] = left
     totals[left + 1, 0] = answers[question]
     totals[left + 1, 1] = answers[len(answers) // 2 + question]
     totals[left] = totals[node] - totals[left + 1]
     start, stop = borders[node]
-    border = _part_rows(bins, columns, question, order, buffer, start, stop)
+    border = _part_rows(rows, question, tree, start, stop)
     borders[left, 0], borders[left, 1] = start, border
     borders[left + 1, 0], borders[left + 1, 1] = border, stop
 
 
 @njit(cache=True, nogil=True)
-def _plant(
-    bins: NDArray[Any],
-    mass: NDArray[np.int64],
-    first_column: int,
-    n_bins: int,
-    histogram: NDArray[np.int64],
-    children: NDArray[np.int64],
-    splits: NDArray[np.int64],
-    totals: NDArray[np.int64],
-    order: NDArray[np.int64],
-    borders: NDArray[np.int64],
-) -> None:
+def _plant(rows: Weighed, tree: Tree) -> None:
     """Start with a root that holds all rows."""
-    children[:] = 0
-    splits[:] = -1
-    borders[:] = 0
+    tree.children[:] = 0
+    tree.splits[:] = -1
+    tree.borders[:] = 0
+    order, histogram = tree.order, tree.histograms[0]
     for i in range(len(order)):
         order[i] = i
-    _count_rows(bins, mass, order, histogram)
+    _count_rows(rows.bins, rows.mass, order, histogram)
     # Every row is in one bin of the first column.
-    totals[0, 0] = histogram[:first_column].sum()
-    totals[0, 1] = histogram[n_bins : n_bins + first_column].sum()
-    borders[0, 0], borders[0, 1] = 0, len(order)
+    n_bins = len(rows.columns)
+    first_column = int(np.searchsorted(rows.columns, 1))
+    tree.totals[0, 0] = histogram[:first_column].sum()
+    tree.totals[0, 1] = histogram[n_bins : n_bins + first_column].sum()
+    tree.borders[0, 0], tree.borders[0, 1] = 0, len(order)
 
 
 @njit(cache=True, nogil=True)
 def grow_by_levels(
-    bins: NDArray[Any],
-    columns: NDArray[np.int64],
-    mass: NDArray[np.int64],
+    rows: Weighed,
+    tree: Tree,
     depth: int,
     thresholds: bool,
     criterion: int,
@@ -162,14 +177,6 @@ def grow_by_levels(
     noise: NDArray[np.float64],
     rule_scale: float,
     rule_noise: NDArray[np.float64],
-    histograms: NDArray[np.int64],
-    splits: NDArray[np.int64],
-    children: NDArray[np.int64],
-    labels: NDArray[np.int8],
-    totals: NDArray[np.int64],
-    order: NDArray[np.int64],
-    buffer: NDArray[np.int64],
-    borders: NDArray[np.int64],
 ) -> None:
     """Grow a tree level by level: one private choice of a question at each node.
 
@@ -180,13 +187,9 @@ def grow_by_levels(
 
     Parameters
     ----------
-    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
-        Where a row's weight goes in a histogram: its bin, plus `n_bins` for the negative
-        label.
-    columns : ndarray of shape (n_bins,)
-        The column of each bin, non-decreasing.
-    mass : ndarray of shape (n_rows,)
-        Weight of each row.
+    rows : Weighed
+    tree : Tree
+        Output, of 2**(depth + 1) − 1 nodes.
     depth : int
         Levels of splits, D.
     thresholds : bool
@@ -202,31 +205,15 @@ def grow_by_levels(
         The noise rate of the 1-rules, in the unit of 1/mass; 0: there are none.
     rule_noise : ndarray of shape (2**(depth − 1), 2 · n_questions + 2)
         Added to −rule_scale · error; of shape (…, 0) to pick the least error.
-    histograms : ndarray of shape (2**depth − 1, 2 · n_bins)
-        Work space.
-    splits, children : ndarray of shape (2**(depth + 1) − 1,)
-        Output: the question of each node (−1: leaf) and its left child (0: leaf).
-    labels : ndarray of shape (2**(depth + 1) − 1,)
-        Output: −1 or +1 for the leaves of 1-rules; the others are not changed.
-    totals : ndarray of shape (2**(depth + 1) − 1, 2)
-        Output: weight of the rows of each node with either label, positive first.
-    order, buffer : ndarray of shape (n_rows,)
-        Output: the rows, ordered by leaf; work space.
-    borders : ndarray of shape (2**(depth + 1) − 1, 2)
-        Output: where the rows of each node begin and end in `order`.
     """
-    n_bins = len(columns)
-    n_questions = len(columns) * (2 if thresholds else 1)
+    n_questions = len(rows.columns) * (2 if thresholds else 1)
     values = np.empty(n_questions)
     answers = np.empty(2 * n_questions, np.int64)
-    first_column = int(np.searchsorted(columns, 1))
-    _plant(
-        bins, mass, first_column, n_bins, histograms[0], children, splits, totals, order, borders
-    )
-    triple = np.empty(3, np.int64)
+    totals, labels = tree.totals, tree.labels
+    _plant(rows, tree)
     for node in range(2**depth - 1):
         left = 2 * node + 1
-        answer_questions(histograms[node], columns, answers)
+        answer_questions(tree.histograms[node], rows.columns, answers)
         first_of_level = 2 ** (depth - 1) - 1
         if rule_scale > 0.0 and node >= first_of_level:
             rule = pick_rule(answers, totals[node], rule_scale, rule_noise[node - first_of_level])
@@ -239,35 +226,20 @@ def grow_by_levels(
         else:
             split_values(answers, totals[node], criterion, values)
             question = pick_least(values, scale, noise[node])
-        _split_node(
-            bins, columns, node, question, left, answers,
-            splits, children, totals, order, buffer, borders,
-        )  # fmt: skip
+        _split_node(rows, tree, node, question, left, answers)
         if left < 2**depth - 1:
-            triple[0], triple[1], triple[2] = borders[left, 0], borders[left, 1], borders[node, 1]
-            _fill_children(
-                bins, mass, order, triple,
-                histograms[node], histograms[left], histograms[left + 1],
-            )  # fmt: skip
+            _fill_children(rows, tree, node, left)
 
 
 @njit(cache=True, nogil=True)
 def grow_best_first(
-    bins: NDArray[Any],
-    columns: NDArray[np.int64],
-    mass: NDArray[np.int64],
+    rows: Weighed,
+    tree: Tree,
     n_splits: int,
     criterion: int,
     scale: float,
     noise: NDArray[np.float64],
-    histograms: NDArray[np.int64],
     gains: NDArray[np.float64],
-    splits: NDArray[np.int64],
-    children: NDArray[np.int64],
-    totals: NDArray[np.int64],
-    order: NDArray[np.int64],
-    buffer: NDArray[np.int64],
-    borders: NDArray[np.int64],
 ) -> None:
     """Grow a tree by a private choice among all leaves and bins (thesis, Algorithm 3).
 
@@ -275,23 +247,19 @@ def grow_best_first(
 
     Parameters
     ----------
-    bins, columns, mass, criterion, scale, order, buffer
-        As for :func:`grow_by_levels`; an infinite `scale` picks the largest gain.
+    rows, tree, criterion, scale
+        As for :func:`grow_by_levels`, with 2 · n_splits + 1 nodes; an infinite `scale` picks
+        the largest gain.
     n_splits : int
         Internal nodes, t.
     noise : ndarray of shape (n_splits,)
         Uniform in [0, 1), one number a split.
-    histograms, gains : ndarray of shape (2 · n_splits + 1, 2 · n_bins) and (…, n_bins)
+    gains : ndarray of shape (2 · n_splits + 1, n_bins)
         Work space.
-    splits, children, totals, borders
-        As for :func:`grow_by_levels`, of length 2 · n_splits + 1.
     """
-    n_bins = len(columns)
-    first_column = int(np.searchsorted(columns, 1))
-    _plant(
-        bins, mass, first_column, n_bins, histograms[0], children, splits, totals, order, borders
-    )
-    triple = np.empty(3, np.int64)
+    n_bins = len(rows.columns)
+    totals, histograms = tree.totals, tree.histograms
+    _plant(rows, tree)
     fresh = np.zeros(1, np.int64)
     for k in range(n_splits):
         for leaf in fresh:
@@ -300,15 +268,8 @@ def grow_best_first(
             for b in range(n_bins):
                 gains[leaf, b] = whole - gains[leaf, b]
         left = 2 * k + 1
-        node, question = pick_gain(gains, children, left, scale, noise[k])
-        _split_node(
-            bins, columns, node, question, left, histograms[node],
-            splits, children, totals, order, buffer, borders,
-        )  # fmt: skip
+        node, question = pick_gain(gains, tree.children, left, scale, noise[k])
+        _split_node(rows, tree, node, question, left, histograms[node])
         if k < n_splits - 1:
-            triple[0], triple[1], triple[2] = borders[left, 0], borders[left, 1], borders[node, 1]
-            _fill_children(
-                bins, mass, order, triple,
-                histograms[node], histograms[left], histograms[left + 1],
-            )  # fmt: skip
+            _fill_children(rows, tree, node, left)
         fresh = np.array([left, left + 1])

@@ -19,16 +19,7 @@ from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
-from privcurve.privacy.ledger import (
-    ASSUMED_BINS,
-    ASSUMED_LABELS,
-    ASSUMED_N,
-    NOT_FLOATS,
-    NOT_SEED,
-    NOT_SELECTION,
-    LedgerEntry,
-    PrivacyStatement,
-)
+from privcurve.privacy.ledger import NOT_COVERED, NOT_PROVED, LedgerEntry, PrivacyStatement
 
 # diffprivlib's forest hands its trees labels 0, 1, …, but looks for the values of
 # `classes`: with other labels than these it counts wrongly (0.6.6; docs/peers.md).
@@ -115,18 +106,18 @@ class _RandomTrees(CodedClassifier):
                     sensitivity=1.0,
                     epsilon=epsilon,
                     source="claimed by diffprivlib, models/forest.py; docs/peers.md",
+                    calls=len(self._trees()) * 2 ** int(self.max_depth),
+                    parallel="the leaves of all trees",
                 ),
             ),
-            assumptions=(ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS),
+            status=NOT_PROVED,
+            caveat="the claim is diffprivlib's, and no proof of this project",
             exclusions=(
-                "a proof by this project: the claim is diffprivlib's",
                 "the replacement of a record, for which this noise gives "
                 f"epsilon = {2 * epsilon:g}",
                 *self._excluded,
                 "a guess of the seed that diffprivlib is given, which has 31 bits",
-                NOT_SEED,
-                NOT_FLOATS,
-                NOT_SELECTION,
+                *NOT_COVERED,
             ),
         )
 

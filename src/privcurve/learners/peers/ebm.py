@@ -21,16 +21,7 @@ from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
-from privcurve.privacy.ledger import (
-    ASSUMED_BINS,
-    ASSUMED_LABELS,
-    ASSUMED_N,
-    NOT_FLOATS,
-    NOT_SEED,
-    NOT_SELECTION,
-    LedgerEntry,
-    PrivacyStatement,
-)
+from privcurve.privacy.ledger import NOT_COVERED, NOT_PROVED, LedgerEntry, PrivacyStatement
 
 # interpret's share of ε for the bins (its default); it gives them half of δ.
 BIN_SHARE = 0.1
@@ -192,20 +183,17 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
         epsilon, delta = float(self.epsilon), float(self.delta)
         n_columns, n_steps = self.n_features_in_, int(self.max_rounds) * self.n_features_in_
         exclusions = [
-            "a proof by this project: the claim is interpret-core's",
             "that there are records of both labels (with one label the score is a constant, "
             "without noise)",
             "what interpret-core does in compiled code, such as drawing the cuts",
             "a guess of the seed that interpret-core is given, which has 31 bits",
-            NOT_SEED,
-            NOT_FLOATS,
-            NOT_SELECTION,
+            *NOT_COVERED,
         ]
         rates = (0.0, 0.0)
         if self.model_ is not None:
             sigmas = self.model_.noise_scale_binning_, self.model_.noise_scale_boosting_
             rates = (1 / float(sigmas[0]), 1 / float(sigmas[1]))
-            exclusions.insert(1, self._replacement(*rates))
+            exclusions.insert(0, self._replacement(*rates))
         each = f"(epsilon at delta = {delta / 2:g})"
         ledger = (
             LedgerEntry(
@@ -215,6 +203,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
                 sensitivity=math.sqrt(n_columns),
                 epsilon=BIN_SHARE * epsilon,
                 source="claimed by interpret-core, utils/_privacy.py; docs/peers.md",
+                calls=n_columns,
             ),
             LedgerEntry(
                 mechanism="gaussian",
@@ -223,6 +212,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
                 sensitivity=float(self.learning_rate) * math.sqrt(n_steps),
                 epsilon=epsilon - BIN_SHARE * epsilon,
                 source="claimed by interpret-core, glassbox/_ebm/_ebm.py; docs/peers.md",
+                calls=n_steps,
             ),
         )
         return PrivacyStatement(
@@ -233,8 +223,9 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
             calibration=PUBLISHED,
             composition=BASIC,
             ledger=ledger,
-            assumptions=(ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS),
             exclusions=tuple(exclusions),
+            status=NOT_PROVED,
+            caveat="the claim is interpret-core's, and no proof of this project",
         )
 
     def _replacement(self, bin_rate: float, boost_rate: float) -> str:

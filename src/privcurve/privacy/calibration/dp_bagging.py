@@ -11,19 +11,9 @@ from functools import lru_cache
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, check_budget
+from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE, check_budget
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import (
-    ASSUMED_BINS,
-    ASSUMED_LABELS,
-    ASSUMED_N,
-    NOT_FLOATS,
-    NOT_SEED,
-    NOT_SELECTION,
-    REPLACE_ONE,
-    LedgerEntry,
-    PrivacyStatement,
-)
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, NOISY_LABEL
 
 # A record is in one part of each of k partitions: replacing it turns at most k votes
@@ -101,7 +91,5 @@ def bagging(*, n_queries: int, epsilon: float, delta: float) -> BaggingNoise:
         calibration=CERTIFIED,
         composition=accountant,
         ledger=ledger,
-        assumptions=(ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS),
-        exclusions=(NOT_SEED, NOT_FLOATS, NOT_SELECTION),
     )
     return BaggingNoise(mechanism, rate, statement)

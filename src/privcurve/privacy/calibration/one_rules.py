@@ -19,19 +19,9 @@ from privcurve.privacy.accountants.compose import (
     accountant,
 )
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, REPLACE_ONE, check_budget
 from privcurve.privacy.calibration.search import Calibration, calibrate
-from privcurve.privacy.ledger import (
-    ASSUMED_BINS,
-    ASSUMED_LABELS,
-    ASSUMED_N,
-    NOT_FLOATS,
-    NOT_SEED,
-    NOT_SELECTION,
-    REPLACE_ONE,
-    LedgerEntry,
-    PrivacyStatement,
-)
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS, resolve
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
@@ -168,8 +158,6 @@ def _one_rule(
         calibration=calibration,
         composition=found.accountant,
         ledger=ledger,
-        assumptions=(ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS),
-        exclusions=(NOT_SEED, NOT_FLOATS, NOT_SELECTION),
     )
     return OneRuleNoise(rates, mechanism, published, statement)
 

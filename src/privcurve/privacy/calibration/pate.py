@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import PUBLISHED, is_private
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import PROVED, REFUTED, LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import LAPLACE
 from privcurve.privacy.public_facts import state
 
@@ -85,10 +85,9 @@ def pate_noise(
         source="Shen et al., §7" if published else SOURCE,
     )
     refuted = (
-        "more than one answer, and any answer about a record that a teacher was trained on: the "
-        f"published noise is refuted. What is proved for the {n_answers} answers of this model "
-        f"is epsilon = {epsilon * whole / 2:.4g}, and an answer about a training record alone "
-        f"costs up to epsilon = {epsilon * n_teachers:.4g}"
+        "the noise is for one answer about a row that no teacher was trained on, but the answer "
+        "about a training record asks all teachers about its own codes, and there are "
+        f"{n_answers} answers (exact counterexample)"
     )
     statement = state(
         "pate",
@@ -99,6 +98,9 @@ def pate_noise(
         ledger=[entry],
         public=public,
         assumptions=[f"that at most {n_answers} answers are given"],
-        exclusions=[*([refuted] if published else []), NOT_OBJECT],
+        exclusions=[NOT_OBJECT],
+        status=REFUTED if published else PROVED,
+        caveat=refuted if published else "",
+        proved_epsilon=epsilon * whole / bound if published else None,
     )
     return PateNoise(bound / epsilon, statement)

@@ -11,19 +11,15 @@ from numpy.typing import NDArray
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, check_calibration
-from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import (
-    ASSUMED_BINS,
-    ASSUMED_LABELS,
-    ASSUMED_N,
-    NOT_FLOATS,
-    NOT_SEED,
-    NOT_SELECTION,
+from privcurve.privacy.budget import (
+    CERTIFIED,
+    PUBLISHED,
     REPLACE_ONE,
-    LedgerEntry,
-    PrivacyStatement,
+    check_budget,
+    check_calibration,
 )
+from privcurve.privacy.calibration.search import calibrate
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import (
     AUTO,
     EXPONENTIAL,
@@ -39,6 +35,9 @@ from privcurve.privacy.sensitivity import lazybb as sensitivity
 # What the last level of splits leads to.
 LABELS = "labels"
 RULES = "rules"
+
+# What the choices and labels of one level are parallel over.
+NODES = "the nodes of a tree's level"
 
 # Share of ε that goes to splits when δ = 0: the best of 0.4, 0.5, … 0.8 on the whole, for
 # trees of 2 to 4 levels at ε = 0.1, 1 and 3, by cross-validation on Adult.
@@ -233,7 +232,16 @@ def _published(
         margins = sensitivity.lazybb_margins_l1(bound)
         what = f"round {t}: labels of the leaves, two numbers each"
         ledger.append(
-            LedgerEntry(LAPLACE, what, label_rate, margins, n_splits * each, None, None, source)
+            LedgerEntry(
+                LAPLACE,
+                what,
+                label_rate,
+                margins,
+                n_splits * each,
+                source=source,
+                calls=2 * (n_splits + 1),
+                parallel="the leaves of a tree",
+            )
         )
     return _rates(
         learner,
@@ -290,6 +298,8 @@ def _certified(
                 MECHANISMS[mechanism].bounded_range(level),
                 None,
                 source,
+                2**k,
+                NODES,
             )
             for k in range(n_levels)
         ]
@@ -305,6 +315,8 @@ def _certified(
                 MECHANISMS[last_kind].bounded_range(last),
                 None,
                 last_source,
+                2**n_levels,
+                NODES,
             )
         )
     return _rates(
@@ -372,8 +384,6 @@ def _rates(
             calibration=calibration,
             composition=accountant,
             ledger=tuple(ledger),
-            assumptions=(ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS),
-            exclusions=(NOT_SEED, NOT_FLOATS, NOT_SELECTION),
         )
     published = calibration == PUBLISHED
     return TreeNoiseRates(

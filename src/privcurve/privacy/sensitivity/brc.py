@@ -1,4 +1,4 @@
-"""Sensitivities of boosting with random classifiers."""
+"""Boosting with random classifiers (BRC): sensitivities of a weighted error (§d)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from privcurve.privacy.sensitivity.impurity import check_n
 def brc_delta(n: int, c1: float, c2: float) -> float:
     """Sensitivity Δ = c₁c₂/(n − 1 + c₁c₂) of BRC's weighted error, weights in [1/c₁, c₂].
 
-    Replace-one. Source: §d (proved, attained).
+    Replace-one; the same under private-columns with public labels, where a record may still come
+    to be wrong. Source: §d (proved, attained).
     """
     _check_brc(n, c1, c2)
     return c1 * c2 / (n - 1 + c1 * c2)

@@ -1,4 +1,4 @@
-"""Sensitivities of counts, histograms and clamped sums."""
+"""Counts, histograms, margins and clamped sums: L1 and L2 sensitivities (§0, §e, §f)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensitivities of impurities and of the splits that they score."""
+"""Impurities and the splits that they score: sensitivities and ranges (§0, §e, §f)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.sensitivity.counts import per_change
 
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one", "m_alpha")
-
-
-MATSUSHITA = "root_gini"
 
 
 def impurity(q: float, criterion: str, alpha: float = 1.0) -> float:
@@ -109,11 +106,6 @@ def distributed_split_published(m: int, criterion: str) -> float:
     if criterion == "root_gini":
         return 10 / m
     raise ValueError(f"paper 003 has no sensitivity for the criterion {criterion!r}")
-
-
-def log_cosh(x: float) -> float:
-    """Logarithm of cosh x, without overflow."""
-    return abs(x) + math.log1p(math.exp(-2 * abs(x))) - math.log(2)
 
 
 def check_n(n: int) -> None:

@@ -1,10 +1,4 @@
-"""How much one record can change a score: every constant of the project, with its source.
-
-Sections are those of PRIVACY.md. *Proved* and *brute force* say how a constant was
-checked there; tests/privacy enumerates small cases again. Unless a docstring says
-otherwise, neighbours replace one record by another (the number of records is public),
-and record weights are at most 1.
-"""
+"""LazyBB: how far one record moves the weights, and what that does to 1-rules and trees."""
 
 from __future__ import annotations
 
@@ -13,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.sensitivity.impurity import check_n, impurity, log_cosh
+from privcurve.privacy.budget import rounded_up
+from privcurve.privacy.sensitivity.impurity import check_n, impurity
 
 # Pure ε of one choice of a 1-rule, in units of ηζ. Published: thesis, Theorem 2.7.2.
 # Certified: §b (proved, attained as ζ → 0): the error's sensitivity is ζ, its range 2ζ.
@@ -24,14 +19,13 @@ ONE_RULE_CERTIFIED = 2.0
 # certified agree (§c: proved, tight; the thesis' Lemmas 4.2.3 and 4.2.4 are wrong, its
 # Theorem 4.2.2 is right). It also covers *all* splits of one tree level together.
 TOP_DOWN_SPLIT = 8.0
-# ε of one round with t splits, labels included, in units of tηζ (thesis, Corollary 4.2.5).
-TOP_DOWN_ROUND_PUBLISHED = 16.0
+
+# What a weight may exceed its bound by, for floating-point rounding (§a): no more than this
+# share of it enters ζ.
+DENSITY_TOLERANCE = 1e-9
 
 # What the rounding of LazyBB's weights may add to a sensitivity, as a share of it.
 LARGEST_ROUNDING = 1e-3
-
-# What κn times the largest normalised weight of a fit may exceed 1 by, for rounding (§a).
-DENSITY_TOLERANCE = 1e-9
 
 
 def lazybb_zeta(n: int, density: float) -> float:
@@ -152,7 +146,7 @@ def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> No
         raise ValueError(
             f"density = {density:g} is too small for n = {n} records: weights are rounded to "
             f"multiples of {lazybb_weight_unit(n):.3g}, and the privacy proof allows for that "
-            f"from a density of {_rounded_up(smallest)} on (docs/privacy.md, Fixed-point weights)"
+            f"from a density of {rounded_up(smallest)} on (docs/privacy.md, Fixed-point weights)"
         )
 
 
@@ -162,7 +156,7 @@ def one_rule_exact_epsilon(noise_rate: float, zeta: float) -> float:
     Exact when the 1-rules are closed under negation; the bound 2ηζ is what calibration
     uses. Replace-one. Source: §b (proved).
     """
-    return noise_rate * zeta + log_cosh(noise_rate / 2) - log_cosh(noise_rate * abs(0.5 - zeta))
+    return noise_rate * zeta + _log_cosh(noise_rate / 2) - _log_cosh(noise_rate * abs(0.5 - zeta))
 
 
 def lazybb_margins_l1(zeta: float) -> float:
@@ -175,16 +169,37 @@ def lazybb_margins_l1(zeta: float) -> float:
     return 2 * zeta
 
 
+def check_largest_weight(largest: float, who: str) -> None:
+    """Check that no record had more weight than the proofs of §a allow.
+
+    Parameters
+    ----------
+    largest : float
+        The largest weight of a fit, in units of what is allowed.
+    who : str
+        Name of the learner.
+
+    Raises
+    ------
+    ArithmeticError
+        If it is above 1; never to be seen.
+    """
+    if not largest <= 1 + DENSITY_TOLERANCE:
+        raise ArithmeticError(
+            f"internal error in {who}: a record had {largest!r} times the weight that the privacy "
+            "proof allows; the model is withheld. Please report this with the parameters."
+        )
+
+
+def _log_cosh(x: float) -> float:
+    """Logarithm of cosh x, without overflow."""
+    return abs(x) + math.log1p(math.exp(-2 * abs(x))) - math.log(2)
+
+
 def _check_lazybb(n: int, density: float) -> None:
     check_n(n)
     if not 0 < density <= 1:
         raise ValueError(f"density = {density} is not in (0, 1]")
-
-
-def _rounded_up(x: float) -> str:
-    """Write a number in (0, 1] with three digits, not less than it is."""
-    digits = 10.0 ** (2 - math.floor(math.log10(x)))
-    return f"{math.ceil(x * digits) / digits:.3g}"
 
 
 def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) -> float:

@@ -1,0 +1,137 @@
+"""Objective perturbation: diffprivlib's noise, what is proved of it, and what refutes it."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from diffprivlib.mechanisms import Vector
+from numpy.typing import NDArray
+
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED
+from privcurve.privacy.calibration.logistic_regression import CURVATURE, Perturbation
+
+
+@pytest.mark.parametrize("calibration", [PUBLISHED, CERTIFIED])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0, math.inf])
+def test_noise_is_diffprivlibs_bit_for_bit(epsilon: float, calibration: str) -> None:
+    posed = Perturbation.of(0.7, 14, calibration)
+    dimension, n = 6, 50
+    mechanism = Vector(
+        epsilon=epsilon,
+        dimension=dimension,
+        alpha=1 / posed.C,
+        function_sensitivity=CURVATURE,
+        data_sensitivity=posed.norm,
+        n=n,
+        random_state=np.random.RandomState(3),
+    )
+    theirs = mechanism.randomise(lambda point: (0.0, np.zeros(dimension)))
+    ours = posed.draw(epsilon, dimension, np.random.RandomState(3))
+    assert np.array_equal(theirs(np.zeros(dimension))[1], ours / n)
+    assert theirs(np.ones(dimension))[1] == pytest.approx(
+        ours / n + posed.extra_penalty(epsilon) / n, abs=1e-15
+    )
+
+
+@pytest.mark.parametrize("n_columns", [1, 14, 100])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 2.0, 20.0])
+def test_certified_noise_is_enough(epsilon: float, C: float, n_columns: int) -> None:
+    posed = Perturbation.of(C, n_columns, CERTIFIED)
+    assert posed.norm == pytest.approx(posed.value * math.sqrt(n_columns))
+    assert not posed.intercept
+    assert 0 < posed.proved_epsilon(epsilon) <= epsilon
+
+
+def test_published_noise_is_not_enough_on_adult() -> None:
+    """ε = 1: by hand, R = √15, α + nΔ = (R/4)/(e^¼ - 1), and 1/2 + ln(1 + …)."""
+    posed = Perturbation.of(1.0, 14, PUBLISHED)
+    penalty = math.sqrt(15) / 4 / math.expm1(0.25)
+    by_hand = 0.5 + math.log(1 + 0.25 * (14 / penalty + 1 / (penalty - 1)))
+    assert posed.proved_epsilon(1.0) == pytest.approx(by_hand)
+    assert by_hand > 1.2
+    assert posed.proved_epsilon(10.0) == math.inf
+
+
+def test_certified_density_ratio_in_one_dimension() -> None:
+    """All neighbours of up to three records, x = 1: the exact density of the output.
+
+    The minimum f of the perturbed objective is a one-to-one function of the noise b, so
+    its density is that of b(f) times |db/df|.
+    """
+    f = np.linspace(-40, 40, 4001)
+    for C in (0.1, 1.0, 50.0):
+        for epsilon in (0.1, 1.0, 6.0):
+            posed = Perturbation.of(C, 1, CERTIFIED)
+            noise = posed.noise_epsilon(epsilon)
+            penalty = 1 / C + posed.extra_penalty(epsilon)
+
+            def log_density(n: int, positive: int, noise: float, penalty: float) -> Any:
+                share = 1 / (1 + np.exp(-f))
+                b = -(n * share - positive) - penalty * f
+                return -noise / 2 * np.abs(b) + np.log(n * share * (1 - share) + penalty)
+
+            for n in (1, 2, 3):
+                for positive in range(n):
+                    one = log_density(n, positive, noise, penalty)
+                    other = log_density(n, positive + 1, noise, penalty)
+                    assert np.abs(one - other).max() <= epsilon
+
+
+def log_density(
+    posed: Perturbation, epsilon: float, rows: NDArray[np.float64], model: NDArray[np.float64]
+) -> float:
+    """Give the logarithm of the model's density, up to a constant; all labels are positive.
+
+    The noise b that has the model as its minimum is unique, and the density of the model is
+    that of b times the determinant of the Jacobian.
+    """
+    chance = 1 / (1 + np.exp(-(rows @ model)))
+    penalty = np.diag([1 / posed.C, 1 / posed.C, 0.0])  # none on the intercept
+    noise = rows.T @ (1 - chance) - penalty @ model
+    jacobian = (rows.T * (chance * (1 - chance))) @ rows + penalty
+    return -np.linalg.norm(noise) / posed.noise_scale(epsilon) + float(
+        np.linalg.slogdet(jacobian)[1]
+    )
+
+
+def test_published_is_refuted_by_three_records() -> None:
+    """Three positive records in bin 0 of 2, one of them moved to bin 1; C = 1, ε = 1.
+
+    At scores t in bin 0 and 0 in bin 1, the log-ratio is t less a constant: no ε is enough.
+    """
+    posed = Perturbation.of(1.0, 1, PUBLISHED)
+    before = np.array([[1.0, 0.0, 1.0]] * 3)
+    after = before.copy()
+    after[2] = [0.0, 1.0, 1.0]
+
+    def ratio(t: float) -> float:
+        model = np.array([0.0, -t, t])
+        return log_density(posed, 1.0, after, model) - log_density(posed, 1.0, before, model)
+
+    assert ratio(5.0) > 2
+    assert ratio(36.0) > 33
+    assert ratio(30.0) - ratio(20.0) == pytest.approx(10, abs=1e-2)
+
+
+def test_the_statement_says_refuted_first_and_in_the_json() -> None:
+    said = Perturbation.of(1.0, 1, PUBLISHED).statement("dp_logistic_regression", 1.0, 1e-8)
+    text = str(said)
+    assert text.index("This is refuted") < text.index("Proved instead is no finite epsilon")
+    assert text.index("no finite epsilon") < text.index("What the claim would mean")
+    assert text.index("What the claim would mean") < text.index("within a factor of")
+    document = json.loads(said.to_json())
+    assert document["status"] == "refuted"
+    assert document["proved_epsilon"] == "inf"
+    assert type(said).from_json(said.to_json()) == said
+    # Where the intercept gets a penalty, a finite ε is proved, and no more is known.
+    some = Perturbation.of(1.0, 14, PUBLISHED).statement("dp_logistic_regression", 1.0, 1e-8)
+    assert some.status == "not proved"
+    assert some.proved_epsilon == pytest.approx(1.2, abs=0.2)
+    sound = Perturbation.of(1.0, 14, CERTIFIED).statement("dp_logistic_regression", 1.0, 1e-8)
+    assert sound.status == "proved"
+    assert str(sound).startswith("dp_logistic_regression: differentially private with epsilon = 1")
