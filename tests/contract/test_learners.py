@@ -532,7 +532,8 @@ def test_one_generator_a_setting(name):
 
 # Values that mean something beside others alone.
 TOGETHER = {("brc", "weights", "adaboost"): {"epsilon": np.inf}}
-TOGETHER |= {(name, "start", "public"): {"public_columns": (1,)} for name in LEARNERS}
+SAID_PUBLIC = [("start", "public"), ("columns", "public"), ("columns", "private")]
+TOGETHER |= {(n, *what): {"public_columns": (1,)} for n in LEARNERS for what in SAID_PUBLIC}
 
 
 def changes(name):

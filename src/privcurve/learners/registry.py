@@ -26,6 +26,10 @@ _HALF_SPACES = {
     "smallest": Parameter(0.5**0.5, float, low=0, high=1, open_low=True),
 }
 _START = Parameter("none", choices=("none", "public"))
+_INPUTS = {
+    "columns": Parameter("all", choices=("all", "public", "private")),
+    "encoding": Parameter("one_hot", choices=("one_hot", "scaled")),
+}
 _C = Parameter(1.0, float, low=0, open_low=True)
 _TREE = {
     "depth": Parameter(3, int, low=1, high=10, size=True, used_with={"n_splits": (None,)}),
@@ -119,8 +123,17 @@ _ENTRIES = (
         title="DP logistic regression",
         calibrations=BOTH,
         approximate=False,
-        parameters={"C": _C},
+        parameters={
+            "C": _C,
+            **_INPUTS,
+            "noise": Parameter("ball", choices=("ball", "box")),
+            "start": replace(_START, used_with={"noise": ("box",)}),
+            "curvature_share": Parameter(
+                0.1, float, 0, 1, open_low=True, open_high=True, used_with={"noise": ("box",)}
+            ),
+        },
         seconds=costs.logistic_regression,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     ),
     LearnerEntry(
         name="brc",
@@ -239,8 +252,9 @@ _ENTRIES = (
         title="Logistic regression",
         calibrations=(),
         approximate=False,
-        parameters={"C": _C},
+        parameters={"C": _C, **_INPUTS},
         seconds=costs.logistic_regression,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     ),
     LearnerEntry(
         name="gradient_boosting",

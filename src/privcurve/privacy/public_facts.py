@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import (
     ASSUMED,
@@ -65,4 +66,27 @@ def state(
         proved_epsilon=proved_epsilon,
         public_columns=tuple(public or ()),
         public_label=public is not None,
+    )
+
+
+def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
+    """Make the statement of a learner that reads public columns and labels alone: ε = 0.
+
+    Parameters
+    ----------
+    learner : str
+    public : sequence of int
+        Positions of the public columns.
+    """
+    return PrivacyStatement(
+        learner=learner,
+        epsilon=0.0,
+        delta=0.0,
+        neighbours=PRIVATE_COLUMNS,
+        calibration=None,
+        composition=BASIC,
+        ledger=(),
+        exclusions=(*NOT_COVERED, NOT_IMPLIED),
+        public_columns=tuple(public),
+        public_label=True,
     )
