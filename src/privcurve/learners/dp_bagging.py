@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
-from privcurve.coding import Codes, one_hot
+from privcurve.coding import Codes
 from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.checks import RandomState
-from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
+from privcurve.learners.log_odds import OneHotClassifier
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.dp_bagging import BaggingNoise, bagging
 from privcurve.privacy.ledger import PrivacyStatement
@@ -27,7 +25,7 @@ FEWEST_RECORDS = 10
 N_PASSES = 10
 
 
-class DPBaggingClassifier(LogOddsClassifier):
+class DPBaggingClassifier(OneHotClassifier):
     """A student of teachers that vote with noise (Jordon, Yoon and van der Schaar 2019).
 
     The records are divided at random into ``n_teachers`` parts, ``n_partitions`` times;
@@ -123,6 +121,9 @@ class DPBaggingClassifier(LogOddsClassifier):
         self.n_records_ = int(counts.sum())
         return noise.statement
 
+    def _train_student(self, pool: Codes, answers: NDArray[np.int8]) -> None:
+        self._regress(pool, answers)
+
     def _margins(
         self,
         codes: Codes,
@@ -142,22 +143,6 @@ class DPBaggingClassifier(LogOddsClassifier):
             order = rng.permutation(records)
             add_votes(codes, signs, order, ends, starts, N_PASSES, pool, votes)
         return votes / n_partitions
-
-    def _train_student(self, pool: Codes, answers: NDArray[np.int8]) -> None:
-        label = only_label(answers)
-        if label is not None:
-            self.coef_ = np.zeros(int(self.n_bins_.sum()))
-            self.intercept_ = CERTAIN * label
-        else:
-            student = LogisticRegression(C=self.C, solver="newton-cholesky")
-            with threadpool_limits(1):
-                student.fit(one_hot(pool, self.n_bins_), answers)
-            self.coef_ = student.coef_[0]
-            self.intercept_ = float(student.intercept_[0])
-        self.n_features_used_ = int(np.count_nonzero(self.coef_))
-
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
 
 
 def _answer(

@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
+from privcurve.coding import Codes, one_hot
 from privcurve.learners.base import CodedClassifier
 
 # The score for "all records have this label". Finite, so that the log-loss is; the
@@ -24,7 +27,7 @@ def only_label(signs: NDArray[np.int8]) -> int | None:
 
 def logistic_loss(
     model: NDArray[np.float64],
-    rows: csr_array,
+    rows: csr_array | NDArray[np.float64],
     signs: NDArray[np.int8],
     counts: NDArray[np.int64],
     penalty: float,
@@ -81,3 +84,52 @@ class LogOddsClassifier(CodedClassifier):
         """
         scores: NDArray[Any] = self.decision_function(X)
         return np.column_stack([expit(-scores), expit(scores)])
+
+
+class OneHotClassifier(LogOddsClassifier):
+    """A learner whose score is linear in the one-hot coded columns.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_bins.sum(),)
+    intercept_ : float
+    n_features_used_ : int
+        Number of coefficients that are not zero.
+    """
+
+    C: float
+    coef_: NDArray[np.float64]
+    intercept_: float
+
+    def _width(self) -> int:
+        """Give how many inputs there are."""
+        return int(self.n_bins_.sum())
+
+    def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | NDArray[np.float64]:
+        """Give the inputs: what the score is linear in, times a value."""
+        return one_hot(codes, self.n_bins_, value)
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        return np.asarray(self._rows(codes) @ self.coef_ + self.intercept_)
+
+    def _regress(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64] | None = None,
+        **options: Any,
+    ) -> None:
+        """Take the model of a logistic regression without noise."""
+        label = only_label(signs)
+        if label is not None:
+            # scikit-learn refuses one label: the unpenalised intercept would be infinite.
+            self.coef_ = np.zeros(self._width())
+            self.intercept_ = CERTAIN * label
+        else:
+            # Newton: exact in some ten steps, where L-BFGS takes hundreds or stops early.
+            model = LogisticRegression(C=self.C, solver="newton-cholesky", **options)
+            with threadpool_limits(1):
+                model.fit(self._rows(codes), signs, sample_weight=counts)
+            self.coef_ = model.coef_[0]
+            self.intercept_ = float(model.intercept_[0])
+        self.n_features_used_ = int(np.count_nonzero(self.coef_))

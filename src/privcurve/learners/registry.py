@@ -14,12 +14,22 @@ from typing import Any, Protocol
 
 from privcurve.learners import costs, own
 from privcurve.learners.entry import OPTIONAL, LearnerEntry, Parameter
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 from privcurve.schema import nearest
 
 BOTH = (PUBLISHED, CERTIFIED)
 
 _MECHANISM = Parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
+_HALF_SPACES = {
+    "n_rounds": Parameter(25, int, low=1, size=True),
+    "largest": Parameter(2**0.5, float, low=1),
+    "smallest": Parameter(0.5**0.5, float, low=0, high=1, open_low=True),
+}
+_START = Parameter("none", choices=("none", "public"))
+_INPUTS = {
+    "columns": Parameter("all", choices=("all", "public", "private")),
+    "encoding": Parameter("one_hot", choices=("one_hot", "scaled")),
+}
 _C = Parameter(1.0, float, low=0, open_low=True)
 _TREE = {
     "depth": Parameter(3, int, low=1, high=10, size=True, used_with={"n_splits": (None,)}),
@@ -113,8 +123,80 @@ _ENTRIES = (
         title="DP logistic regression",
         calibrations=BOTH,
         approximate=False,
-        parameters={"C": _C},
+        parameters={
+            "C": _C,
+            **_INPUTS,
+            "noise": Parameter("ball", choices=("ball", "box")),
+            "start": replace(_START, used_with={"noise": ("box",)}),
+            "curvature_share": Parameter(
+                0.1, float, 0, 1, open_low=True, open_high=True, used_with={"noise": ("box",)}
+            ),
+        },
         seconds=costs.logistic_regression,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+    ),
+    LearnerEntry(
+        name="brc",
+        path="privcurve.learners.brc:BRCClassifier",
+        version=1,
+        title="BRC",
+        calibrations=BOTH,
+        approximate=True,
+        parameters={
+            **_HALF_SPACES,
+            "intercept": Parameter("uniform", choices=("uniform", "zero", "threshold", "em")),
+            "intercept_share": Parameter(
+                0.5, float, 0, 1, open_low=True, open_high=True, used_with={"intercept": ("em",)}
+            ),
+            "estimate": Parameter("error", choices=("error", "edge")),
+            "weights": Parameter("clipped", choices=("clipped", "adaboost")),
+            "algorithm": Parameter("auto", choices=("auto", "private")),
+            "n_kept": Parameter(None, int, low=1),
+        },
+        seconds=costs.brc,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+    ),
+    LearnerEntry(
+        name="boosting_for_people",
+        path="privcurve.learners.boosting_for_people:BoostingForPeopleClassifier",
+        version=1,
+        title="Boosting for People",
+        calibrations=BOTH,
+        approximate=False,
+        parameters={**_HALF_SPACES},
+        seconds=costs.boosting_for_people,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+    ),
+    LearnerEntry(
+        name="pate",
+        path="privcurve.learners.pate:PATEClassifier",
+        version=1,
+        title="PATE",
+        calibrations=BOTH,
+        approximate=False,
+        parameters={
+            "n_teachers": Parameter(50, int, low=1, size=True),
+            "n_answers": Parameter(None, int, low=1),
+        },
+        seconds=costs.pate,
+        neighbours=(PRIVATE_COLUMNS,),
+    ),
+    LearnerEntry(
+        name="noisy_bayes",
+        path="privcurve.learners.noisy_bayes:NoisyBayesClassifier",
+        version=1,
+        title="Noisy naive Bayes",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        parameters={
+            "n_columns": Parameter(None, int, low=1),
+            "choice_share": Parameter(0.3, float, 0, 1, open_low=True, open_high=True),
+            "damping": Parameter(1.0, float, 0, 1, open_low=True),
+            "smoothing": Parameter(5.0, float, low=0, open_low=True),
+            "start": _START,
+        },
+        seconds=costs.noisy_bayes,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     ),
     LearnerEntry(
         name="dp_ebm",
@@ -170,8 +252,9 @@ _ENTRIES = (
         title="Logistic regression",
         calibrations=(),
         approximate=False,
-        parameters={"C": _C},
+        parameters={"C": _C, **_INPUTS},
         seconds=costs.logistic_regression,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     ),
     LearnerEntry(
         name="gradient_boosting",
@@ -292,7 +375,12 @@ class PublicFacts(Protocol):
         """How many codes each column has."""
 
 
-def make(name: str, domain: PublicFacts, parameters: Mapping[str, Any] | None = None) -> Any:
+def make(
+    name: str,
+    domain: PublicFacts,
+    parameters: Mapping[str, Any] | None = None,
+    neighbours: str = REPLACE_ONE,
+) -> Any:
     """Give a learner that knows the public facts of a dataset: the one road for them.
 
     Labels are −1 and +1, as everywhere in the pipeline.
@@ -304,6 +392,9 @@ def make(name: str, domain: PublicFacts, parameters: Mapping[str, Any] | None = 
         Has what the learner's entry says that it needs.
     parameters : mapping, optional
         Of the estimator: ε, hyperparameters, ….
+    neighbours : str
+        The claim of a study. With ``private-columns`` a learner that offers it is told the
+        public columns; another one runs as it is, and states what it states.
 
     Returns
     -------
@@ -313,12 +404,27 @@ def make(name: str, domain: PublicFacts, parameters: Mapping[str, Any] | None = 
     Raises
     ------
     ValueError
-        If the learner is unknown, or needs a fact that is not given.
+        If the learner is unknown, needs a fact that is not given, or is private for other
+        neighbours alone.
     ImportError
         If it needs an optional package that is not installed.
     """
     facts = {"n_bins": domain.n_bins, "classes": (-1, 1)}
-    for need in entry(name).needs:
+    known = entry(name)
+    if neighbours == PRIVATE_COLUMNS and not getattr(domain, "public_label", None):
+        raise ValueError(
+            f"neighbours = {PRIVATE_COLUMNS!r} is for data whose label is public, and the "
+            "dataset does not say so (public_label: true)"
+        )
+    needs = known.needs
+    if PRIVATE_COLUMNS in known.neighbours and neighbours == PRIVATE_COLUMNS:
+        needs = (*needs, "public_columns")
+    elif REPLACE_ONE not in known.neighbours and ADD_REMOVE not in known.neighbours:
+        raise ValueError(
+            f"{name} is private for neighbours = {PRIVATE_COLUMNS!r} alone, not for "
+            f"{neighbours!r}: give the study neighbours: {PRIVATE_COLUMNS}"
+        )
+    for need in needs:
         facts[need] = getattr(domain, need, None)
         if facts[need] is None:
             raise ValueError(f"{name} needs the public fact {need!r}, which is not given")
