@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.one_rule import ONE_RULES
+from privcurve.learners.public_part import NO_START, PublicStart, started_roles
+from privcurve.learners.roles import Roles
 from privcurve.learners.trees import TOP_DOWN_TREES
 from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
+from privcurve.privacy.public_facts import with_public
 
 # By the name that a study gives. Each brings its own parameters, in the registry and below.
 WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TOP_DOWN_TREES}
@@ -46,6 +51,15 @@ class LazyBBClassifier(VotingClassifier):
     mechanism : str
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
         certified and δ = 0, else the exponential mechanism.
+    start : str
+        ``none``, or ``public``: votes are of private columns alone, and what they say is added
+        to the log-odds by the public columns, which cost nothing (docs/partial.md, P2).
+        Labels are public then, and the guarantee is about private columns.
+    vote_worth : float or None
+        With a public start: the log-odds that a vote is worth. None: 1 for a single round,
+        else 2λ.
+    public_columns : sequence of int or None
+        Positions of public columns, read by a public start alone.
     depth, n_splits, splits, criterion, split_share, leaves
         Shape and budget of a tree, see ``TopDownTreeClassifier``; refused for 1-rules.
     n_bins : int or sequence of int
@@ -65,6 +79,9 @@ class LazyBBClassifier(VotingClassifier):
         :mod:`privcurve.kernels.lazybb_rules`.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.voting.VotingClassifier`.
+    start_ : PublicStart
+        With a public start: what is added to the score. In the model a public column has one
+        code, so that no vote asks for it.
     privacy_ : PrivacyStatement
         What the fit guarantees, with every mechanism call.
 
@@ -97,6 +114,9 @@ class LazyBBClassifier(VotingClassifier):
         criterion: str = "gini",
         split_share: float | None = None,
         leaves: str = "labels",
+        start: str = NO_START,
+        vote_worth: float | None = None,
+        public_columns: Sequence[int] | None = None,
         n_bins: int | Sequence[int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         classes: Sequence[Any] | None = None,
@@ -116,6 +136,9 @@ class LazyBBClassifier(VotingClassifier):
         self.criterion = criterion
         self.split_share = split_share
         self.leaves = leaves
+        self.start = start
+        self.vote_worth = vote_worth
+        self.public_columns = public_columns
         self.n_bins = n_bins
         self.bounds = bounds
         self.classes = classes
@@ -127,3 +150,43 @@ class LazyBBClassifier(VotingClassifier):
 
     def _boosting(self) -> Boosting:
         return Boosting(int(self.n_rounds), float(self.density), float(self.learning_rate))
+
+    def _roles(self) -> Roles:
+        return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
+
+    def _hidden(self) -> tuple[int, ...]:
+        return self._roles().public or ()
+
+    def _fit_batch(
+        self,
+        learners: Sequence[Self],
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rngs: Sequence[np.random.Generator],
+    ) -> None:
+        super()._fit_batch(learners, codes, signs, counts, rngs)
+        for learner in learners:
+            roles = learner._roles()
+            if roles.public is not None:
+                start = PublicStart.of(codes, signs, counts, roles, learner.n_bins_)
+                learner.start_ = start
+                learner.n_features_used_ += len(roles.public)
+                learner._fitted_statement = with_public(learner._fitted_statement, roles.public)
+
+    def _worth(self) -> float:
+        if self.vote_worth is not None:
+            return float(self.vote_worth)
+        return 1.0 if self.n_rounds == 1 else 2 * float(self.learning_rate)
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        return self._from_start(codes, super()._scores(codes))
+
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        for votes in super()._stages(codes):
+            yield self._from_start(codes, votes)
+
+    def _from_start(self, codes: Codes, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.start == NO_START:
+            return votes
+        return self.start_.of_rows(codes) + self._worth() * votes

@@ -59,8 +59,13 @@ _ENTRIES = (
             "density": Parameter(0.35, float, low=0, high=1, open_low=True),
             "mechanism": _MECHANISM,
             **_BOOSTED_TREE,
+            "start": _START,
+            "vote_worth": Parameter(
+                None, float, low=0, open_low=True, used_with={"start": ("public",)}
+            ),
         },
         seconds=costs.boosting,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
         shared=("n_rounds",),
     ),
     LearnerEntry(

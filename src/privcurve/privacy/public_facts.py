@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
@@ -89,4 +90,21 @@ def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
         exclusions=(*NOT_COVERED, NOT_IMPLIED),
         public_columns=tuple(public),
         public_label=True,
+    )
+
+
+def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacyStatement:
+    """Make of a statement about replaced records the one of a learner with a public start.
+
+    Neighbours under ``private-columns`` are neighbours under ``replace-one``, and a start that
+    is the same for both adds nothing.
+    """
+    if not statement.private:
+        return statement
+    return replace(
+        statement,
+        neighbours=PRIVATE_COLUMNS,
+        public_columns=tuple(public),
+        public_label=True,
+        exclusions=(*statement.exclusions, NOT_IMPLIED),
     )
