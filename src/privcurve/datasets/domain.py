@@ -156,6 +156,11 @@ class Domain:
         return tuple(j for j, column in enumerate(self.columns) if column.public)
 
     @property
+    def public_label(self) -> bool:
+        """Whether the label is public."""
+        return self.label.public
+
+    @property
     def ordered(self) -> tuple[bool, ...]:
         """Which columns have codes in the order of what they mean."""
         return tuple(column.ordered for column in self.columns)

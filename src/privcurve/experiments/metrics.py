@@ -114,6 +114,8 @@ def score(
             ValueError(f"the statement is for {statement.neighbours!r}, not for {relation!r}")
         )
     own = measures(learner)
+    # Where an answer about a training record would cost ε once more, none is asked for.
+    free = not getattr(learner, "scores_cost_answers", False)
     return {
         "neighbours": statement.neighbours,
         "epsilon_spent": float(statement.epsilon_spent),
@@ -121,7 +123,9 @@ def score(
         "balanced_accuracy": balanced_accuracy(values, scored.y, scored.counts),
         "auc": auc(values, scored.y, scored.counts),
         "log_loss": loss,
-        "train_accuracy": accuracy(learner.decision_function(train.X), train.y, train.counts),
+        "train_accuracy": accuracy(learner.decision_function(train.X), train.y, train.counts)
+        if free
+        else None,
         "n_train": int(train.counts.sum()),
         "n_features_used": int(learner.n_features_used_),
         "fit_seconds": round(seconds, 6),
