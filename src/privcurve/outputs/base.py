@@ -92,6 +92,11 @@ class Files:
             *self.others.values(),
         ]
 
+    @property
+    def frames(self) -> list[Path]:
+        """The CSV files of its tables and figures."""
+        return [stem.with_name(f"{stem.name}.csv") for stem in (*self.tables, *self.figures)]
+
 
 @dataclass(frozen=True)
 class Reads:
@@ -106,7 +111,7 @@ class Reads:
     data : tuple of str
         Datasets whose coded records or domain are read.
     outputs : tuple of str
-        Other outputs of the study, by their words.
+        Other outputs of the study, by their words or names.
     resources : tuple of Path
         Files of the project, such as printed numbers.
     audits : tuple of str
@@ -325,7 +330,7 @@ class Context:
     curves : tuple of Curve
         In the order of what it reads.
     others : mapping of str to Asked
-        The outputs of the study that it reads, by their words.
+        The outputs of the study that it reads, by their words or names.
     seed : int
         Base seed.
     """
@@ -377,11 +382,10 @@ class Context:
         return datasets.read(jobs.CODED / dataset)
 
     def table_of(self, word: str) -> pd.DataFrame:
-        """Read the table of another output of the study."""
+        """Read the table of another output of the study, or what its figure shows."""
         from privcurve.tables.table import read_table
 
-        stem = self.others[word].files.tables[0]
-        return read_table(stem.with_name(f"{stem.name}.csv"))
+        return read_table(self.others[word].files.frames[0])
 
     def audit(self, learner: str) -> Path:
         """Give the file of a learner's audit."""
