@@ -32,12 +32,14 @@ def balanced_accuracy(scores: Array, signs: Array, counts: Array) -> float:
 def auc(scores: Array, signs: Array, counts: Array) -> float:
     """Area under the ROC curve, ties counted half; NaN if there is one class only.
 
-    Integer scores of a vote need no sorting: this is many times faster than a general
+    Scores of a vote need no sorting: this is many times faster than a general
     routine, and is called once a cell.
     """
     positive = signs > 0
-    whole = scores.astype(np.int64)
-    if np.array_equal(whole, scores) and np.ptp(whole) < 2**16:
+    # A broken tie is half a vote.
+    halves = 2 * scores
+    whole = halves.astype(np.int64)
+    if np.array_equal(whole, halves) and np.ptp(whole) < 2**17:
         rank = whole - whole.min()
     else:
         rank = np.unique(scores, return_inverse=True)[1]
