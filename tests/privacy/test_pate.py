@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from privcurve.experiments import metrics
+from privcurve.experiments.splits import Part
 from privcurve.learners.pate import PATEClassifier, _margins, _train_teachers
 from privcurve.privacy.calibration.pate import margins_l1, pate_noise
 
@@ -104,3 +106,15 @@ def test_messages():
         fit(X, y, public_columns=None)
     with pytest.raises(ValueError, match="n_answers = 59 is less than the 60 training records"):
         fit(X, y, n_answers=59)
+
+
+def test_the_pipeline_asks_no_training_record_again():
+    X, y = records()
+    ones = np.ones(len(y), dtype=np.int64)
+    model = fit(X, y, n_answers=72)
+    part, scored = Part(X, y, ones), Part(X[:40] % 2, y[:40], ones[:40])
+    cell = metrics.score(model, part, scored, 0.1)
+    assert cell["status"] == "ok"
+    assert cell["train_accuracy"] is None
+    # Two codes of the private column were asked about, whatever the public ones are.
+    assert len(model._asked) == 2
