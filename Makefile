@@ -5,6 +5,11 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1)
 BIN := .venv/bin
 READY := .venv/ready
 ONE_NODE := tests/cluster/slurm-one-node
+# Snakemake removes its lock of the folder when it ends, unless it is killed (`kill -9`).
+TELL_OF_LOCK = if ls .snakemake/locks/*.lock >/dev/null 2>&1; then echo; \
+  echo "This folder is locked. If no other Snakemake works here (one was killed, or the power failed):"; \
+  echo "  $(BIN)/snakemake --unlock && make $@"; \
+  echo "What is trained is kept."; fi
 
 .PHONY: help quickstart test test-slurm peers lint format benchmark lock clean
 
@@ -19,7 +24,8 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 quickstart: $(READY)  ## set up, then a small study on data that needs no download
-	$(BIN)/snakemake --cores $(CORES) quickstart
+	@echo '$(BIN)/snakemake --cores $(CORES) $@'
+	@$(BIN)/snakemake --cores $(CORES) $@ || { $(TELL_OF_LOCK); exit 1; }
 	@echo
 	@cat results/tables/quickstart/accuracy.md
 	@echo
@@ -50,10 +56,11 @@ format: $(READY)  ## rewrite the code in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-benchmark: $(READY)  ## speed of kernels (ratios in one run), audit and workflow
+benchmark: $(READY)  ## speed of kernels (ratios in one run), audit, start of a job, workflow
 	$(BIN)/python benchmarks/lazybb.py
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/scale.py
 
 lock: $(READY)  ## write requirements.lock from .venv

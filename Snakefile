@@ -3,6 +3,7 @@
 #   snakemake --cores 8                                     the studies of config/config.yaml
 #   snakemake --cores 4 results/figures/learning_curves.pdf one figure and what it needs
 #   snakemake --cores 2 quickstart                          one study by name
+#   snakemake --cores 2 papers                              every study of every paper
 #   snakemake --cores 2 summary                             how far the studies are
 from snakemake.utils import min_version
 
@@ -18,21 +19,18 @@ report: "workflow/report/workflow.rst"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
-include: "workflow/rules/analysis.smk"
+include: "workflow/rules/outputs.smk"
 include: "workflow/rules/audit.smk"
-include: "workflow/rules/thesis.smk"
 include: "workflow/rules/run.smk"
 
 
 # On a cluster these run where Snakemake runs: nodes often have no way to the internet, and what
-# takes seconds should not wait in a queue.
+# takes seconds should not wait in a queue. Outputs say it of themselves.
 localrules:
     all,
+    papers,
     prepare,
     datasets_ready,
-    tables,
-    learning_curves,
-    audit_tables,
     manifest,
     summary,
 
@@ -41,4 +39,9 @@ rule all:
     default_target: True
     input:
         RUN_OUTPUTS,
-        "results/manifest.json",
+        MANIFEST,
+
+
+rule papers:
+    input:
+        PLAN.files_of(PLAN.papers),

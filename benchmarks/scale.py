@@ -27,18 +27,9 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import cells, results, study
-from privcurve.experiments.jobs import (
-    CODED,
-    STORE,
-    Curve,
-    curves,
-    key_scheme,
-    refit_digest,
-    shard_digest,
-    shard_key,
-    shard_points,
-)
+from privcurve.experiments.jobs import CODED, STORE, Curve, curves
 from privcurve.experiments.keys import Keys
+from privcurve.experiments.shards import key_scheme, shard_key
 from privcurve.experiments.splits import selection_splits
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
@@ -71,7 +62,8 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     lay_out(folder, options.cells, options.jobs)
     os.chdir(folder)
     made = study.load(Path("config/studies/scale.yaml"))
-    (curve,) = curves(made, yaml.safe_load(Path("config/config.yaml").read_text())[PER_JOB])
+    per_job = yaml.safe_load(Path("config/config.yaml").read_text())[PER_JOB]
+    (curve,) = curves(made, SEED, per_job)
     n_cells = len(curve.arm.points) * FOLDS
     print(f"{n_cells:,} cells in {curve.shards:,} jobs, {options.cores} cores\n", flush=True)
     found: dict[str, Any] = {"cells": n_cells, "jobs": curve.shards, "cores": options.cores}
@@ -156,15 +148,14 @@ def synthesise(curve: Curve) -> None:
     scheme = key_scheme(curve.arm)
     rng = np.random.default_rng(0)
     for shard in range(curve.shards):
-        points = shard_points(curve.arm, shard, curve.shards)
+        points = curve.points(shard)
         keys = Keys(scheme, (shard_key(curve.arm, point) for point in points))
         rows = []
         with Store(STORE / DATASET / curve.arm.learner, keys) as store:
             for row, result in made_up(curve, points, ids, rng):
                 store.add(row["id"], result)
                 rows.append(row | result)
-        digest = shard_digest(curve.study, curve.arm, shard, curve.shards, SEED)
-        asked = {"digest": digest, "checksum": facts["checksum"]}
+        asked = {"digest": curve.shard_digest(shard), "checksum": facts["checksum"]}
         work = {"trained": len(rows), "reused": 0, "failed": 0, "training_seconds": 1.0}
         results.write_cells(rows, curve.shard(shard), asked | work)
 
@@ -208,22 +199,19 @@ def made_up(
 def common(curve: Curve) -> list[str]:
     return [
         *("--study", "config/studies/scale.yaml", "--dataset", DATASET, "--arm", curve.arm.name),
-        *("--shards", str(curve.shards), "--seed", str(SEED), "--failures", "failures.json"),
-        *("--data", str(CODED / DATASET), "--store", str(STORE)),
+        *("--shards", str(curve.shards), "--seed", str(SEED)),
     ]
 
 
 def train(curve: Curve, shard: int) -> list[str]:
-    digest = shard_digest(curve.study, curve.arm, shard, curve.shards, SEED)
-    own = ["--shard", str(shard), "--digest", digest, "--output", "shard.parquet"]
+    own = ["--shard", str(shard), "--digest", curve.shard_digest(shard), "--output", "a.parquet"]
     return ["-m", "privcurve.steps.train", *common(curve), *own]
 
 
 def refit(curve: Curve) -> list[str]:
     own = [
-        *("--digest", refit_digest(curve.study, curve.arm, SEED)),
-        *("--cells", str(curve.folder), "--output", str(curve.refit)),
-        *("--selected", str(curve.refit.with_name("selected.csv"))),
+        *("--digest", curve.refit_digest, "--output", str(curve.refit)),
+        *("--selected", str(curve.selected)),
     ]
     return ["-m", "privcurve.steps.refit", *common(curve), *own]
 
@@ -237,7 +225,7 @@ def read_store(curve: Curve) -> dict[str, float]:
     facts = datasets.facts(CODED / DATASET)
     assert facts is not None
     ids = cells.CellIds(DATASET, facts["checksum"], curve.arm, SEED)
-    points = shard_points(curve.arm, 1, curve.shards)
+    points = curve.points(1)
     wanted = {ids.cell(*task).id for task in itertools.product(points, selection_splits(FOLDS))}
     keys = Keys(key_scheme(curve.arm), (shard_key(curve.arm, p) for p in points))
     found = {}

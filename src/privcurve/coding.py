@@ -19,6 +19,7 @@ Codes = NDArray[np.unsignedinteger[Any]]
 
 EQUAL = "equal"
 LOG = "log"
+LOG1P = "log1p"
 
 
 def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray[np.float64]:
@@ -30,12 +31,14 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
         Lowest and highest value; public.
     n_bins : int
     spacing : str
-        ``equal``: bins of equal width. ``log``: of equal ratio; `low` is above 0.
+        ``equal``: bins of equal width. ``log``: of equal ratio; `low` is above 0. ``log1p``:
+        of equal ratio of 1 + value; `low` is above -1.
 
     Returns
     -------
     ndarray of shape (n_bins + 1,)
-        Increasing; the first is `low` and the last `high`.
+        Increasing; the first is `low` and the last `high`. Edges of equal ratio are rounded to
+        twelve digits, so that they are the same on every machine.
 
     Raises
     ------
@@ -45,14 +48,16 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
     low, high = float(low), float(high)
     if not low < high:
         raise ValueError("must be [low, high] with low < high")
-    if spacing == LOG and low <= 0:
-        raise ValueError("must lie above 0, or their logarithm is not finite")
+    shift = 1.0 if spacing == LOG1P else 0.0
+    if spacing != EQUAL and low + shift <= 0:
+        raise ValueError(f"must lie above {0 - shift:g}: spacing {spacing} takes a logarithm")
     steps = np.arange(n_bins)
     with np.errstate(over="ignore", invalid="ignore"):
-        if spacing == LOG:
-            inner = low * (high / low) ** (steps / n_bins)
-        else:
+        if spacing == EQUAL:
             inner = low + (high - low) * steps / n_bins
+        else:
+            ratio = (low + shift) * ((high + shift) / (low + shift)) ** (steps / n_bins)
+            inner = np.array([float(f"{edge:.12g}") for edge in ratio - shift])
         found = np.append(inner, high)
         found[0] = low
         widths = np.diff(found)

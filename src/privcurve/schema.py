@@ -9,6 +9,11 @@ from typing import Any
 
 import yaml
 
+# Comparing a word with each of ten thousand takes a second.
+MOST_COMPARED = 1000
+
+MERGE = "tag:yaml.org,2002:merge"
+
 
 class SchemaError(ValueError):
     """Content that its schema does not allow; one line a fault."""
@@ -28,7 +33,10 @@ def nearest(word: object, known: Iterable[str]) -> str:
     -------
     str
     """
-    near = difflib.get_close_matches(str(word), list(known), n=1)
+    known = list(known)
+    if len(known) > MOST_COMPARED:
+        return "."
+    near = difflib.get_close_matches(str(word), known, n=1)
     return f"; did you mean {near[0]!r}?" if near else "."
 
 
@@ -46,15 +54,53 @@ def read_yaml(path: Path) -> Any:
     Raises
     ------
     SchemaError
-        If it is not valid YAML, naming file and place.
+        If it is not valid YAML, or repeats a key, naming file and place.
     """
     # The compiled loader is ten times as fast, but not in every build of PyYAML.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    make_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     with path.open(encoding="utf-8") as stream:
         try:
-            return yaml.load(stream, loader)
+            loader = make_loader(stream)
+            try:
+                root = loader.get_single_node()
+                if root is None:
+                    return None
+                repeated = _repeated(root, loader)
+                content = loader.construct_document(root)
+            finally:
+                loader.dispose()
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise SchemaError(f"{path} is not valid YAML: {error}") from None
+    if repeated:
+        # YAML's readers keep the last one without a word.
+        raise SchemaError("\n".join(f"{path}: {fault}" for fault in repeated))
+    return content
+
+
+def _repeated(root: yaml.Node, loader: Any) -> list[str]:
+    """Name each key that a mapping has twice, with both lines."""
+    faults = []
+    seen: set[int] = set()
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            nodes.extend(node.value)
+        elif isinstance(node, yaml.MappingNode):
+            lines: dict[Any, int] = {}
+            for key, value in node.value:
+                nodes.append(value)
+                if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
+                    continue
+                word, line = loader.construct_object(key), key.start_mark.line + 1
+                if word in lines:
+                    twice = f"lines {lines[word]} and {line}"
+                    faults.append((line, f"the key {word!r} stands twice, {twice}; keep one"))
+                lines[word] = line
+    return [fault for _, fault in sorted(faults)]
 
 
 def check(content: Any, schema: Path, where: str) -> None:
@@ -95,6 +141,14 @@ def _fault(error: Any, content: Any) -> str:
     if error.validator == "required":
         missing = [key for key in error.validator_value if key not in error.instance]
         return prefix + f"missing key {missing[0]!r}"
+    if error.validator == "not":
+        return prefix + "does not belong here"
+    if error.validator == "minProperties":
+        return (
+            prefix
+            + f"says too little: it has {len(error.instance)} of at least "
+            + (f"{error.validator_value} keys")
+        )
     if error.validator == "minItems":
         return prefix + "the list is empty"
     if isinstance(error.instance, bool):

@@ -1,25 +1,30 @@
 """Checkouts with the data ready, and what an undisturbed run of them makes."""
 
 import pytest
-from checkout import make
-from disturbed import STUDY, copy
+from checkout import make, once
+from disturbed import STUDY, Disturbed, copy
 
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
     """A checkout in which only training is left to do, and what it needs."""
-    made = make(tmp_path_factory.mktemp("prepared"))
-    made.write_study(**STUDY)
-    made.run("results/data/ready/tiny.txt")
-    return made
+
+    def fill(folder):
+        made = make(folder)
+        made.write_study(**STUDY)
+        made.run("results/data/ready/tiny.txt")
+
+    return Disturbed(once(tmp_path_factory, "prepared", fill))
 
 
 @pytest.fixture(scope="session")
 def undisturbed(prepared, tmp_path_factory):
     """The checkout after a run that nothing has disturbed; not to be changed."""
-    made = copy(prepared, tmp_path_factory.mktemp("undisturbed"))
-    made.run()
-    return made
+
+    def fill(folder):
+        copy(prepared, folder).run()
+
+    return Disturbed(once(tmp_path_factory, "undisturbed", fill))
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from checkout import Project
 
 RECORD = re.compile(rb'\{"id":"[0-9a-f]{64}","result":\{[^{}\0\n]*\}\}')
@@ -127,11 +126,6 @@ def copy(project, folder):
 def python_path(folder):
     """The PYTHONPATH of the tester with a folder before it."""
     return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
-
-
-def slow(value):
-    """A parameter of a test that is left for runs with --run-slow."""
-    return pytest.param(value, marks=pytest.mark.slow)
 
 
 def wait_until(condition, what, seconds=120):

@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from disturbed import N_TRAINED, SHARD, python_path, slow
+from checkout import slow
+from disturbed import N_TRAINED, SHARD, python_path
 
 from privcurve.learners import registry
 
@@ -52,12 +53,12 @@ def write_garbage_before_and_after(lines):
 @pytest.mark.parametrize(
     "damage",
     [
-        cut_the_last_line,
+        slow(cut_the_last_line),
         slow(cut_a_line_in_the_middle),
         glue_a_torn_line_to_the_next,
         slow(drop_the_last_end_of_line),
         slow(fill_the_end_with_zeros),
-        fill_a_page_with_zeros,
+        slow(fill_a_page_with_zeros),
         slow(empty_the_file),
         slow(write_garbage_before_and_after),
     ],
@@ -96,7 +97,9 @@ def fill_the_footer_with_zeros(content):
     return content[:-200] + bytes(200)
 
 
-@pytest.mark.parametrize("damage", [keep_nothing, slow(keep_the_start), fill_the_footer_with_zeros])
+@pytest.mark.parametrize(
+    "damage", [slow(keep_nothing), slow(keep_the_start), fill_the_footer_with_zeros]
+)
 def test_a_file_of_cells_that_does_not_say_what_it_is_of_is_made_again(
     finished, undisturbed, damage
 ):
@@ -125,6 +128,7 @@ def test_a_damaged_file_of_cells_is_named(finished, undisturbed):
     finished.check_right(undisturbed, kept)
 
 
+@pytest.mark.slow
 def test_cells_of_another_version_are_kept_and_not_used(finished, undisturbed):
     version = registry.entry("lazybb").version
     other = {"PYTHONPATH": python_path(VERSIONS), "PRIVCURVE_TEST_VERSION": str(version + 1)}
@@ -154,14 +158,14 @@ def shift(folder, seconds):
 
 
 @pytest.mark.parametrize("seconds", [DAY, -DAY])
-@pytest.mark.parametrize("part", [".", "data", slow("cells"), slow("refits"), slow("tables")])
+@pytest.mark.parametrize("part", [".", slow("data"), slow("cells"), slow("refits"), slow("tables")])
 def test_times_of_finished_files_do_not_matter(finished, undisturbed, part, seconds):
     shift(finished.folder / "results" / part, seconds)
     finished.check_at_rest()
     assert finished.outputs() == undisturbed.outputs()
 
 
-@pytest.mark.parametrize("year", ["2999", slow("1970")])
+@pytest.mark.parametrize("year", [slow("2999"), slow("1970")])
 def test_a_store_of_another_time_is_used(finished, undisturbed, year):
     kept = finished.stored_ids()
     for path in finished.store_files():
@@ -172,6 +176,7 @@ def test_a_store_of_another_time_is_used(finished, undisturbed, year):
     finished.check_right(undisturbed, kept)
 
 
+@pytest.mark.slow
 def test_a_clock_that_went_backwards_loses_no_cell(project, undisturbed):
     """Data of tomorrow: Snakemake refuses what was made from them today, and says why."""
     shift(project.folder / "results/data", DAY)

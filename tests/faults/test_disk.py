@@ -6,7 +6,8 @@ import subprocess
 from contextlib import contextmanager
 
 import pytest
-from disturbed import N_TRAINED, SHARD, slow
+from checkout import slow
+from disturbed import N_TRAINED, SHARD
 
 pytestmark = pytest.mark.workflow
 
@@ -56,7 +57,7 @@ def test_no_space_for_the_store(project, undisturbed, kibibytes):
         project.check_at_rest()
 
 
-@pytest.mark.parametrize("kibibytes", [8, slow(4), slow(20)])
+@pytest.mark.parametrize("kibibytes", [slow(8), slow(4), slow(20)])
 def test_no_space_for_a_table(project, undisturbed, kibibytes):
     tables = project.folder / "results/tables"
     with small_disk(tables, kibibytes):
@@ -74,7 +75,7 @@ def test_no_space_for_a_table(project, undisturbed, kibibytes):
 
 
 # Room for a part of the store; all of it and some of what comes then.
-@pytest.mark.parametrize("kibibytes", [80, slow(200)])
+@pytest.mark.parametrize("kibibytes", [slow(80), slow(200)])
 def test_no_space_for_anything(prepared, undisturbed, project, kibibytes):
     """Snakemake has no space either: for its own files, and for its logs of the jobs."""
     used = int(subprocess.check_output(["du", "-sk", project.folder]).split()[0])
@@ -92,7 +93,7 @@ def test_no_space_for_anything(prepared, undisturbed, project, kibibytes):
         project.check_right(undisturbed, kept)
 
 
-@pytest.mark.parametrize("kibibytes", [64, slow(16)])
+@pytest.mark.parametrize("kibibytes", [slow(64), slow(16)])
 def test_a_file_that_may_not_grow(project, undisturbed, kibibytes):
     """Another way to be short of space, which needs no right to mount."""
     limit = kibibytes * 1024

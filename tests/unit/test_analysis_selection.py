@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privcurve.analysis.selection import final, rank, select, table, tie_key
+from privcurve.analysis.selection import final, rank, select, table, taken, tie_key
 
 
 def cells(accuracies, *, epsilon=1.0, arm="lazybb~certified", dataset="adult"):
@@ -230,3 +230,49 @@ def test_parts_with_different_folds_are_an_error():
     parts = [cells({setting(5): [0.8, 0.8]}), cells({setting(9): [0.8, 0.8, 0.8]}, epsilon=2.0)]
     with pytest.raises(ValueError, match=r"\[2, 3\] folds"):
         rank(parts)
+
+
+@pytest.mark.parametrize(
+    ("metric", "best", "mean"), [("accuracy", 9, 0.8), ("auc", 9, 0.8), ("log_loss", 5, 0.6)]
+)
+def test_a_metric_selects_and_a_loss_the_smaller_way(metric, best, mean):
+    frame = cells({setting(5): [0.7, 0.5], setting(9): [0.9, 0.7]})
+    frame = frame.rename(columns={"accuracy": metric})
+    candidates = rank([frame], 2, metric)
+    (row,) = table(candidates, metric).to_dict("records")
+    assert row["setting"] == setting(best)
+    assert row[f"cv_{metric}"] == pytest.approx(mean)
+    assert row["cv_std"] == pytest.approx(0.1 * math.sqrt(2))
+    # The second round is by the same metric.
+    again = pd.concat([frame, frame])
+    (row,) = table(final(candidates, again, metric), metric).to_dict("records")
+    assert (row["setting"], row[f"cv_{metric}"]) == (setting(best), pytest.approx(mean))
+
+
+def test_a_metric_that_is_missing_is_named():
+    frame = cells({setting(5): [0.7, math.nan]}).rename(columns={"accuracy": "log_loss"})
+    frame["status"] = "ok"
+    (row,) = table(rank([frame], 1, "log_loss"), "log_loss").to_dict("records")
+    assert row["status"] == "failed"
+    assert row["error"].endswith("fold 2/2: no log loss")
+
+
+def test_hold_outs_select_if_they_are_all_there():
+    frame = cells({setting(5): [0.7, 0.5], setting(9): [0.9, 0.7]})
+    frame["fold"] = frame["fold"].map({"1/2": "1@0.1", "2/2": "2@0.1"})
+    names = ["1@0.1", "2@0.1"]
+    (row,) = table(rank([frame], folds=names)).to_dict("records")
+    assert row["setting"] == setting(9)
+    (row,) = table(rank([frame[:-1]], folds=names)).to_dict("records")
+    assert row["setting"] == setting(5)
+    with pytest.raises(ValueError, match="is not a fold of a cross-validation"):
+        rank([frame])
+
+
+def test_a_lone_setting_is_taken_by_no_trainings():
+    key = ("adult", "lazybb~certified", 1.0)
+    (row,) = table([taken(key, ("lazybb", "certified", 0.0), setting(5))]).to_dict("records")
+    assert row["setting"] == setting(5)
+    assert (row["status"], row["n_settings"]) == ("ok", 1)
+    assert math.isnan(row["cv_accuracy"])
+    assert math.isnan(row["cv_std"])

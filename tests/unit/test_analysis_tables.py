@@ -1,11 +1,16 @@
 """Tables: nothing averaged over what happens to be there, and the same bytes each time."""
 
 import math
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
-from privcurve.analysis import tables
+from privcurve.analysis import accuracy
+from privcurve.outputs.accuracy import accuracy_of
+from privcurve.outputs.selected_settings import settings_of
+from privcurve.tables import table as tables
+from privcurve.tables.table import Table
 
 DATASETS = ["mushroom", "adult"]
 ARMS = ["lazybb~certified", "majority"]
@@ -51,9 +56,17 @@ def refits(n_repeats=3):
     return pd.DataFrame(rows)
 
 
+def write(chosen, fresh, folder):
+    study = SimpleNamespace(
+        datasets=DATASETS, arms=dict.fromkeys(ARMS), repeats=3, metric="accuracy"
+    )
+    accuracy_of(study, chosen, fresh).write(folder / "accuracy")
+    settings_of(study, chosen).write(folder / "selected_settings")
+
+
 def table(fresh, chosen=None):
     chosen = selected() if chosen is None else chosen
-    return tables.accuracy_table(chosen, fresh, 3, DATASETS, ARMS)
+    return accuracy.accuracy_table(chosen, fresh, 3, DATASETS, ARMS)
 
 
 def test_rows_are_in_the_order_of_the_study_and_values_are_right():
@@ -79,7 +92,7 @@ def test_a_failed_or_missing_repeat_makes_the_value_missing_and_is_named():
     fresh = fresh[~(here & (fresh["repeat"] == 3))]
     found = table(fresh)
     bad = found[(found["dataset"] == "adult") & (found["arm"] == ARMS[0])].set_index("epsilon")
-    assert pd.isna(bad.loc[1.0, [*tables.METRICS, "accuracy_std"]].astype(float)).all()
+    assert pd.isna(bad.loc[1.0, [*accuracy.METRICS, "accuracy_std"]].astype(float)).all()
     assert bad.loc[1.0, "n_failed"] == 2
     assert bad.loc[1.0, "status"] == "failed"
     assert bad.loc[1.0, "error"] == "repeats 2, 3 of 3: ValueError: no"
@@ -119,7 +132,7 @@ def test_an_arm_without_a_setting_is_failed_with_its_reason():
 
 def test_wrong_input_is_named():
     with pytest.raises(ValueError, match="the arm 'majority' is not one of"):
-        tables.accuracy_table(selected(), refits(), 3, DATASETS, ARMS[:1])
+        accuracy.accuracy_table(selected(), refits(), 3, DATASETS, ARMS[:1])
     with pytest.raises(ValueError, match="a repeat appears twice"):
         table(pd.concat([refits(), refits()]))
     fresh = refits()
@@ -131,7 +144,7 @@ def test_wrong_input_is_named():
 def test_settings_become_columns():
     chosen = selected()
     chosen.loc[1, "setting"] = '{"density":0.25,"mechanism":"auto","n_rounds":19}'
-    found = tables.selected_settings_table(chosen, DATASETS, ARMS)
+    found = accuracy.selected_settings_table(chosen, DATASETS, ARMS)
     text = tables.formatted(found)
     row = text[(text["dataset"] == "adult") & (text["epsilon"] == "0.05")].iloc[0]
     assert row[["density", "mechanism", "n_rounds"]].tolist() == ["0.25", "auto", "19"]
@@ -142,7 +155,7 @@ def test_the_same_bytes_for_other_times_and_another_order(tmp_path):
     written = []
     for name, fresh in (("a", refits()), ("b", refits().assign(fit_seconds=9.9).iloc[::-1])):
         chosen = selected().iloc[:: 1 if name == "a" else -1]
-        tables.write_study_tables(chosen, fresh, tmp_path / name, DATASETS, ARMS, 3)
+        write(chosen, fresh, tmp_path / name)
         written.append({p.name: p.read_bytes() for p in sorted((tmp_path / name).iterdir())})
     assert written[0] == written[1]
     assert sorted(written[0]) == [
@@ -153,7 +166,7 @@ def test_the_same_bytes_for_other_times_and_another_order(tmp_path):
 
 
 def test_written_forms(tmp_path):
-    tables.write_study_tables(selected(), refits(), tmp_path, DATASETS, ARMS, 3)
+    write(selected(), refits(), tmp_path)
     back = pd.read_csv(tmp_path / "accuracy.csv", dtype=str)
     assert back["epsilon"].tolist() == ["0.05", "1", "inf"] * 2
     assert back["accuracy"].unique().tolist() == ["0.720000"]
@@ -171,7 +184,7 @@ def test_written_forms(tmp_path):
 
 def test_signs_are_escaped(tmp_path):
     frame = pd.DataFrame({"a_b": ["50% & 1|2 {x} \\ $"], "n": [1], "value": [0.5]})
-    tables.write_table(frame, tmp_path / "t", "A_caption", ["a note"])
+    Table(frame, "A_caption", ["a note"]).write(tmp_path / "t")
     latex = (tmp_path / "t.tex").read_text(encoding="utf-8")
     assert r"50\% \& 1|2 \{x\} \textbackslash{} \$ & 1 & 0.500000 \\" in latex
     assert r"\caption{A\_caption}" in latex
@@ -180,7 +193,7 @@ def test_signs_are_escaped(tmp_path):
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     stem = tmp_path / "t"
-    tables.write_table(pd.DataFrame({"n": [1]}), stem, "c", [])
+    Table(pd.DataFrame({"n": [1]}), "c", []).write(stem)
     before = stem.with_suffix(".csv").read_bytes()
 
     def killed(self, target):
@@ -188,7 +201,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr("pathlib.Path.replace", killed)
     with pytest.raises(KeyboardInterrupt):
-        tables.write_table(pd.DataFrame({"n": [2]}), stem, "c", [])
+        Table(pd.DataFrame({"n": [2]}), "c", []).write(stem)
     assert stem.with_suffix(".csv").read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 3
 
@@ -204,7 +217,7 @@ def test_names_stay_text_and_empty_fields_missing(tmp_path):
         }
     )
     for part in (0, 1):
-        tables.write_table(frame.iloc[[part]], tmp_path / f"t{part}", "caption", ())
+        Table(frame.iloc[[part]], "caption", ()).write(tmp_path / f"t{part}")
     again = tables.read_table(tmp_path / "t0.csv", tmp_path / "t1.csv")
     assert again["dataset"].tolist() == ["2024", "NA"]
     assert again["arm"].tolist() == ["1", "None"]

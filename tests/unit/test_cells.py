@@ -5,8 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from privcurve.datasets import describe
 from privcurve.experiments import canonical, cells, study
-from privcurve.experiments.jobs import n_shards, shard_digest, shard_key, shard_of, shard_points
+from privcurve.experiments.jobs import Curve
+from privcurve.experiments.shards import n_shards, shard_key, shard_of, shard_points
 from privcurve.experiments.splits import Split, fresh_splits, partition_generator, selection_splits
 
 ARM = study.Arm(
@@ -20,6 +22,11 @@ ARM = study.Arm(
 )
 STUDY = study.Study("s", "s", ("wdbc",), 5, 3, "s", {ARM.name: ARM})
 SPLIT = Split("1/5", 0)
+
+
+def digests(arm, shards):
+    curve = Curve(STUDY, describe("wdbc"), arm, shards, 1)
+    return [curve.shard_digest(shard) for shard in range(shards)]
 
 
 def ids(arm=ARM, dataset="wdbc", checksum="c", seed=1, splits=(SPLIT,)):
@@ -90,11 +97,8 @@ def test_a_grown_grid_changes_only_the_digests_of_touched_shards():
     grown = dataclasses.replace(ARM, settings=(*ARM.settings, {"n_rounds": 99, "density": 1}))
     touched = {shard_of(grown, p, 8) for p in grown.points}
     new = {shard_of(grown, p, 8) for p in grown.points if p.setting["n_rounds"] == 99}
-    changed = {
-        s
-        for s in range(8)
-        if shard_digest(STUDY, ARM, s, 8, 1) != shard_digest(STUDY, grown, s, 8, 1)
-    }
+    pairs = zip(digests(ARM, 8), digests(grown, 8), strict=True)
+    changed = {shard for shard, (before, after) in enumerate(pairs) if before != after}
     assert changed == new
     assert changed < touched
 
@@ -112,7 +116,7 @@ def test_points_that_share_a_calibration_are_trained_by_one_job():
 
 def test_a_reordered_grid_changes_no_digest():
     turned = dataclasses.replace(ARM, settings=ARM.settings[::-1], epsilons=ARM.epsilons[::-1])
-    assert shard_digest(STUDY, ARM, 0, 1, 1) == shard_digest(STUDY, turned, 0, 1, 1)
+    assert digests(ARM, 1) == digests(turned, 1)
 
 
 def test_the_number_of_shards_follows_the_cost():

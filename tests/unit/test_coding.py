@@ -38,6 +38,7 @@ def test_a_learner_with_bounds_is_the_pipelines_model_of_wdbc():
     theirs = LazyBBClassifier(random_state=other, bounds=(low, high), **common)
     theirs.fit(numbers, coded.y)
     assert np.array_equal(coding.equal_width(numbers, (low, high), ours.n_bins_), coded.X)
+    assert np.array_equal(theirs._code(numbers, fit=False), coded.X)
     assert np.array_equal(ours.decision_function(coded.X), theirs.decision_function(numbers))
 
 
@@ -51,15 +52,13 @@ def test_bounds_without_a_finite_width_are_refused(low, high):
 
 def test_bins_of_equal_ratio():
     edges = coding.edges(0.01, 1000, 5, coding.LOG)
-    assert np.allclose(edges, [0.01, 0.1, 1, 10, 100, 1000])
-    assert coding.code_between(np.array([0.001, 0.05, 1.0001, 2000]), edges).tolist() == [
-        0,
-        0,
-        2,
-        4,
-    ]
+    codes = coding.code_between(np.array([0.001, 0.05, 1, 1.0001, 2000]), edges)
+    assert codes.tolist() == [0, 0, 2, 2, 4]
     with pytest.raises(ValueError, match="above 0"):
         coding.edges(0, 1, 5, coding.LOG)
+    # Round edges are round, so that a value on one belongs to the bin above it.
+    assert edges.tolist() == [0.01, 0.1, 1, 10, 100, 1000]
+    assert coding.edges(0, 2**30 - 1, 30, coding.LOG1P).tolist() == [2**k - 1 for k in range(31)]
 
 
 def test_one_hot_has_one_entry_a_column():

@@ -8,7 +8,7 @@ import pytest
 
 from privcurve.analysis import printed as comparison
 
-PRINTED = Path(__file__).parents[2] / "resources/thesis"
+PRINTED = Path(__file__).parents[2] / "resources/printed/thesis"
 EPSILONS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 1, 3, 5]
 WIDTHS = {"adult": 162, "codrna": 80, "mushroom": 117}
 BOTH = comparison.CALIBRATIONS

@@ -14,6 +14,7 @@ import yaml
 from privcurve.datasets import DatasetError, fetch
 from privcurve.datasets.catalogue import read_description
 from privcurve.datasets.description import Description
+from privcurve.datasets.fetch import RawFile
 
 CONTENT = b"1,A,1\n2,B,0\n"
 URL = "https://example.invalid/tiny.csv"
@@ -82,10 +83,15 @@ def test_mirror_comes_first(
 ) -> None:
     network = _online(monkeypatch, requests.ConnectionError())
     path = _mirror(tmp_path, CONTENT)
-    assert fetch(tiny, tmp_path / "mirror") == {"train": path}
+    assert fetch(tiny, tmp_path / "mirror") == {"train": (RawFile(path),)}
     monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
-    assert fetch(tiny) == {"train": path}
+    assert fetch(tiny) == {"train": (RawFile(path),)}
     assert network.requests == []
+
+
+def _fetched(description: Description, mirror: Path | None = None) -> Path:
+    ((file,),) = fetch(description, mirror).values()
+    return file.path
 
 
 @pytest.mark.parametrize("content", [CONTENT[:-3], CONTENT.replace(b"A", b"B"), b""])
@@ -106,15 +112,16 @@ def test_download_is_kept_in_the_cache(
     tiny: Description, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network = _online(monkeypatch, CONTENT)
-    path = fetch(tiny, tmp_path / "empty")["train"]
+    (tmp_path / "empty").mkdir()
+    path = _fetched(tiny, tmp_path / "empty")
     assert path == tmp_path / "cache" / "tiny" / "tiny.csv"
     assert path.read_bytes() == CONTENT
-    assert fetch(tiny)["train"] == path
+    assert _fetched(tiny) == path
     assert network.requests == [URL]
     assert network.timeouts == [10]
     # A cached file that was damaged is fetched again.
     path.write_bytes(CONTENT[:5])
-    assert fetch(tiny)["train"].read_bytes() == CONTENT
+    assert _fetched(tiny).read_bytes() == CONTENT
 
 
 def test_altered_download_leaves_nothing(
@@ -130,6 +137,7 @@ def test_offline_message(
     tiny: Description, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network = _online(monkeypatch, requests.ConnectionError("no route"))
+    (tmp_path / "mirror").mkdir()
     with pytest.raises(DatasetError) as caught:
         fetch(tiny, tmp_path / "mirror")
     message = str(caught.value)

@@ -4,51 +4,17 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from own_dataset import DESCRIPTION, LINES
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError
-
-LINES = [
-    "age,town,note,sick",
-    "31,Oslo,x,yes",
-    '45,"Rome, north",y,no',
-    "130,?,z,no",
-    "17.5,Oslo,w,yes",
-]
-DESCRIPTION: dict[str, Any] = {
-    "title": "Are patients sick?",
-    "citation": "own",
-    "licence": "own",
-    "n_rows": 4,
-    "files": {"train": {"local": "data/mine.csv"}},
-    "parser": {"kind": "delimited", "header": True},
-    "columns": [
-        {"name": "age", "kind": "numeric", "bounds": [0, 100], "source": "human life"},
-        {"name": "town", "kind": "categorical", "categories": ["Oslo", "Rome, north", "?"]},
-    ],
-    "label": {"column": "sick", "positive": "yes", "negative": "no"},
-}
-
-
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Write a dataset of one's own into a working directory; give a function to change it."""
-    monkeypatch.chdir(tmp_path)
-
-    def write(lines: list[str] = LINES, **changes: Any) -> None:
-        Path("data").mkdir(exist_ok=True)
-        Path("data/mine.csv").write_text("\n".join(lines) + "\n")
-        Path("resources/datasets").mkdir(parents=True, exist_ok=True)
-        Path("resources/datasets/mine.yaml").write_text(yaml.safe_dump(DESCRIPTION | changes))
-
-    write()
-    return write
 
 
 def _replaced(number: int, line: str) -> list[str]:
@@ -99,7 +65,7 @@ def test_given_checksum_of_a_local_file_is_checked(own: Any) -> None:
         (_replaced(2, "31,Oslo,yes"), ("line 2", "3 fields, not 4", "mine.csv")),
         (_replaced(2, "31,Oslo,x,maybe"), ("line 2", "'maybe'", "positive")),
         (_replaced(1, "Age,town,note,sick"), ("no column 'age'", "did you mean 'Age'")),
-        (LINES[:-1], ("holds 3 records", "n_rows: 3")),
+        (LINES[:-1], ("holds 3 records", "n_rows: 4", "decide whether")),
         (LINES[:1], ("holds no records",)),
         ([line.replace("yes", "no") for line in LINES], ("the same label",)),
     ],
@@ -226,6 +192,10 @@ def test_many_bins_need_two_bytes(own: Any) -> None:
 @pytest.mark.usefixtures("own")
 def test_example_of_the_documentation() -> None:
     text = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    words, text = text.split("## Your own data")
+    variant = words.split("```yaml\n")[1].split("```")[0]
+    Path("resources/datasets/adult-balanced.yaml").write_text(variant)
+    assert datasets.describe("adult-balanced").domain.public_columns == (1, 2, 8, 9, 13)
     description = text.split("```yaml\n")[1].split("```")[0]
     lines = text.split("```\n")[1].splitlines()
     Path("resources/datasets/patients.yaml").write_text(description)
@@ -239,6 +209,7 @@ def _assert_same(one: datasets.Dataset, two: datasets.Dataset) -> None:
     assert one.domain == two.domain
     assert (one.name, one.checksum, one.sources) == (two.name, two.checksum, two.sources)
     assert (one.n_clipped, one.n_clipped_test) == (two.n_clipped, two.n_clipped_test)
+    assert (one.clipped, one.origin) == (two.clipped, two.origin)
     for key in ("X", "y", "X_test", "y_test"):
         a, b = getattr(one, key), getattr(two, key)
         assert (a is None) == (b is None)
@@ -248,8 +219,9 @@ def _assert_same(one: datasets.Dataset, two: datasets.Dataset) -> None:
 
 
 def test_save_and_read(own: Any, tmp_path: Path) -> None:
-    files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/mine.csv"}}
-    own(files=files, n_test=4)
+    files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
+    own(files=files, n_test=3)
+    Path("data/test.csv").write_text("\n".join(LINES[:-1]) + "\n")
     mine = datasets.load("mine")
     datasets.save(mine, tmp_path / "out")
     _assert_same(mine, datasets.read(tmp_path / "out"))
@@ -291,6 +263,26 @@ def test_toy_line() -> None:
     assert (toy.y[~left] == 1).all()
     for side in (0, 1):  # the coin says nothing of the label
         assert toy.y[toy.X[:, 1] == side].sum() == 0
+
+
+def _properties(tree: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, dict):
+        for key, spec in tree.items():
+            if key == "properties":
+                yield from spec.items()
+            yield from _properties(spec)
+
+
+def test_every_key_of_a_description_is_described() -> None:
+    schema = Path(datasets.__file__).with_name("dataset.schema.yaml")
+    tree = yaml.safe_load(schema.read_text(encoding="utf-8"))
+    conditions = {"then", "else", "if", "allOf"}
+    found = dict(_properties({k: v for k, v in tree.items() if k not in conditions}))
+    assert {"records", "first", "spacing", "zero_based"} <= set(found)
+    for key, spec in found.items():
+        assert "description" in spec or "$ref" in spec or {"const"} & set(spec) or "not" in spec, (
+            key
+        )
 
 
 REAL = {

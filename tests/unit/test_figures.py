@@ -2,16 +2,19 @@
 
 import itertools
 import math
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from matplotlib.text import Annotation
 
 from privcurve.figures import learning_curves as curves
 from privcurve.figures import style
 
+ROOT = Path(__file__).parents[2]
 EPSILONS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 1, 3, 5]
 TITLES = {
     "lazybb~certified": "LazyBB, 1-rules",
@@ -119,10 +122,59 @@ def test_a_missing_baseline_is_named_below_its_panel():
     assert labels == ["Privacy budget ε\nmissing: Gradient boosting"] + ["Privacy budget ε"] * 2
 
 
-def test_an_arm_with_finite_and_infinite_budget_is_a_curve():
+def test_a_private_learner_without_noise_is_a_line_of_its_own_colour():
     extra = accuracy().query("arm == 'lazybb~certified' and epsilon == 1").assign(epsilon=math.inf)
-    found = line(draw(pd.concat([accuracy(), extra])).axes[0], "lazybb~certified")
-    assert len(found.get_xdata()) == len(EPSILONS)
+    panel = draw(pd.concat([accuracy(), extra])).axes[0]
+    curve, limit = line(panel, "lazybb~certified"), line(panel, "_limit lazybb~certified")
+    assert len(curve.get_xdata()) == len(EPSILONS)
+    assert limit.get_color() == curve.get_color()
+    assert set(limit.get_ydata()) == {float(extra["accuracy"].iloc[0])}
+    names = [text.get_text() for text in panel.texts]
+    assert any("LazyBB, 1-rules, no noise" in name for name in names)
+
+
+def test_a_method_looks_the_same_whatever_stands_beside_it():
+    studies = [
+        list(yaml.safe_load(path.read_text())["learners"])
+        for path in sorted((ROOT / "config/studies").glob("*.yaml"))
+    ]
+    assert len(studies) > 5
+    looks = {}
+    for methods in studies:
+        private = [name for name in methods if name not in ("lr", "gb", "majority")]
+        found = style.method_looks(private)
+        assert len(set(found.values())) == len(private)
+        limits = style.baseline_dashes(name for name in methods if name not in private)
+        for name, look in [*found.items(), *limits.items()]:
+            assert looks.setdefault(name, look) == look
+    alone = {name: style.method_looks([name])[name] for name in ("mine", "another", "third")}
+    assert len({colour for colour, _ in style.method_looks(alone).values()}) == 3
+    assert style.method_looks(["mine", "lazybb_1r"])["lazybb_1r"] == looks["lazybb_1r"]
+
+
+def test_panels_of_the_same_records_share_their_y_axis():
+    frame = accuracy()
+    frame.loc[frame["dataset"] == "codrna", "accuracy"] -= 0.3
+    groups = {"adult": "a", "codrna": "a", "mushroom": "b"}
+    panels = curves.learning_curves(frame, TITLES, DATASETS, groups).axes
+    assert panels[0].get_ylim() == panels[1].get_ylim() != panels[2].get_ylim()
+    apart = draw(frame).axes
+    assert apart[0].get_ylim() != apart[1].get_ylim()
+
+
+def test_curves_of_one_method_that_differ_in_a_parameter_look_different():
+    arms = ["m~certified~a=1", "m~certified~a=2", "m~published~a=1"]
+    calibrations = {arm: arm.split("~")[1] for arm in arms}
+    looks = style.curve_styles(arms, calibrations, dict.fromkeys(arms, 0.0))
+    assert len(set(looks.values())) == 3
+    assert looks[arms[0]].colour != looks[arms[1]].colour
+
+
+def test_another_metric_is_on_the_axis():
+    frame = accuracy().assign(auc=0.9, auc_std=0.02)
+    panel = curves.learning_curves(frame, TITLES, DATASETS, metric="auc").axes[0]
+    assert panel.get_ylabel() == "AUC (test set)"
+    assert set(line(panel, "lazybb~certified").get_ydata()) == {0.9}
 
 
 @pytest.mark.parametrize(

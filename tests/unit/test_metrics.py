@@ -1,5 +1,8 @@
 """Scores on counted rows against scikit-learn on repeated rows."""
 
+import json
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +10,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as reference
 
 from privcurve.experiments import metrics
+from privcurve.experiments.splits import Part
+from privcurve.privacy.ledger import PrivacyStatement
 
 rows = st.lists(
     st.tuples(
@@ -42,3 +47,37 @@ def test_log_loss_counts_rows():
     probabilities = np.array([[0.8, 0.2], [0.3, 0.7]])
     found = metrics.log_loss(probabilities, np.array([-1, 1]), np.array([3, 1]))
     assert found == pytest.approx(-(3 * np.log(0.8) + np.log(0.7)) / 4)
+
+
+class Learner:
+    """What is scored of a learner."""
+
+    n_features_used_ = 1
+
+    def __init__(self, neighbours="replace-one", epsilon=1.0, **more):
+        self.privacy_ = PrivacyStatement(
+            "lazybb", epsilon, 0.0, neighbours, "certified", "basic", ()
+        )
+        vars(self).update(more)
+
+    def decision_function(self, X):
+        return np.asarray(X)[:, 0] - 0.5
+
+
+PART = Part(np.array([[0], [1]]), np.array([-1, 1]), np.array([3, 1]))
+
+
+def test_a_statement_for_other_neighbours_is_a_failure():
+    found = metrics.score(Learner(), PART, PART, 0.1, "private-columns")
+    assert found["status"] == "failed"
+    assert "the statement is for 'replace-one', not for 'private-columns'" in found["error"]
+    assert metrics.score(Learner(), PART, PART, 0.1, "replace-one")["status"] == "ok"
+    without_noise = Learner(epsilon=math.inf)
+    assert metrics.score(without_noise, PART, PART, 0.1, "private-columns")["status"] == "ok"
+
+
+def test_what_a_learner_measures_is_kept_as_numbers():
+    own = {"rounds": np.int64(3), "depth": 1.5, "spare": math.nan}
+    found = metrics.score(Learner(measures_=own), PART, PART, 0.1)
+    assert json.loads(found["measures"]) == {"rounds": 3, "depth": 1.5, "spare": None}
+    assert "measures" not in metrics.score(Learner(), PART, PART, 0.1)

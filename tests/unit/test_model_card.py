@@ -131,9 +131,41 @@ def test_the_card_is_sorted():
 
 def test_the_notes_hold_the_statement(tested, arms):
     (model,) = models.inspect(tested, arms[BOOST], arms[BOOST].points[0], 1, 7)
-    notes = model_card.notes("sick", "{}", str(model.learner.privacy_))
+    statement = str(model.learner.privacy_)
+    notes = model_card.notes("sick", "{}", statement, trees=False, tested=True)
     assert any("epsilon = 0.4" in note and "Not covered" in note for note in notes)
     assert "sick" in notes[0]
+
+
+def test_without_a_test_part_no_accuracy_is_told():
+    lines = model_card.heading("LazyBB", "Toy", 0.4, None)
+    notes = model_card.notes("sick", "{}", "statement", trees=False, tested=False)
+    assert "nan" not in " ".join([*lines, *notes])
+    assert lines[1] == "Toy: no test part"
+    assert any("no test part" in note for note in notes)
+
+
+@pytest.mark.parametrize("extra", [{}, {"splits": "threshold", "leaves": "rules"}])
+def test_leaves_of_trees_give_every_score(tested, extra):
+    fixed = {"weak_learner": "topdown", "depth": 2, "n_rounds": 5, **extra}
+    raw = {**STUDY, "learners": {"trees": {"learner": "lazybb", "fixed": fixed}}}
+    arm = study.from_mapping(raw, "t", "t.yaml").arms["trees~certified"]
+    (model,) = models.inspect(tested, arm, arm.points[1], 1, 7)
+    names = tested.domain.bin_names
+    places = {n: (j, c) for j, of in enumerate(names) for c, n in enumerate(of)}
+    assert model.of_trees
+    X = tested.X_test
+    scores = np.zeros(len(X))
+    for votes, condition in model.votes(names):
+        holds = np.ones(len(X), dtype=bool)
+        for part in condition.split(" and ") if condition != "always" else []:
+            word, _, name = part.rstrip("]").rpartition("[")
+            column, code = places[name]
+            values = X[:, column]
+            answer = {"up to ": values <= code, "above ": values > code, "not ": values != code}
+            holds &= answer.get(word, values == code)
+        scores += np.where(holds, votes, 0)
+    assert np.array_equal(scores, model.learner.decision_function(X))
 
 
 def test_models_without_votes_are_not_lost():

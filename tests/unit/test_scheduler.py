@@ -6,7 +6,7 @@ import time
 import pytest
 from snakemake.scheduling.job_scheduler import JobScheduler
 
-from privcurve.steps._scheduler import one_timer
+from privcurve.workflow.snakemake import one_timer
 
 DELAY = 0.2
 

@@ -43,6 +43,12 @@ def test_a_nested_unknown_key_is_named_with_its_place():
         ("folds", 1, "folds: 1 is less than the minimum of 2"),
         ("repeats", "ten", "repeats: 'ten' is not of type 'integer'"),
         ("title", None, "title: None is not of type 'string'"),
+        ("neighbours", "replace", "neighbours: 'replace' is not one of .*'replace-one'"),
+        ("splits", {"holdout": 1, "repeats": 3}, "splits.holdout: 1 is greater than or equal to"),
+        ("splits", {"hold_out": 0.1}, "splits: unknown key 'hold_out'; did you mean 'holdout'"),
+        ("metric", "precision", "metric: 'precision' is not one of .*'balanced_accuracy'"),
+        ("select", "some", "select: 'some' is not one of .*Expected: best"),
+        ("outputs", [{"a": {}, "b": {}}], "outputs.0: .* is not valid under any"),
     ],
 )
 def test_bad_values_are_named(key, value, says):
@@ -52,8 +58,8 @@ def test_bad_values_are_named(key, value, says):
 
 def test_a_missing_key_is_named():
     content = quickstart()
-    del content["folds"]
-    with pytest.raises(schema.SchemaError, match="missing key 'folds'"):
+    del content["datasets"]
+    with pytest.raises(schema.SchemaError, match="missing key 'datasets'"):
         schema.check(content, STUDY, "s.yaml")
 
 
@@ -67,3 +73,35 @@ def test_every_key_of_config_and_study_is_described_in_the_readme():
         for properties in specs:
             for key, spec in properties.items():
                 assert f"| `{key}` | {spec['description']} |" in readme, key
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: 1\nb: 2\na: 3\n", "the key 'a' stands twice, lines 1 and 3; keep one"),
+        ("x:\n  - {label: 1}\n  - y: 1\n    'y': 2\n", "the key 'y' stands twice, lines 3 and 4"),
+        ("x: {1: a, 1.0: b}\n", "the key 1.0 stands twice, lines 1 and 1"),
+    ],
+)
+def test_a_repeated_key_is_refused_with_both_lines(text, says, tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(text)
+    with pytest.raises(schema.SchemaError, match=says) as caught:
+        schema.read_yaml(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_all_repeated_keys_are_named_at_once(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text("a: 1\na: 1\nb: 1\nb: 1\n")
+    with pytest.raises(schema.SchemaError) as caught:
+        schema.read_yaml(path)
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_anchors_and_merged_keys_are_no_repetition(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: [*a, *a]\n")
+    assert schema.read_yaml(path)["b"] == {"x": 3, "y": 2}
+    path.write_text("")
+    assert schema.read_yaml(path) is None

@@ -6,8 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from privcurve import datasets
-from privcurve.experiments import results
 from privcurve.steps import _common
 
 
@@ -27,26 +25,6 @@ def test_attempts_with_failures_are_counted_and_others_are_not(tmp_path, capsys)
     assert "trained 3 cells, reused 1, failed 0" in capsys.readouterr().out
 
 
-def test_fresh_trainings_are_read_only_if_they_are_of_what_is_asked_for(tmp_path):
-    data = tmp_path / "toy-line"
-    datasets.save(datasets.load("toy-line"), data)
-    refits = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
-    for number, path in enumerate(refits):
-        facts = {"digest": f"d {number}", "checksum": datasets.facts(data)["checksum"]}
-        results.write_cells([{"id": "a"}], path, facts)
-
-    def read(*digests):
-        asked = SimpleNamespace(refits=refits, digests=digests, data=[data, data])
-        return len(_common.read_refits(asked))
-
-    assert read("d 0", "d 1") == 2
-    with pytest.raises(results.IncompleteError, match=r"two.parquet was made for another"):
-        read("d 0", "d 0")
-    results.write_cells([], refits[1], {"digest": "d 1", "checksum": "of other data"})
-    with pytest.raises(results.IncompleteError, match=r"two.parquet was made for another"):
-        read("d 0", "d 1")
-
-
 def test_an_expected_error_is_one_line(capsys):
     def main():
         raise OSError("no space left")
@@ -62,10 +40,7 @@ def test_an_expected_error_is_one_line(capsys):
         "prepare",
         "train",
         "refit",
-        "tables",
-        "learning_curves",
-        "sparsity",
-        "comparison",
+        "output",
         "summary",
         "manifest",
     ],

@@ -1,13 +1,12 @@
 """The summary: what is done, failed and to do, at any moment of a run."""
 
-import itertools
+from dataclasses import replace
 
 import pytest
 
 from privcurve import datasets
 from privcurve.experiments import results, study, summary, train
-from privcurve.experiments.jobs import CODED, STORE, curves, shard_digest, shard_points
-from privcurve.experiments.splits import selection_splits
+from privcurve.experiments.jobs import CODED, STORE, curves
 from privcurve.learners import lazybb
 
 SEED = 1
@@ -33,28 +32,25 @@ def coded():
 
 
 def curve(seconds_per_job=1e-3, **changes):
-    (found,) = curves(study.from_mapping({**RAW, **changes}, "t", "t"), seconds_per_job)
+    (found,) = curves(study.from_mapping({**RAW, **changes}, "t", "t"), SEED, seconds_per_job)
     return found
 
 
 def run_shard(one, shard, n_cells=None, write=True):
     trainer = train.Trainer(datasets.read(CODED / "toy-line"), one.arm, SEED, STORE)
-    points = shard_points(one.arm, shard, one.shards)
-    tasks = list(itertools.product(points, selection_splits(one.study.folds)))
-    rows = trainer.run(tasks[:n_cells])
+    rows = trainer.run(one.tasks(shard)[:n_cells])
     if write:
-        digest = shard_digest(one.study, one.arm, shard, one.shards, SEED)
-        results.write_cells(rows, one.shard(shard), trainer.facts(digest))
+        results.write_cells(rows, one.shard(shard), trainer.facts(one.shard_digest(shard)))
     return len(rows)
 
 
 def counts(one):
-    found = summary.progress([one], SEED)
+    found = summary.progress([one])
     return found.cells, found.done, found.failed, found.to_do
 
 
 def test_nothing_is_done_before_the_data_are_there():
-    found = summary.progress([curve()], SEED)
+    found = summary.progress([curve()])
     assert (found.cells, found.done, found.to_do) == (GRID + FRESH, 0, GRID + FRESH)
     assert found.seconds_left > 0
 
@@ -63,15 +59,15 @@ def test_nothing_is_done_before_the_data_are_there():
 def test_finished_and_running_shards_are_counted():
     one = curve()
     assert one.shards >= 4
-    full = max(range(one.shards), key=lambda s: len(shard_points(one.arm, s, one.shards)))
+    full = max(range(one.shards), key=lambda s: len(one.points(s)))
     done = run_shard(one, full)
     assert counts(one) == (GRID + FRESH, done, 0, GRID + FRESH - done)
-    other = next(s for s in range(one.shards) if s != full and shard_points(one.arm, s, one.shards))
+    other = next(s for s in range(one.shards) if s != full and one.points(s))
     done += run_shard(one, other, n_cells=2, write=False)
     assert counts(one)[1] == done
     # Other jobs, other seeds and grown grids: the store tells what of them is there.
     assert counts(curve(seconds_per_job=1e3))[1] == done
-    assert summary.progress([one], SEED + 1).done == 0
+    assert summary.progress([replace(one, seed=SEED + 1)]).done == 0
     grown = curve(epsilons=[0.5, 1, 2])
     assert counts(grown)[:2] == (3 * 5 * 3 + 3 * 2, done)
 
@@ -100,15 +96,15 @@ def test_failed_cells_are_told_apart(monkeypatch):
 @pytest.mark.usefixtures("coded")
 def test_measured_seconds_replace_the_estimate():
     one = curve()
-    shard = next(s for s in range(one.shards) if shard_points(one.arm, s, one.shards))
-    before = summary.progress([one], SEED).seconds_left
+    shard = next(s for s in range(one.shards) if one.points(s))
+    before = summary.progress([one]).seconds_left
     n_cells = run_shard(one, shard)
     path = one.shard(shard)
     facts = results.read_facts(path)
     for factor in (1, 10):
         slow = {**facts, "training_seconds": 1000.0 * factor * n_cells}
         results.write_cells([{}] * slow.pop("rows"), path, slow)
-        left = summary.progress([one], SEED).seconds_left
+        left = summary.progress([one]).seconds_left
         assert left > 100 * factor * before
 
 

@@ -1,16 +1,19 @@
 """Training of cells: the same result in any company, failures kept apart, nothing trained twice."""
 
+import dataclasses
 import io
 import itertools
 import sys
 import time
 
+import pandas as pd
 import pytest
 
 from privcurve import datasets
-from privcurve.experiments import results, study, train
-from privcurve.experiments.jobs import expected_keys, read_selection, shard_digest, shard_points
+from privcurve.experiments import refit, results, study, train
+from privcurve.experiments.jobs import CODED, STORE, Curve, expected_keys, read_refits
 from privcurve.experiments.progress import Progress
+from privcurve.experiments.shards import shard_points
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
 from privcurve.learners import lazybb
 
@@ -148,8 +151,13 @@ def test_rows_survive_a_file_and_missing_ones_are_named(dataset, arm, tmp_path):
         results.check_complete(frame, expected_keys(tasks(arm)), "toy-line, b")
 
 
-def test_a_selection_is_read_only_if_it_is_of_what_is_asked_for(dataset, tmp_path):
-    def made(**changes):
+@pytest.fixture
+def curve(tmp_path, monkeypatch):
+    """Make curves of a small study in two shards; the data are coded."""
+    monkeypatch.chdir(tmp_path)
+    datasets.save(datasets.load("toy-line"), CODED / "toy-line")
+
+    def made(seed=1, arm="b~certified", **changes):
         raw = {
             "title": "t",
             "datasets": ["toy-line"],
@@ -158,28 +166,108 @@ def test_a_selection_is_read_only_if_it_is_of_what_is_asked_for(dataset, tmp_pat
             "repeats": 2,
             "learners": {"b": {"learner": "lazybb", "grid": {"n_rounds": [3, 7]}}},
         }
-        found = study.from_mapping(raw | changes, "t", "t.yaml")
-        return found, found.arm("b~certified")
+        asked = {key: value for key, value in (raw | changes).items() if value is not None}
+        found = study.from_mapping(asked, "t", "t.yaml")
+        about = datasets.describe("toy-line")
+        return Curve(found, about, found.arm(arm), 2, seed)
 
-    asked = (*made(), 1)
-    for shard in range(2):
-        trainer = train.Trainer(dataset, asked[1], 1, tmp_path / "store")
-        points = shard_points(asked[1], shard, 2)
-        rows = trainer.run(itertools.product(points, selection_splits(2)))
-        digest = shard_digest(*asked[:2], shard, 2, 1)
-        path = results.shard_path(tmp_path, shard, 2)
-        results.write_cells(rows, path, trainer.facts(digest))
+    return made
 
-    def read(asked, checksum=dataset.checksum):
-        parts = read_selection(asked, checksum, tmp_path, 2, ["accuracy"])
-        return sum(len(part) for part in parts)
 
-    assert read(asked) == 2 * 2
-    for other in [(*made(), 2), (*made(epsilons=[2]), 1), (*made(folds=3), 1)]:
+# In place of folds and repeats.
+HOLD_OUT = {"folds": None, "repeats": None}
+
+
+def train_shards(curve):
+    for shard in range(curve.shards):
+        trainer = train.Trainer(datasets.read(curve.data), curve.arm, curve.seed, STORE)
+        rows = trainer.run(curve.tasks(shard))
+        results.write_cells(rows, curve.shard(shard), trainer.facts(curve.shard_digest(shard)))
+    return trainer
+
+
+def change_data():
+    path = CODED / "toy-line/domain.json"
+    path.write_text(path.read_text().replace('"checksum": "', '"checksum": "0'))
+
+
+def test_a_selection_is_read_only_if_it_is_of_what_is_asked_for(curve):
+    train_shards(curve())
+
+    def read(**asked):
+        return sum(len(part) for part in curve(**asked).selection(["accuracy"]))
+
+    assert read() == 2 * 2
+    for other in ({"seed": 2}, {"epsilons": [2]}, {"folds": 3}):
         with pytest.raises(results.IncompleteError, match="was made for another"):
-            read(other)
+            read(**other)
+    change_data()
     with pytest.raises(results.IncompleteError, match="was made for another"):
-        read(asked, "of other data")
+        read()
+
+
+def test_the_selected_setting_is_trained_afresh_and_read_if_it_is_of_what_is_asked_for(curve):
+    one = curve()
+    selected, rows = refit.select_and_train(one, train_shards(one))
+    assert list(selected["arm"]) == ["b~certified"]
+    assert [row["setting"] for row in rows] == [selected["setting"][0]] * 2
+    assert [row["repeat"] for row in rows] == [1, 2]
+    with pytest.raises(results.IncompleteError, match=r"cells.parquet is missing"):
+        read_refits([one])
+    facts = {"digest": one.refit_digest, "checksum": one.checksum}
+    results.write_cells(rows, one.refit, facts)
+    assert len(read_refits([one, one])) == 4
+    with pytest.raises(results.IncompleteError, match="was made for another"):
+        read_refits([curve(repeats=3)])
+    change_data()
+    with pytest.raises(results.IncompleteError, match="was made for another"):
+        read_refits([one])
+
+
+def test_all_runs_are_results_where_nothing_is_selected(curve):
+    splits = {"holdout": 0.5, "repeats": 3}
+    one = curve(**HOLD_OUT, splits=splits, select="all", outputs=["runs"])
+    train_shards(one)
+    (first, second) = one.results(["accuracy", "n_train"])
+    frame = pd.concat([first, second])
+    assert set(frame["fold"]) == {"1@0.5", "2@0.5", "3@0.5"}
+    assert len(frame) == 2 * 3
+    assert set(frame["n_train"]) == {1000}
+    # More hold-outs are more cells, and those that are there stay.
+    grown = curve(**HOLD_OUT, splits={**splits, "repeats": 4}, select="all", outputs=["runs"])
+    with pytest.raises(results.IncompleteError, match="was made for another"):
+        list(grown.results())
+    assert train_shards(grown).n_reused == 3
+
+
+def test_a_lone_setting_of_hold_outs_is_not_selected(curve):
+    learners = {"b": {"learner": "lazybb", "grid": {"n_rounds": [3]}}}
+    found = curve(**HOLD_OUT, splits={"holdout": 0.1, "repeats": 3}, learners=learners)
+    one = dataclasses.replace(found, shards=0)
+    trainer = train.Trainer(datasets.read(one.data), one.arm, one.seed, STORE)
+    selected, rows = refit.select_and_train(one, trainer)
+    assert trainer.n_trained == len(rows) == 3
+    assert selected["cv_accuracy"].isna().all()
+    assert list(selected["status"]) == ["ok"]
+
+
+def test_hold_outs_select_and_others_are_trained_afresh(curve):
+    one = curve(**HOLD_OUT, splits={"holdout": 0.1, "repeats": 3}, metric="auc")
+    selected, rows = refit.select_and_train(one, train_shards(one))
+    assert selected["cv_auc"].notna().all()
+    assert [row["fold"] for row in rows] == ["1@0.1", "2@0.1", "3@0.1"]
+    assert [row["repeat"] for row in rows] == [1, 2, 3]
+
+
+def test_a_share_of_the_training_part_is_trained_on(curve):
+    one = curve(train_shares=[0.1, 1], arm="b~certified~train_share=0.1")
+    _, rows = refit.select_and_train(one, train_shards(one))
+    assert {row["n_train"] for row in rows} == {100}
+    whole = curve(train_shares=[0.1, 1])
+    assert whole.arm.varied == {"train_share": 1.0}
+    # The cells of the whole training part are those of a study without the word.
+    train_shards(curve())
+    assert train_shards(whole).n_trained == 0
 
 
 def test_a_dataset_without_test_part_is_not_scored_on_one(dataset):

@@ -1,5 +1,6 @@
 """A copy of the workflow in a temporary folder, with a study small enough for a test."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -8,11 +9,16 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import yaml
 
 from privcurve.experiments import study
 
 ROOT = Path(__file__).parents[2]
+
+# A target for tests that need neither the figure nor the manifest.
+TABLES = "results/tables/tiny/accuracy.csv"
+OTHER_SEED = ("--config", "seed=2")
 
 STUDY = {
     "title": "tiny",
@@ -38,8 +44,9 @@ class Project:
 
     folder: Path
 
-    def write_study(self, **changes):
+    def write_study(self, without=(), **changes):
         content = {**STUDY, **changes}
+        content = {key: content[key] for key in content if key not in without}
         (self.folder / "config/studies/tiny.yaml").write_text(yaml.safe_dump(content))
 
     def command(self, *arguments):
@@ -116,6 +123,27 @@ class Project:
             for path in (self.folder / "results/store").rglob("*.jsonl")
             for line in path.read_text().splitlines()
         )
+
+
+def slow(*values):
+    """Parameters of a test that are left for runs with --run-slow."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+def once(tmp_path_factory, name, fill):
+    """Give a checkout that is filled once, for all workers of pytest; not to be changed."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder, filled = shared / name, shared / f"{name}.filled"
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not filled.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            fill(folder)
+            filled.touch()
+    return folder
 
 
 def make(folder):

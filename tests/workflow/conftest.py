@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from checkout import Project, make
+from checkout import OTHER_SEED, Project, make, once
 
 
 @pytest.fixture(scope="session")
@@ -18,15 +18,32 @@ def project(checkout):
     return checkout()
 
 
+def copy(project, folder):
+    """Copy a checkout, with its times."""
+    shutil.copytree(project.folder, folder, dirs_exist_ok=True)
+    return Project(folder)
+
+
 @pytest.fixture(scope="session")
-def finished_once(checkout):
-    made = checkout()
-    made.run()
-    return made
+def finished_once(tmp_path_factory):
+    return Project(once(tmp_path_factory, "finished", lambda folder: make(folder).run()))
 
 
 @pytest.fixture
 def finished(finished_once, tmp_path):
     """A checkout in which the study has been run: a copy, with its times, for this test."""
-    shutil.copytree(finished_once.folder, tmp_path, dirs_exist_ok=True)
-    return Project(tmp_path)
+    return copy(finished_once, tmp_path / "finished")
+
+
+@pytest.fixture(scope="session")
+def reseeded_once(finished_once, tmp_path_factory):
+    def fill(folder):
+        copy(finished_once, folder).run(*OTHER_SEED)
+
+    return Project(once(tmp_path_factory, "reseeded", fill))
+
+
+@pytest.fixture
+def reseeded(reseeded_once, tmp_path):
+    """A finished checkout that was run again with another seed."""
+    return copy(reseeded_once, tmp_path / "reseeded")

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from checkout import TABLES
 
 CV = "cv_accuracy_selected_optimistic"
 
@@ -13,7 +14,7 @@ def test_finalists_are_trained_again_and_nothing_else(finished):
     first = pd.read_csv(finished.folder / "results/tables/tiny/accuracy.csv")
     finished.forget_logs()
     finished.write_study(finalists={"settings": 2, "draws": 3})
-    finished.run()
+    finished.run(TABLES)
     trained, _, failed = finished.counts()
     assert failed == 0
     assert trained == len(finished.stored()) - len(before)
@@ -25,4 +26,4 @@ def test_finalists_are_trained_again_and_nothing_else(finished):
     boosted = second["arm"].str.startswith("boost")
     assert (second[CV] != first[CV])[boosted].all()
     assert second[~boosted].equals(first[~boosted])
-    assert "Nothing to be done" in finished.run()
+    assert "Nothing to be done" in finished.run(TABLES)

@@ -4,16 +4,17 @@ A record is lost with .snakemake, which is deleted to get rid of a lock or is no
 the results; and a job that outlives Snakemake on a cluster leaves a file that never had one.
 """
 
+import json
 import shutil
 
 import pytest
-from checkout import STUDY, write_dataset
+from checkout import OTHER_SEED, STUDY, TABLES, write_dataset
 
 pytestmark = pytest.mark.workflow
 
 SHARD = "results/cells/tiny/toy-line/boost~certified/shard~0-of-1.parquet"
 REFIT = "results/refits/tiny/toy-line/boost~certified/cells.parquet"
-OTHER_SEED = ("--config", "seed=2")
+OTHER_REFIT = REFIT.replace("certified", "published")
 
 
 def lose_records(project):
@@ -24,32 +25,30 @@ def without_majority():
     return {"learners": {"boost": STUDY["learners"]["boost"]}}
 
 
-def slow(*values):
-    return pytest.param(*values, marks=pytest.mark.slow)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "changes"),
-    [
-        (OTHER_SEED, {}),
-        ((), {"epsilons": [0.5, 1, 2]}),
-        slow((), {"repeats": 4}),
-        slow((), without_majority()),
-    ],
-)
-def test_without_records_a_change_is_seen(finished, project, arguments, changes):
-    project.write_study(**changes)
-    project.run(*arguments)
+def check_that_a_change_is_seen(finished, expected, *arguments):
+    """Run again, without records, what was changed since."""
     stored = set(finished.stored())
     lose_records(finished)
     finished.forget_logs()
-    finished.write_study(**changes)
     finished.run(*arguments)
-    assert finished.outputs() == project.outputs()
+    assert finished.outputs() == expected.outputs()
     # What is stored of the first run is not trained again.
     assert stored <= set(finished.stored())
     assert finished.counts()[0] == len(finished.stored()) - len(stored)
     assert "Nothing to be done" in finished.run(*arguments)
+
+
+def test_without_records_another_seed_is_seen(finished, reseeded_once):
+    check_that_a_change_is_seen(finished, reseeded_once, *OTHER_SEED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [{"epsilons": [0.5, 1, 2]}, {"repeats": 4}, without_majority()])
+def test_without_records_another_study_is_seen(finished, project, changes):
+    for one in (finished, project):
+        one.write_study(**changes)
+    project.run()
+    check_that_a_change_is_seen(finished, project)
 
 
 def test_without_records_and_without_a_change_nothing_is_trained(finished):
@@ -73,16 +72,14 @@ def test_a_refit_alone_without_a_record(finished, project):
     assert finished.outputs() == project.outputs()
 
 
-def test_a_file_that_another_run_has_put_under_a_record(finished):
+def test_a_file_that_another_run_has_put_under_a_record(finished_once, reseeded):
     """A job of the old seed ends after its twin of the new one."""
-    old = (finished.folder / SHARD).read_bytes()
-    finished.run(*OTHER_SEED)
-    made, stored = finished.outputs(), finished.stored()
-    (finished.folder / SHARD).write_bytes(old)
-    shutil.rmtree(finished.folder / "results/refits")
-    finished.run(*OTHER_SEED)
-    assert finished.outputs() == made
-    assert finished.stored() == stored
+    made, stored = reseeded.outputs(), reseeded.stored()
+    shutil.copy(finished_once.folder / SHARD, reseeded.folder / SHARD)
+    shutil.rmtree(reseeded.folder / "results/refits")
+    reseeded.run(*OTHER_SEED)
+    assert reseeded.outputs() == made
+    assert reseeded.stored() == stored
 
 
 def test_a_table_is_not_made_of_other_files(finished):
@@ -90,25 +87,31 @@ def test_a_table_is_not_made_of_other_files(finished):
     made = finished.outputs()
     path = finished.folder / "results/tables/tiny/accuracy.csv"
     path.unlink()
+    (finished.folder / REFIT).write_bytes((finished.folder / OTHER_REFIT).read_bytes())
+    digest = json.loads((finished.folder / "results/made/tiny_accuracy.json").read_text())["digest"]
     output = finished.step(
-        *("tables", "--study", "config/studies/tiny.yaml", "--output", "results/tables/tiny"),
-        *("--selected", REFIT.replace("cells.parquet", "selected.csv"), "--refits", REFIT),
-        *("--digests", "of something else", "--data", "results/data/toy-line"),
+        *("output", "--study", "config/studies/tiny.yaml", "--output", "accuracy"),
+        *("--options", '{"name": null}', "--seed", "1", "--seconds-per-job", "30"),
+        *("--digest", digest),
     )
     assert output.startswith(f"error: {REFIT} was made for another study, seed, ")
     assert "delete it and run snakemake again" in output
     assert not path.exists()
 
     (finished.folder / REFIT).unlink()
-    finished.run()
+    finished.run(TABLES)
     assert finished.outputs() == made
 
 
 def test_another_public_domain_is_seen_though_the_codes_are_the_same(project):
     """A category that no row has: `prepare` ran by itself, and its matrix has the same bytes."""
+    changes = {
+        "datasets": ["colours"],
+        "learners": {"boost": {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}},
+    }
     write_dataset(project, "colours", ["red", "blue"])
-    project.write_study(datasets=["colours"])
-    project.run()
+    project.write_study(**changes)
+    project.run(TABLES)
     coded = project.folder / "results/data/colours/encoded.npz"
     before, stored = coded.read_bytes(), project.stored()
 
@@ -116,11 +119,11 @@ def test_another_public_domain_is_seen_though_the_codes_are_the_same(project):
     project.run("results/data/colours/encoded.npz")
     assert coded.read_bytes() == before
     project.forget_logs()
-    project.run()
-    n_cells = project.cells(datasets=["colours"])
+    project.run(TABLES)
+    n_cells = project.cells(**changes)
     assert project.counts() == (n_cells, 0, 0)
     assert len(project.stored()) == len(stored) + n_cells
-    assert "Nothing to be done" in project.run()
+    assert "Nothing to be done" in project.run(TABLES)
 
 
 def test_a_domain_that_was_deleted_is_made_again(finished):
@@ -128,7 +131,7 @@ def test_a_domain_that_was_deleted_is_made_again(finished):
     path = finished.folder / "results/data/toy-line/domain.json"
     domain = path.read_text()
     path.unlink()
-    finished.write_study(epsilons=[0.5, 1, 2])
-    finished.run()
+    finished.write_study(repeats=4)
+    finished.run(TABLES)
     assert path.read_text() == domain
     assert finished.outputs() != made

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
+from checkout import TABLES, slow
 
 pytestmark = pytest.mark.workflow
 
@@ -44,18 +46,18 @@ GROWN_AXIS = {
 @pytest.mark.parametrize(
     "changes",
     [
-        {"epsilons": [0.5, 1, 2]},
+        slow({"epsilons": [0.5, 1, 2]}),
         {"learners": GROWN_AXIS},
-        {"repeats": 4},
-        {"datasets": ["toy-line", "wdbc"]},
-        {"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2]},
+        slow({"repeats": 4}),
+        slow({"datasets": ["toy-line", "wdbc"]}),
+        {"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2], "repeats": 4},
     ],
 )
 def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
     before = finished.stored()
     finished.forget_logs()
     finished.write_study(**changes)
-    finished.run()
+    finished.run(TABLES)
     after = finished.stored()
     trained, _, failed = finished.counts()
     assert failed == 0
@@ -68,6 +70,7 @@ def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
     assert reselected == 0 or "learners" in changes
 
 
+@pytest.mark.slow
 def test_other_folds_in_one_run(finished):
     before = finished.stored()
     finished.forget_logs()
@@ -86,11 +89,8 @@ def test_one_core_and_other_shards_give_the_same_bytes(finished, project):
 
 @pytest.mark.parametrize(
     "sizes",
-    [
-        [0.001],
-        pytest.param([0.001, 30, 0.001], marks=pytest.mark.slow),
-        pytest.param([1200, 30], marks=pytest.mark.slow),
-    ],
+    # Once 0.001, by default: test_manifest.py.
+    [slow([0.001, 30, 0.001]), slow([1200, 30])],
 )
 def test_another_job_size_retrains_nothing_and_back(finished, sizes):
     stored, made = finished.stored(), finished.outputs()
@@ -113,32 +113,55 @@ def test_one_figure_needs_only_its_study(finished):
     assert "Nothing to be done" in output
 
 
+def test_the_report_of_a_run_that_failed_in_part_shows_what_was_built(finished):
+    (finished.folder / "results/figures/tiny.png").unlink()
+    output = finished.run("--report", "report.html")
+    assert "Not in the report, for it was not built: results/figures/tiny.png" in output
+    page = (finished.folder / "report.html").read_text()
+    assert "accuracy.md" in page
+
+
+OTHER_VERSION = """
+import os
+if os.environ.get("OTHER_VERSION"):
+    from privcurve.outputs.selected_settings import SelectedSettings
+    SelectedSettings.version = 99
+"""
+
+
+def test_a_new_version_of_an_output_makes_that_output_again_and_no_other(finished):
+    (finished.folder / "code").mkdir()
+    (finished.folder / "code/sitecustomize.py").write_text(OTHER_VERSION)
+    environment = {"PYTHONPATH": str(finished.folder / "code"), "OTHER_VERSION": "1"}
+    made = finished.outputs()
+    output = finished.run(**environment)
+    assert "Make tiny_selected_settings" in output
+    assert "Make tiny_accuracy" not in output
+    assert "Make tiny_learning_curves" not in output
+    assert finished.outputs() == made
+    assert "Nothing to be done" in finished.run(**environment)
+
+
 @pytest.mark.parametrize(
     ("changes", "lack"),
     [
-        ({"datasets": ["toy-line"]}, "has no dataset adult"),
-        ({"epsilons": [0.5, 1]}, "has no epsilon = 0.4"),
-        ({"learners": {"lazybb_1r": {"learner": "lazybb"}}}, "no curve lazybb_1r~published"),
+        ({"datasets": ["toy-line"]}, "the study has no dataset 'adult'"),
+        slow({"epsilons": [0.5, 1]}, "has no epsilon = 0.4"),
+        slow(
+            {"learners": {"rule": {"learner": "one_rule"}}}, "the study has no learner 'lazybb_1r'"
+        ),
     ],
 )
-def test_the_thesis_study_may_be_made_smaller(project, changes, lack):
-    whole = {
-        "datasets": ["adult"],
-        "epsilons": [0.4, 1],
-        "learners": {
-            "lazybb_1r": {"learner": "lazybb", "calibrations": ["certified", "published"]}
-        },
-    }
+def test_the_thesis_study_is_refused_if_its_outputs_can_not_be_made(project, changes, lack):
+    whole = yaml.safe_load((ROOT / "config/studies/smooth_boosting.yaml").read_text())
+    whole["datasets"], whole["epsilons"] = ["adult"], [0.4, 1]
     path = project.folder / "config/studies/smooth_boosting.yaml"
     run = ("--dry-run", "--config", "studies=[smooth_boosting]")
-    project.write_study(**whole, figure="learning_curves")
-    tiny = project.folder / "config/studies/tiny.yaml"
-    tiny.rename(path)
+    path.write_text(yaml.safe_dump(whole))
     assert "thesis_comparison" in project.run(*run)
-    project.write_study(**(whole | changes), figure="learning_curves")
-    tiny.rename(path)
-    output = project.run(*run)
-    (told,) = (line for line in output.splitlines() if "are left out: " in line)
-    assert lack in told
-    assert "thesis_comparison" not in output
-    assert "tables" in output
+    path.write_text(yaml.safe_dump(whole | changes))
+    output = project.run(*run, ok=False)
+    assert lack in output
+    assert "config/studies/smooth_boosting.yaml: outputs: " in output
+    # The other study goes on, and says so.
+    assert lack in project.run("--dry-run", "tiny")

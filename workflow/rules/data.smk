@@ -3,7 +3,13 @@
 
 rule prepare:
     input:
-        local_files,
+        lambda wildcards: PLAN.local_files(wildcards.dataset),
+        # What was coded from other files, or from another description, is coded again.
+        again=insides.unless(
+            workflow,
+            "results/data/{dataset}/encoded.npz",
+            lambda path, wildcards: datasets.is_current(path.parent),
+        ),
     output:
         "results/data/{dataset}/encoded.npz",
         "results/data/{dataset}/domain.json",
@@ -20,12 +26,14 @@ rule prepare:
         runtime=growing(30),
     params:
         folder=subpath(output[0], parent=True),
-        description=description_digest,
+        description=lambda wildcards: PLAN.description_digest(wildcards.dataset),
     message:
         "Fetch, check and code {wildcards.dataset}"
     shell:
         "python -m privcurve.steps.prepare {wildcards.dataset} "
-        "--output {params.folder} > {log} 2>&1"
+        "--output {params.folder} > {log} 2>&1 && "
+        # What the user should see though nothing failed.
+        "{{ grep '^warning: ' {log} >&2 || true; }}"
 
 
 # Training starts when every dataset of the study is there and has been coded without
@@ -47,7 +55,7 @@ rule datasets_ready:
     params:
         study=study_file,
         folders=per_dataset("results/data/{dataset}"),
-        folds=lambda wildcards: STUDIES[wildcards.study].folds,
+        folds=lambda wildcards: PLAN.studies[wildcards.study].resampling,
     message:
         "All datasets of {wildcards.study} are coded"
     shell:

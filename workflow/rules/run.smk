@@ -1,33 +1,13 @@
 # The run as a whole: what it was made with and what it cost, and how far it is.
 
-RUN_OUTPUTS = [
-    *(path for name in config["studies"] for path in study_outputs(name)),
-    *(AUDIT_OUTPUTS if config["audit"] else []),
-    *(THESIS_OUTPUTS if THESIS_STUDY in config["studies"] else []),
-]
-# Those of training are too many for a command line; the program knows them.
-RUN_BENCHMARKS = [
-    *(
-        f"benchmarks/prepare/{dataset}.tsv"
-        for dataset in sorted(
-            {d for name in config["studies"] for d in STUDIES[name].datasets}
-        )
-    ),
-    *(f"benchmarks/tables/{name}.tsv" for name in config["studies"]),
-    *(
-        f"benchmarks/learning_curves/{STUDIES[name].figure}.tsv"
-        for name in config["studies"]
-    ),
-    *(AUDIT_BENCHMARKS if config["audit"] else []),
-    *(THESIS_BENCHMARKS if THESIS_STUDY in config["studies"] else []),
-]
+RUN_OUTPUTS = [str(path) for asked in PLAN.run for path in asked.files.all]
 
 
 rule manifest:
     input:
         RUN_OUTPUTS,
     output:
-        "results/manifest.json",
+        MANIFEST,
     log:
         "logs/manifest.log",
     conda:
@@ -38,7 +18,7 @@ rule manifest:
     params:
         folder=CONFIG_FOLDER,
         configuration=CONFIGURATION,
-        benchmarks=RUN_BENCHMARKS,
+        benchmarks=PLAN.run_benchmarks,
     message:
         "Write down versions, data, machine and cost of this run"
     shell:
@@ -57,7 +37,7 @@ rule summary:
     params:
         folder=CONFIG_FOLDER,
         configuration=CONFIGURATION,
-        cores=jobs_at_once(),
+        cores=insides.jobs_at_once(workflow),
     message:
         "Count what is done and what is left"
     shell:

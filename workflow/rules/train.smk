@@ -17,23 +17,21 @@ rule train:
         ENVIRONMENT
     resources:
         mem_mb=growing(1000),
-        runtime=training_minutes,
+        runtime=lambda wildcards, attempt: PLAN.minutes(
+            curve(wildcards), int(wildcards.shard), attempt
+        ),
     params:
         study=study_file,
-        folder=subpath(input.data, parent=True),
         digest=shard_digest,
         attempts=attempts,
-        failures=failures_file,
         seed=config["seed"],
-        store=STORE,
     message:
         "Train {wildcards.arm} on {wildcards.dataset} "
         "(shard {wildcards.shard} of {wildcards.shards})"
     shell:
         "python -m privcurve.steps.train --study {params.study} --dataset {wildcards.dataset} "
         "--arm {wildcards.arm} --shard {wildcards.shard} --shards {wildcards.shards} "
-        "--digest {params.digest} --seed {params.seed} --data {params.folder} "
-        "--store {params.store} --failures {params.failures} --output {output} > {log} 2>&1"
+        "--digest {params.digest} --seed {params.seed} --output {output} > {log} 2>&1"
 
 
 rule refit:
@@ -57,19 +55,14 @@ rule refit:
         runtime=growing(60),
     params:
         study=study_file,
-        folder=subpath(input.data, parent=True),
-        shard_folder=shard_folder,
-        shards=shard_count,
+        shards=lambda wildcards: curve(wildcards).shards,
         digest=refit_digest,
         attempts=attempts,
-        failures=failures_file,
         seed=config["seed"],
-        store=STORE,
     message:
         "Select settings of {wildcards.arm} on {wildcards.dataset} and train them afresh"
     shell:
         "python -m privcurve.steps.refit --study {params.study} --dataset {wildcards.dataset} "
-        "--arm {wildcards.arm} --digest {params.digest:q} --seed {params.seed} "
-        "--data {params.folder} --store {params.store} --failures {params.failures} "
-        "--cells {params.shard_folder} --shards {params.shards} "
+        "--arm {wildcards.arm} --shards {params.shards} --digest {params.digest:q} "
+        "--seed {params.seed} "
         "--selected {output.selected} --output {output.cells} > {log} 2>&1"

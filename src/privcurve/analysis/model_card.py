@@ -32,12 +32,30 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"votes": signed, "condition": frame["condition"]})
 
 
-def heading(dataset: str, epsilon: float, accuracy: float) -> tuple[str, str]:
-    """Give the two lines of the card's heading."""
-    return f"LazyBB with 1-rules, ε = {epsilon:g}", f"{dataset}: test accuracy {accuracy:.3f}"
+def heading(method: str, dataset: str, epsilon: float, accuracy: float | None) -> tuple[str, str]:
+    """Give the two lines of the card's heading.
+
+    Parameters
+    ----------
+    method : str
+        Its title.
+    dataset : str
+        Its title.
+    epsilon : float
+    accuracy : float or None
+        On the test part; None if the dataset has none.
+
+    Returns
+    -------
+    tuple of str
+    """
+    scored = "no test part" if accuracy is None else f"test accuracy {accuracy:.3f}"
+    return f"{method}, ε = {epsilon:g}", f"{dataset}: {scored}"
 
 
-def notes(positive: str, setting: str, statement: str) -> tuple[str, ...]:
+def notes(
+    positive: str, setting: str, statement: str, *, trees: bool, tested: bool, left_out: int = 0
+) -> tuple[str, ...]:
     """Give the notes below the card: how to read it, and the privacy statement.
 
     Parameters
@@ -48,18 +66,35 @@ def notes(positive: str, setting: str, statement: str) -> tuple[str, ...]:
         The hyperparameters.
     statement : str
         The model's privacy statement in words.
+    trees : bool
+        Whether conditions are leaves of trees, which are silent where they do not hold.
+    tested : bool
+        Whether the dataset has a test part.
+    left_out : int
+        Conditions that the figure does not show.
 
     Returns
     -------
     tuple of str
     """
+    silent = (
+        "one that does not hold adds nothing" if trees else "one that does not hold subtracts them"
+    )
+    reading = f"A condition that holds adds its votes, {silent}; a sum above 0 predicts {positive}."
+    scored = (
+        "The test accuracy is measured on records that were not used in training; the statement "
+        "does not cover them."
+        if tested
+        else "The dataset has no test part: all of its records train the model, and none are left "
+        "to score it."
+    )
+    shown = [f"The figure leaves out the {left_out} lightest conditions."] if left_out else []
     return (
-        f"A condition that holds adds its votes, one that does not hold subtracts them; a sum "
-        f"above 0 predicts {positive}.",
+        reading,
         statement,
         f"Setting: {setting}, selected by cross-validation, which is not private.",
-        "The test accuracy is measured on records that were not used in training; the statement "
-        "does not cover them.",
+        scored,
+        *shown,
     )
 
 

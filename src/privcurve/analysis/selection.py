@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from statistics import stdev
@@ -14,29 +14,23 @@ import pandas as pd
 
 KEY = ["dataset", "arm", "epsilon"]
 CARRIED = ["learner", "calibration", "delta"]
-# What the selection needs to know of a cell.
-CELL_COLUMNS = [*KEY, *CARRIED, "setting", "fold", "accuracy", "status", "error"]
-COLUMNS = [
-    "dataset",
-    "arm",
-    "learner",
-    "calibration",
-    "delta",
-    "epsilon",
-    "setting",
-    "cv_accuracy",
-    "cv_std",
-    "n_settings",
-    "n_failed_settings",
-    "status",
-    "error",
-]
+ACCURACY = "accuracy"
+# Of these less is better.
+LOSSES = ("log_loss",)
 
 # Hyperparameters that measure the size of a model: among equals the smallest model wins.
 SIZES = ("n_rounds", "n_trees", "n_estimators", "depth", "max_depth", "n_splits")
 
 # Means closer than this are a tie: such a difference is rounding, not accuracy.
 TIE_DIGITS = 12
+
+
+def cell_columns(metric: str = ACCURACY) -> list[str]:
+    """Give the columns of cells that a selection by a metric reads."""
+    return [*KEY, *CARRIED, "setting", "fold", metric, "status", "error"]
+
+
+CELL_COLUMNS = cell_columns()
 
 Key = tuple[str, str, float]  # dataset, arm, ε
 Rank = tuple[float, tuple[Any, ...], tuple[float, ...]]
@@ -54,8 +48,8 @@ class Candidate:
         The columns `CARRIED`.
     n_settings, n_failed : int
     best : tuple of tuple
-        Of the best complete settings, the best first: −mean accuracy, tie key, accuracy of
-        each fold.
+        Of the best complete settings, the best first: mean of the metric, negative where more
+        is better; tie key; the metric of each fold.
     error : tuple or None
         Of the first setting that is not complete: tie key, what is wrong.
     """
@@ -83,8 +77,9 @@ class Candidate:
             min((c.error for c in (self, other) if c.error is not None), default=None),
         )
 
-    def row(self) -> dict[str, Any]:
+    def row(self, metric: str = ACCURACY) -> dict[str, Any]:
         """Give the row of the table of selected settings."""
+        mean = f"cv_{metric}"
         result = {
             **dict(zip(KEY, self.key, strict=True)),
             **dict(zip(CARRIED, self.carried, strict=True)),
@@ -93,17 +88,27 @@ class Candidate:
         }
         if not self.best:
             error = None if self.error is None else self.error[1]
-            failed = {"cv_accuracy": math.nan, "cv_std": math.nan, "status": "failed"}
+            failed = {mean: math.nan, "cv_std": math.nan, "status": "failed"}
             return {**result, **failed, "setting": None, "error": error}
-        minus_mean, (*_, setting), accuracies = self.best[0]
+        cost, (*_, setting), values = self.best[0]
         return {
             **result,
             "setting": setting,
-            "cv_accuracy": -minus_mean,
-            "cv_std": stdev(accuracies) if len(accuracies) > 1 else math.nan,
+            mean: _sign(metric) * cost,
+            "cv_std": stdev(values) if len(values) > 1 else math.nan,
             "status": "ok",
             "error": None,
         }
+
+
+def _sign(metric: str) -> int:
+    """Give what turns a metric into a cost, and back."""
+    return 1 if metric in LOSSES else -1
+
+
+def taken(key: Key, carried: tuple[Any, ...], setting: str) -> Candidate:
+    """Give a lone setting as the candidate that was selected, by no trainings."""
+    return Candidate(key, carried, 1, 0, ((math.nan, tie_key(setting), ()),), None)
 
 
 def select(cv: pd.DataFrame) -> pd.DataFrame:
@@ -136,7 +141,12 @@ def select(cv: pd.DataFrame) -> pd.DataFrame:
     return table(rank([cv]))
 
 
-def rank(parts: Iterable[pd.DataFrame], n_best: int = 1) -> list[Candidate]:
+def rank(
+    parts: Iterable[pd.DataFrame],
+    n_best: int = 1,
+    metric: str = ACCURACY,
+    folds: Sequence[str] | None = None,
+) -> list[Candidate]:
     """Rank the settings of all parts together, with one part in memory at a time.
 
     Parameters
@@ -146,6 +156,10 @@ def rank(parts: Iterable[pd.DataFrame], n_best: int = 1) -> list[Candidate]:
         two parts.
     n_best : int
         How many settings to keep at each ε.
+    metric : str
+        The column that selects.
+    folds : sequence of str, optional
+        Those that each setting must have; by default k/n for k = 1 … n.
 
     Returns
     -------
@@ -153,21 +167,34 @@ def rank(parts: Iterable[pd.DataFrame], n_best: int = 1) -> list[Candidate]:
         By dataset, arm and ε.
     """
     found: dict[Key, Candidate] = {}
-    n_folds: dict[tuple[str, str], int] = {}
+    names: dict[tuple[str, str], Sequence[str]] = {}
     for part in parts:
-        for candidate in _candidates(part, n_folds, n_best):
+        for candidate in _candidates(part, names, n_best, metric, folds):
             known = found.get(candidate.key)
             found[candidate.key] = candidate if known is None else known.merged(candidate, n_best)
     return [found[key] for key in sorted(found)]
 
 
-def table(candidates: Iterable[Candidate]) -> pd.DataFrame:
-    """Give the table of the selected settings, as :func:`select` does."""
-    rows = [candidate.row() for candidate in candidates]
-    return pd.DataFrame(rows, columns=COLUMNS).astype({"setting": object, "error": object})
+def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFrame:
+    """Give the table of the selected settings, as :func:`select` does.
+
+    Parameters
+    ----------
+    candidates : iterable of Candidate
+    metric : str
+        What they were ranked by: its mean is the column ``cv_<metric>``.
+    """
+    rows = [candidate.row(metric) for candidate in candidates]
+    counts = ["n_settings", "n_failed_settings"]
+    scores = [f"cv_{metric}", "cv_std"]
+    keys = ["dataset", "arm", *CARRIED, "epsilon", "setting"]
+    frame = pd.DataFrame(rows, columns=[*keys, *scores, *counts, "status", "error"])
+    return frame.astype({"setting": object, "error": object})
 
 
-def final(candidates: Iterable[Candidate], trainings: pd.DataFrame) -> list[Candidate]:
+def final(
+    candidates: Iterable[Candidate], trainings: pd.DataFrame, metric: str = ACCURACY
+) -> list[Candidate]:
     """Choose among the best settings by further trainings of each.
 
     The maximum over a large grid favours settings whose noise was lucky in the
@@ -179,6 +206,8 @@ def final(candidates: Iterable[Candidate], trainings: pd.DataFrame) -> list[Cand
     trainings : DataFrame
         Columns as for :func:`select`; each fold of a setting appears once a training. The
         accuracy of a fold is the mean over them.
+    metric : str
+        The column that selects.
 
     Returns
     -------
@@ -188,19 +217,20 @@ def final(candidates: Iterable[Candidate], trainings: pd.DataFrame) -> list[Cand
     accuracies: dict[tuple[Key, str], dict[str, list[float]]] = {}
     errors: dict[tuple[Key, str], str] = {}
     for *row, setting, fold, accuracy, status, error in zip(
-        *(trainings[name] for name in CELL_COLUMNS), strict=True
+        *(trainings[name] for name in cell_columns(metric)), strict=True
     ):
         of = (row[0], row[1], row[2]), setting
         if status != "ok" or pd.isna(accuracy):
             errors.setdefault(of, f"{setting}: fold {fold}: {error}")
         accuracies.setdefault(of, {}).setdefault(fold, []).append(accuracy)
-    return [_final(candidate, accuracies, errors) for candidate in candidates]
+    return [_final(candidate, accuracies, errors, _sign(metric)) for candidate in candidates]
 
 
 def _final(
     candidate: Candidate,
     accuracies: Mapping[tuple[Key, str], Mapping[str, list[float]]],
     errors: Mapping[tuple[Key, str], str],
+    sign: int,
 ) -> Candidate:
     ranks: list[Rank] = []
     failures = []
@@ -211,7 +241,7 @@ def _final(
             continue
         by_fold = tuple(math.fsum(a) / len(a) for _, a in sorted(accuracies[of].items()))
         mean = round(math.fsum(by_fold) / len(by_fold), TIE_DIGITS)
-        ranks.append((-mean, tie_key(setting), by_fold))
+        ranks.append((sign * mean, tie_key(setting), by_fold))
     return replace(
         candidate,
         n_failed=candidate.n_failed + len(failures),
@@ -246,14 +276,18 @@ def _value_key(value: Any) -> tuple[int, float, str]:
 
 
 def _candidates(
-    cv: pd.DataFrame, n_folds: dict[tuple[str, str], int], n_best: int
+    cv: pd.DataFrame,
+    names: dict[tuple[str, str], Sequence[str]],
+    n_best: int,
+    metric: str,
+    folds: Sequence[str] | None,
 ) -> Iterator[Candidate]:
-    """Give what a part says of each ε; `n_folds` remembers, across parts, those of each arm."""
+    """Give what a part says of each ε; `names` remembers, across parts, the folds of each arm."""
     cells: dict[Key, dict[str, dict[str, tuple[Any, ...]]]] = {}
     carried: dict[Key, tuple[Any, ...]] = {}
     # A loop over plain values: a part of a large grid has few cells of many settings and ε.
-    for *row, setting, fold, accuracy, status, error in zip(
-        *(cv[name] for name in CELL_COLUMNS), strict=True
+    for *row, setting, fold, value, status, error in zip(
+        *(cv[name] for name in cell_columns(metric)), strict=True
     ):
         dataset, arm, epsilon, *rest = row
         key = (dataset, arm, epsilon)
@@ -261,39 +295,44 @@ def _candidates(
         of_setting = cells.setdefault(key, {}).setdefault(setting, {})
         if fold in of_setting:
             raise ValueError(f"a cell appears twice: setting {setting}, fold {fold}")
-        of_setting[fold] = (accuracy, status, error)
-        count = _number_of_folds(fold, f"{dataset}, {arm}")
-        known = n_folds.setdefault((dataset, arm), count)
-        if count != known:
+        of_setting[fold] = (value, status, error)
+        if folds is not None:
+            names[dataset, arm] = folds
+            continue
+        found = _folds_like(fold, f"{dataset}, {arm}")
+        known = names.setdefault((dataset, arm), found)
+        if found != known:
             raise ValueError(
-                f"{dataset}, {arm}: cells with {sorted({count, known})} folds can't be compared"
+                f"{dataset}, {arm}: cells with {sorted({len(found), len(known)})} folds "
+                "can't be compared"
             )
     for key, by_setting in cells.items():
-        yield _candidate(key, carried[key], by_setting, n_folds[key[:2]], n_best)
+        yield _candidate(key, carried[key], by_setting, names[key[:2]], n_best, metric)
 
 
 @cache
-def _number_of_folds(fold: str, what: str) -> int:
+def _folds_like(fold: str, what: str) -> tuple[str, ...]:
     number, _, count = fold.partition("/")
     if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
         raise ValueError(f"{what}: {fold!r} is not a fold of a cross-validation, like '1/5'")
-    return int(count)
+    return tuple(f"{k}/{count}" for k in range(1, int(count) + 1))
 
 
 def _candidate(
     key: Key,
     carried: tuple[Any, ...],
     by_setting: Mapping[str, Mapping[str, tuple[Any, ...]]],
-    n_folds: int,
+    folds: Sequence[str],
     n_best: int,
+    metric: str,
 ) -> Candidate:
     good: list[Rank] = []
     bad = []
-    for setting, folds in by_setting.items():
-        accuracies, error = _fold_accuracies(folds, n_folds)
+    for setting, cells in by_setting.items():
+        values, error = _fold_values(cells, folds, metric)
         if error is None:
-            mean = round(math.fsum(accuracies) / n_folds, TIE_DIGITS)
-            good.append((-mean, tie_key(setting), tuple(accuracies)))
+            mean = round(math.fsum(values) / len(folds), TIE_DIGITS)
+            good.append((_sign(metric) * mean, tie_key(setting), tuple(values)))
         else:
             bad.append((tie_key(setting), f"{setting}: {error}"))
     return Candidate(
@@ -306,17 +345,17 @@ def _candidate(
     )
 
 
-def _fold_accuracies(
-    cells: Mapping[str, tuple[Any, ...]], n_folds: int
+def _fold_values(
+    cells: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
 ) -> tuple[list[float], str | None]:
-    """Give the accuracy of each fold in order, or what is wrong with the first bad one."""
-    accuracies = []
-    for number in range(1, n_folds + 1):
-        fold = f"{number}/{n_folds}"
+    """Give the metric of each fold in order, or what is wrong with the first bad one."""
+    values = []
+    for fold in folds:
         if fold not in cells:
             return [], f"fold {fold} is missing"
-        accuracy, status, error = cells[fold]
-        if status != "ok" or pd.isna(accuracy):
-            return [], f"fold {fold}: {'no accuracy' if pd.isna(error) else error}"
-        accuracies.append(float(accuracy))
-    return accuracies, None
+        value, status, error = cells[fold]
+        if status != "ok" or pd.isna(value):
+            metric_lacks = f"no {metric.replace('_', ' ')}"
+            return [], f"fold {fold}: {metric_lacks if pd.isna(error) else error}"
+        values.append(float(value))
+    return values, None

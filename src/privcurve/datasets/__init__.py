@@ -5,11 +5,13 @@ come from a dataset's description, ``resources/datasets/<name>.yaml``.
 """
 
 from privcurve.datasets.catalogue import describe, names
-from privcurve.datasets.dataset import Dataset, facts, load, read, save
+from privcurve.datasets.clipping import clipping_notes
+from privcurve.datasets.dataset import Dataset, check_current, facts, is_current, read, save
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Column, Domain, Label
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import fetch
+from privcurve.datasets.load import load
 from privcurve.datasets.rows import check_folds, distinct, stratified_folds
 
 __all__ = [
@@ -19,11 +21,14 @@ __all__ = [
     "Description",
     "Domain",
     "Label",
+    "check_current",
     "check_folds",
+    "clipping_notes",
     "describe",
     "distinct",
     "facts",
     "fetch",
+    "is_current",
     "load",
     "names",
     "read",

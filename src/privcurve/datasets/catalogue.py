@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import schema
-from privcurve.datasets.description import Description, build
+from privcurve.datasets.build import build
+from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.problems import Problems
+from privcurve.datasets.variants import merged, written_out
 from privcurve.schema import nearest
 
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parents[2]
-_SCHEMA = "dataset.schema.yaml"
+_SCHEMA = _PACKAGE / "dataset.schema.yaml"
 
 
 def folders() -> tuple[Path, ...]:
@@ -45,10 +48,17 @@ def describe(name: str) -> Description:
     DatasetError
         If there is no such dataset, or its description is not valid.
     """
-    return read_description(_find(name))
+    return read_description(find(name))
 
 
-def _find(name: str) -> Path:
+def find(name: str) -> Path:
+    """Give the file that describes a dataset.
+
+    Raises
+    ------
+    DatasetError
+        If there is none.
+    """
     for folder in folders():
         path = folder / f"{name}.yaml"
         if path.is_file():
@@ -65,49 +75,41 @@ def read_description(path: Path) -> Description:
     Raises
     ------
     DatasetError
-        Naming the file, the key and what is allowed there.
+        Naming the file, the key and what is allowed there; all that is wrong, not the first.
     """
     content = _checked(path)
     if "based_on" not in content:
         return build(path.stem, path, content)
     name = content["based_on"]
-    base_path = _find(name)
+    base_path = find(name)
     base = _checked(base_path)
     if "based_on" in base:
         raise DatasetError(
             f"{path}: based_on: {name} is itself based on {base['based_on']!r}; name that one"
         )
-    rebinned = _rebinned(base, content, path)
-    return build(path.stem, path, rebinned, build(name, base_path, base))
+    problems = Problems(path.stem)
+    whole = merged(base, content, problems)
+    problems.check()
+    _check(whole, f"{path} (with what it takes from {name})")
+    return build(
+        path.stem, path, whole, build(name, base_path, base), frozenset(content.get("files", ()))
+    )
 
 
 def _checked(path: Path) -> dict[str, Any]:
     try:
         content = schema.read_yaml(path)
-        schema.check(content, _schema(), str(path))
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None
-    assert isinstance(content, dict)
-    return content
+    _check(content, str(path))
+    try:
+        return written_out(content)
+    except ValueError as error:
+        raise DatasetError(f"{path}: {error}") from None
 
 
-def _rebinned(base: dict[str, Any], changes: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Give the content of a description with other numbers of bins."""
-    n_bins = changes["n_bins"]
-    known = [column["name"] for column in base["columns"]]
-    for name in n_bins:
-        if name not in known:
-            hint = nearest(name, known)
-            raise DatasetError(f"{path}: n_bins: {changes['based_on']} has no {name!r}{hint}")
-    columns = [
-        {**column, "n_bins": n_bins[column["name"]]} if column["name"] in n_bins else column
-        for column in base["columns"]
-    ]
-    return {**base, "title": changes["title"], "columns": columns}
-
-
-def _schema() -> Path:
-    for path in (_CHECKOUT / "workflow" / "schemas" / _SCHEMA, _PACKAGE / _SCHEMA):
-        if path.is_file():
-            return path
-    raise DatasetError(f"this installation of privcurve lacks {_SCHEMA}; install it again")
+def _check(content: Any, where: str) -> None:
+    try:
+        schema.check(content, _SCHEMA, where)
+    except schema.SchemaError as error:
+        raise DatasetError(str(error)) from None

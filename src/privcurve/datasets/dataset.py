@@ -1,4 +1,4 @@
-"""A coded dataset: made from raw files, written to a folder, and read again."""
+"""A coded dataset: written to a folder, and read again."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.catalogue import describe
-from privcurve.datasets.description import Description
+from privcurve.datasets.catalogue import find
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.encode import Coded, encode
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.fetch import fetch, sha256_of
+from privcurve.datasets.origin import same_description, same_files
 from privcurve.files import replace_file, replace_text
 
 _ARRAYS = "encoded.npz"
@@ -42,10 +40,14 @@ class Dataset:
     checksum : str
         SHA-256, in hex, of domain and codes; the same on every machine.
     n_clipped, n_clipped_test : int
-        Values that lay outside a bound and were clipped to it.
+        Values that lay outside a bound and were clipped to it, of all records that were read.
+    clipped : mapping of str to mapping of str to float
+        By part (``train``, ``test``), the share of clipped values of each column that has any.
     sources : mapping of str to str
         SHA-256 of each raw file that was read. For the holder of the data: like
         `checksum` and `n_clipped`, not a private output.
+    origin : mapping
+        What it was made from: :func:`privcurve.datasets.origin.origin`.
     """
 
     name: str
@@ -57,97 +59,30 @@ class Dataset:
     checksum: str
     n_clipped: int
     n_clipped_test: int
+    clipped: Mapping[str, Mapping[str, float]]
     sources: Mapping[str, str]
+    origin: Mapping[str, Any]
 
 
-def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
-    """Fetch, parse and code a dataset.
+def checksum(domain: Domain, parts: Mapping[str, NDArray[Any]]) -> str:
+    """Hash domain and arrays, in one byte order and memory order on every machine.
 
     Parameters
     ----------
-    name : str
-        One of :func:`privcurve.datasets.names`.
-    mirror : path, optional
-        A folder laid out as ``<dataset>/<file>``; by default what the environment
-        variable ``PRIVCURVE_DATA`` names.
+    domain : Domain
+    parts : mapping of str to ndarray
+        ``X``, ``y``, and of a test set ``X_test`` and ``y_test``, in this order.
 
     Returns
     -------
-    Dataset
-
-    Raises
-    ------
-    DatasetError
-        If the dataset is unknown, can't be had, or holds what its description does not
-        allow. The message names the culprit and the fix.
+    str
+        SHA-256, in hex.
     """
-    description = describe(name)
-    paths = fetch(description, mirror)
-    train = _coded(description, paths.get("train"), "n_rows", description.n_rows)
-    if len(np.unique(train.y)) < 2:
-        raise DatasetError(
-            f"dataset {name!r}: all {len(train.y)} records have the same label. Check label "
-            f"(positive, negative) in {description.path}, or the file."
-        )
-    test = None
-    if "test" in paths:
-        test = _coded(description, paths["test"], "n_test", description.n_test)
-    return Dataset(
-        name=name,
-        domain=description.domain,
-        X=train.X,
-        y=train.y,
-        X_test=None if test is None else test.X,
-        y_test=None if test is None else test.y,
-        checksum=_checksum(description.domain, _parts(train, test)),
-        n_clipped=train.n_clipped,
-        n_clipped_test=0 if test is None else test.n_clipped,
-        sources=_sources(paths),
-    )
-
-
-def _sources(paths: Mapping[str, Path]) -> dict[str, str]:
-    """Give the checksum of each raw file by name; by part too, where both have the same name."""
-    same = len({path.name for path in paths.values()}) < len(paths)
-    return {
-        f"{part}/{path.name}" if same else path.name: sha256_of(path)
-        for part, path in paths.items()
-    }
-
-
-def _coded(description: Description, path: Path | None, key: str, n_rows: int) -> Coded:
-    if path is None:
-        from privcurve.datasets import builtin
-
-        make = builtin.embedded if description.parser.kind == "sklearn" else builtin.generated
-        table = make(description)
-    else:
-        from privcurve.datasets.parse import parse
-
-        table = parse(description, path)
-    if len(table.lines) != n_rows:
-        raise DatasetError(
-            f"dataset {description.name!r}: {table.source} holds {len(table.lines)} records, but "
-            f"{description.path} says {key}: {n_rows}. The number of records is taken to be "
-            f"public: if it is, write {key}: {len(table.lines)} there."
-        )
-    return encode(description, table)
-
-
-def _parts(train: Coded, test: Coded | None) -> dict[str, NDArray[Any]]:
-    parts: dict[str, NDArray[Any]] = {"X": train.X, "y": train.y}
-    if test is not None:
-        parts |= {"X_test": test.X, "y_test": test.y}
-    return parts
-
-
-def _checksum(domain: Domain, parts: Mapping[str, NDArray[Any]]) -> str:
-    """Hash domain and arrays, in one byte order and memory order on every machine."""
     digest = hashlib.sha256(domain.to_json().encode("ascii"))
     for key, part in parts.items():
         fixed = np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<"))
         digest.update(f"\n{key} {fixed.dtype.name} {fixed.shape}\n".encode("ascii"))
-        digest.update(fixed.tobytes())
+        digest.update(fixed.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 
@@ -168,7 +103,9 @@ def save(dataset: Dataset, folder: str | os.PathLike[str]) -> None:
         "n_bins": list(dataset.domain.n_bins),
         "n_clipped": dataset.n_clipped,
         "n_clipped_test": dataset.n_clipped_test,
+        "clipped": {part: dict(shares) for part, shares in dataset.clipped.items()},
         "sources": dict(dataset.sources),
+        "origin": dict(dataset.origin),
         "domain": json.loads(dataset.domain.to_json()),
     }
     replace_text(folder / _DOMAIN, json.dumps(facts, indent=1) + "\n")
@@ -188,14 +125,58 @@ def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        None if no dataset was saved there.
+        None if no dataset was saved there, or one of another description than there is now.
     """
-    path = Path(folder) / _DOMAIN
+    found = _saved(Path(folder))
+    if found is None or not same_description(found["name"], found.get("origin", {})):
+        return None
+    return found
+
+
+def _saved(folder: Path) -> dict[str, Any] | None:
+    path = folder / _DOMAIN
     if not path.exists():
         return None
     found = json.loads(path.read_text(encoding="utf-8"))
-    assert isinstance(found, dict)
+    if not isinstance(found, dict) or "name" not in found:
+        raise ValueError(f"{path} holds no facts of a dataset")
     return found
+
+
+def is_current(folder: str | os.PathLike[str]) -> bool:
+    """Whether a saved dataset is what its description and the user's own files give now.
+
+    Parameters
+    ----------
+    folder : path
+
+    Returns
+    -------
+    bool
+        False too if nothing that can be read was saved there.
+    """
+    try:
+        found = facts(folder)
+    except ValueError:  # not JSON
+        return False
+    return found is not None and same_files(found["origin"])
+
+
+def check_current(folder: str | os.PathLike[str]) -> None:
+    """Check that a saved dataset was made from what its description says now.
+
+    Raises
+    ------
+    DatasetError
+        If it was not.
+    """
+    found = _saved(Path(folder))
+    if found is not None and not same_description(found["name"], found.get("origin", {})):
+        raise DatasetError(
+            f"{folder} was coded from another description of {found['name']!r} than "
+            f"{find(found['name'])} is now. Run snakemake again, which codes it anew; or by hand: "
+            f"python -m privcurve.steps.prepare {found['name']} --output {folder}"
+        )
 
 
 def read(folder: str | os.PathLike[str]) -> Dataset:
@@ -204,31 +185,36 @@ def read(folder: str | os.PathLike[str]) -> Dataset:
     Raises
     ------
     DatasetError
-        If a file is missing, or its content does not have the checksum it was saved with.
+        If a file is missing, its content does not have the checksum it was saved with, or it was
+        made from another description than there is now.
     """
     folder = Path(folder)
     try:
-        facts = json.loads((folder / _DOMAIN).read_text(encoding="utf-8"))
+        found = json.loads((folder / _DOMAIN).read_text(encoding="utf-8"))
         with np.load(folder / _ARRAYS, allow_pickle=False) as archive:
             parts = {key: archive[key] for key in archive.files}
-        domain = Domain.from_json(json.dumps(facts["domain"]))
-        found = _checksum(domain, parts)
-        if found != facts["checksum"]:
-            raise ValueError(f"its checksum is {found}, not {facts['checksum']}")
-        return Dataset(
-            name=facts["name"],
+        domain = Domain.from_json(json.dumps(found["domain"]))
+        digest = checksum(domain, parts)
+        if digest != found["checksum"]:
+            raise ValueError(f"its checksum is {digest}, not {found['checksum']}")
+        dataset = Dataset(
+            name=found["name"],
             domain=domain,
             X=parts["X"],
             y=parts["y"],
             X_test=parts.get("X_test"),
             y_test=parts.get("y_test"),
-            checksum=found,
-            n_clipped=facts["n_clipped"],
-            n_clipped_test=facts["n_clipped_test"],
-            sources=facts["sources"],
+            checksum=digest,
+            n_clipped=found["n_clipped"],
+            n_clipped_test=found["n_clipped_test"],
+            clipped=found.get("clipped", {}),
+            sources=found["sources"],
+            origin=found.get("origin", {}),
         )
     except Exception as error:  # zip, JSON and key errors alike: the folder is no dataset
         raise DatasetError(
             f"{folder} holds no dataset that can be read: {error}. Delete the folder and prepare "
             "the dataset again."
         ) from error
+    check_current(folder)
+    return dataset

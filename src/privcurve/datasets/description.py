@@ -1,19 +1,35 @@
-"""A dataset's description: its YAML file, checked and turned into plain objects."""
+"""A dataset's description: what its YAML file says, as plain objects."""
 
 from __future__ import annotations
 
-import codecs
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label
-from privcurve.datasets.errors import DatasetError
-from privcurve.schema import nearest
+from privcurve.datasets.domain import Domain
 
-DEFAULT_BINS = 10
+TRAIN = "train"
+TEST = "test"
+
+# Kinds of parsers.
+DELIMITED = "delimited"
+LIBSVM = "libsvm"
+EXCEL = "excel"
+IDX = "idx"
+SKLEARN = "sklearn"
+GENERATED = "generated"
+WITH_FILES = (DELIMITED, LIBSVM, EXCEL, IDX)
+
+# Which records of the more frequent label are taken.
+FIRST = "first"
+RANDOM = "random"
+
+# Raised when the same description and files give other codes than before: data that were coded
+# under a lower number are coded again.
+CODING = 1
 
 
 @dataclass(frozen=True)
@@ -32,6 +48,8 @@ class SourceFile:
         Its size.
     local : str, optional
         Path of a user's own file, from the working directory.
+    labels : SourceFile, optional
+        The file of labels that belongs to an idx file of images.
     """
 
     name: str
@@ -39,6 +57,7 @@ class SourceFile:
     sha256: str | None = None
     n_bytes: int | None = None
     local: str | None = None
+    labels: SourceFile | None = None
 
 
 @dataclass(frozen=True)
@@ -48,18 +67,28 @@ class Parser:
     Attributes
     ----------
     kind : str
-        ``delimited``, ``libsvm``, ``sklearn`` or ``generated``.
+        ``delimited``, ``libsvm``, ``excel``, ``idx``, ``sklearn`` or ``generated``.
     separator : str
         One character, or ``whitespace``.
     header : bool
         Whether the first line names the fields.
     fields : tuple of str
         Names of the fields in the file's order, if no header does it.
+    extra_fields : str
+        ``fail``, or ``ignore``: fields beyond the last name are left out.
     comment : str
         Lines that start with it are left out; ``""`` for none.
     skip_rows : int
         Lines left out at the top.
     encoding : str
+    zero_based : bool
+        Whether the indices of a LIBSVM file begin with 0.
+    sheet : str
+        Of an Excel file; ``""`` for the first.
+    rows : int
+        How many rows of an Excel sheet are records; 0 for all.
+    blocks : int
+        Side of the squares that pixels of an idx file are averaged in.
     loader : str
         The scikit-learn loader, or the generator.
     seed : int
@@ -70,10 +99,39 @@ class Parser:
     separator: str = ","
     header: bool = False
     fields: tuple[str, ...] = ()
+    extra_fields: str = "fail"
     comment: str = ""
     skip_rows: int = 0
     encoding: str = "utf-8-sig"
+    zero_based: bool = False
+    sheet: str = ""
+    rows: int = 0
+    blocks: int = 1
     loader: str = ""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Records:
+    """Which records of the raw files are taken: a public sub-sample.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        Parts whose files are pooled, in this order; then there is no test part. Empty: the
+        training files alone are meant, and the test part stays.
+    first : int
+        How many are taken from the top; 0 for all.
+    balance : str
+        ``first`` or ``random``: as many records of either label, of the more frequent one the
+        first ones or random ones; ``""``: all.
+    seed : int
+        Of the random ones.
+    """
+
+    parts: tuple[str, ...] = ()
+    first: int = 0
+    balance: str = ""
     seed: int = 0
 
 
@@ -98,16 +156,20 @@ class Description:
     path : Path
         The YAML file.
     source : str
-        Name of the dataset whose raw files are read: its own, or the one that it is based on.
+        The mirror's folder of its raw files: by default its name, or that of the dataset that
+        it is based on.
     paths : tuple of Path
         All YAML files that it was read from.
     title, citation, licence : str
     n_rows : int
-        Public number of training records.
+        Public number of training records, of what `records` leaves.
     n_test : int
         Number of records in the canonical test set; 0 if there is none.
-    files : mapping of str to SourceFile
+    raw_sizes : mapping of str to int
+        How many records the files of a part hold, where this is known.
+    files : mapping of str to tuple of SourceFile
         ``train``, and ``test`` if there is one; empty if nothing is to be fetched.
+    records : Records
     parser : Parser
     domain : Domain
     label : LabelSpec
@@ -118,6 +180,8 @@ class Description:
         each column that declares it.
     bound_sources : mapping of str to str
         Where the bounds of each numeric column come from.
+    clipped : frozenset of str
+        Columns of which most values may lie outside the bounds.
     """
 
     name: str
@@ -129,139 +193,50 @@ class Description:
     licence: str
     n_rows: int
     n_test: int
-    files: Mapping[str, SourceFile]
+    raw_sizes: Mapping[str, int]
+    files: Mapping[str, tuple[SourceFile, ...]]
+    records: Records
     parser: Parser
     domain: Domain
     label: LabelSpec
     missing: str
     unknown: str
     bound_sources: Mapping[str, str]
+    clipped: frozenset[str]
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts whose files make the training records."""
+        return self.records.parts or (TRAIN,)
 
-def build(
-    name: str, path: Path, content: Mapping[str, Any], base: Description | None = None
-) -> Description:
-    """Turn a YAML file's content, already checked by the schema, into a description.
+    @property
+    def read_files(self) -> dict[str, tuple[SourceFile, ...]]:
+        """The files of the parts that are read."""
+        wanted = (*self.parts, TEST) if self.n_test else self.parts
+        return {part: self.files[part] for part in wanted if part in self.files}
 
-    Parameters
-    ----------
-    name : str
-    path : Path
-        The file.
-    content : mapping
-    base : Description, optional
-        That of the dataset that it is based on.
+    def source_files(self) -> Iterator[SourceFile]:
+        """Give every raw file that is read, files of labels too."""
+        for files in self.read_files.values():
+            for file in files:
+                yield from (file, file.labels) if file.labels else (file,)
 
-    Raises
-    ------
-    DatasetError
-        If the content contradicts itself.
-    """
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256, in hex, of all that the coded data follow from, but the contents of local files.
 
-    def refuse(message: str) -> DatasetError:
-        return DatasetError(f"dataset {name!r}: {message} (in {path})")
-
-    columns = tuple(_column(entry) for entry in content["columns"])
-    label = _label(content["label"])
-    parser = _parser(content["parser"])
-    files = {role: _file(entry) for role, entry in content.get("files", {}).items()}
-    n_test = int(content.get("n_test", 0))
-
-    try:
-        codecs.lookup(parser.encoding)
-    except LookupError:
-        raise refuse(f"parser: encoding {parser.encoding!r} is unknown; try utf-8") from None
-    twice = [key for key, count in Counter(c.name for c in columns).items() if count > 1]
-    if twice:
-        raise refuse(f"the column {twice[0]!r} is described twice; keep one")
-    for entry, column in zip(content["columns"], columns, strict=True):
-        if column.bounds is not None and not column.bounds[0] < column.bounds[1]:
-            raise refuse(f"bounds of {column.name!r} must be [low, high] with low < high")
-        if column.kind == CATEGORICAL:
-            if len(column.codes) < len(entry["categories"]):
-                raise refuse(f"a category of {column.name!r} is listed twice; keep one")
-            if "n_bins" in entry:
-                raise refuse(f"n_bins of {column.name!r} follows from its categories; drop it")
-    if label.column in {column.name for column in columns}:
-        raise refuse(f"{label.column!r} is the label and a column too; drop it from columns")
-    both = set(label.positive) & set(label.negative)
-    if both:
-        raise refuse(f"the label {both.pop()!r} is positive and negative; keep one")
-    needs_files = parser.kind in ("delimited", "libsvm")
-    if needs_files != ("train" in files):
-        raise refuse(
-            "files: train is missing"
-            if needs_files
-            else f"a {parser.kind} dataset has no files; drop them"
-        )
-    if ("test" in files) != (n_test > 0):
-        raise refuse("n_test and files: test belong together; give both or none")
-    if needs_files and parser.header == bool(parser.fields):
-        raise refuse("parser needs either header: true or the list fields")
-    if parser.fields:
-        given = (*parser.fields, "label") if parser.kind == "libsvm" else parser.fields
-        for wanted in (*(c.name for c in columns), label.column):
-            if wanted not in given:
-                raise refuse(
-                    f"parser: fields has no {wanted!r}{nearest(wanted, given).rstrip('.')}"
-                )
-    return Description(
-        name=name,
-        path=path,
-        source=name if base is None else base.name,
-        paths=(path,) if base is None else (path, *base.paths),
-        title=content["title"],
-        citation=content["citation"],
-        licence=content["licence"],
-        n_rows=int(content["n_rows"]),
-        n_test=n_test,
-        files=files,
-        parser=parser,
-        domain=Domain(
-            columns,
-            Label(label.column, " or ".join(label.negative), " or ".join(label.positive)),
-        ),
-        label=label,
-        missing=content.get("missing", "?"),
-        unknown=content.get("unknown", "fail"),
-        bound_sources={e["name"]: e["source"] for e in content["columns"] if "source" in e},
-    )
-
-
-def _column(entry: Mapping[str, Any]) -> Column:
-    public = bool(entry.get("public", False))
-    if entry["kind"] == NUMERIC:
-        low, high = (float(bound) for bound in entry["bounds"])
-        bins = int(entry.get("n_bins", DEFAULT_BINS))
-        return Column(entry["name"], NUMERIC, (low, high), bins, public=public)
-    listed = entry["categories"]
-    pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
-    categories = tuple((str(value), str(title)) for value, title in pairs)
-    return Column(entry["name"], CATEGORICAL, categories=categories, public=public)
-
-
-def _label(entry: Mapping[str, Any]) -> LabelSpec:
-    def values(given: Any) -> tuple[str, ...]:
-        return tuple(str(v) for v in (given if isinstance(given, list) else [given]))
-
-    return LabelSpec(
-        entry["column"],
-        values(entry["negative"]),
-        values(entry["positive"]),
-        entry.get("strip", ""),
-    )
-
-
-def _parser(entry: Mapping[str, Any]) -> Parser:
-    return Parser(**{**entry, "fields": tuple(entry.get("fields", ()))})
-
-
-def _file(entry: Mapping[str, Any]) -> SourceFile:
-    local = entry.get("local")
-    return SourceFile(
-        name=entry["name"] if local is None else Path(local).name,
-        urls=tuple(entry.get("urls", ())),
-        sha256=entry.get("sha256"),
-        n_bytes=entry.get("bytes"),
-        local=local,
-    )
+        Words that change no code (title, sources, places, remarks) are not part of it.
+        """
+        meaning = {
+            "coding": CODING,
+            "domain": self.domain.to_json(),
+            "sizes": [self.n_rows, self.n_test, dict(self.raw_sizes)],
+            "files": [file.sha256 or file.local for file in self.source_files()],
+            "records": asdict(self.records),
+            "parser": asdict(self.parser),
+            "label": asdict(self.label),
+            "missing": self.missing,
+            "unknown": self.unknown,
+        }
+        text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -30,12 +30,16 @@ class Column:
     bounds : tuple of two floats, optional
         Lowest and highest value of a numeric column, in the unit of the file.
     bins : int
-        Number of equal-width bins of a numeric column; 0 for a categorical one.
+        Number of bins between the bounds of a numeric column; 0 for a categorical one.
     categories : tuple of (value, title)
         Values of a categorical column as the file spells them, each with the title of
         its bin. Values of equal title share a bin.
     public : bool
         Whether the column is public in studies of partially private features.
+    spacing : str
+        Of a numeric column: ``equal`` width of all bins, or ``log`` or ``log1p``.
+    missing_bin : bool
+        Whether a numeric column has one more code, the last, for missing values.
     """
 
     name: str
@@ -44,6 +48,8 @@ class Column:
     bins: int = 0
     categories: tuple[tuple[str, str], ...] = ()
     public: bool = False
+    spacing: str = coding.EQUAL
+    missing_bin: bool = False
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
@@ -59,14 +65,19 @@ class Column:
     @property
     def n_bins(self) -> int:
         """How many codes the column has."""
-        return self.bins if self.kind == NUMERIC else len(self.titles)
+        return self.bins + self.missing_bin if self.kind == NUMERIC else len(self.titles)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether codes stand in the order of what they mean (but a code for missing values)."""
+        return self.kind == NUMERIC
 
     @cached_property
     def edges(self) -> tuple[float, ...]:
-        """The ``n_bins + 1`` edges of a numeric column's bins."""
+        """The ``bins + 1`` edges of a numeric column's bins."""
         if self.bounds is None:
             raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
-        return tuple(coding.edges(*self.bounds, self.bins).tolist())
+        return tuple(coding.edges(*self.bounds, self.bins, self.spacing).tolist())
 
     @cached_property
     def bin_names(self) -> tuple[str, ...]:
@@ -79,10 +90,11 @@ class Column:
             return tuple(f"{self.name} = {title}" for title in self.titles)
         low, high = self.edges[:-1], self.edges[1:]
         signs = ["<"] * (self.bins - 1) + ["<="]
-        return tuple(
+        between = tuple(
             f"{_number(a)} <= {self.name} {sign} {_number(b)}"
             for a, b, sign in zip(low, high, signs, strict=True)
         )
+        return (*between, f"{self.name} is missing") if self.missing_bin else between
 
 
 @dataclass(frozen=True)
@@ -95,11 +107,14 @@ class Label:
         The column of the file that holds the label.
     negative, positive : str
         What −1 and +1 stand for.
+    public : bool
+        Whether the label is public in studies of partially private features.
     """
 
     column: str
     negative: str
     positive: str
+    public: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,22 +155,42 @@ class Domain:
         """Positions of the columns that are public."""
         return tuple(j for j, column in enumerate(self.columns) if column.public)
 
+    @property
+    def public_label(self) -> bool:
+        """Whether the label is public."""
+        return self.label.public
+
+    @property
+    def ordered(self) -> tuple[bool, ...]:
+        """Which columns have codes in the order of what they mean."""
+        return tuple(column.ordered for column in self.columns)
+
     def to_json(self) -> str:
-        """Write the domain in its one canonical form (sorted keys, no blanks)."""
+        """Write the domain in its one canonical form (sorted keys, no blanks).
+
+        What is as it is by default is left out where it came later than the first datasets:
+        their text, and so their checksums, stay.
+        """
         columns = []
         for column in self.columns:
             entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
             if column.kind == NUMERIC:
                 entry["bounds"] = list(column.bounds or ())
                 entry["bins"] = column.bins
+                if column.spacing != coding.EQUAL:
+                    entry["spacing"] = column.spacing
+                if column.missing_bin:
+                    entry["missing_bin"] = True
             else:
                 entry["categories"] = [list(pair) for pair in column.categories]
             columns.append(entry | {"public": column.public})
-        label = {
+        label: dict[str, Any] = {
             "column": self.label.column,
             "negative": self.label.negative,
             "positive": self.label.positive,
         }
+        if self.label.public:
+            label["public"] = True
         whole = {"columns": columns, "label": label}
         return json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
@@ -166,14 +201,10 @@ class Domain:
         columns = []
         for entry in whole["columns"]:
             bounds = entry.get("bounds")
-            columns.append(
-                Column(
-                    name=entry["name"],
-                    kind=entry["kind"],
-                    bounds=None if bounds is None else (float(bounds[0]), float(bounds[1])),
-                    bins=entry.get("bins", 0),
-                    categories=tuple((v, t) for v, t in entry.get("categories", [])),
-                    public=entry["public"],
-                )
-            )
+            given = {
+                **entry,
+                "bounds": None if bounds is None else (float(bounds[0]), float(bounds[1])),
+                "categories": tuple((v, t) for v, t in entry.get("categories", [])),
+            }
+            columns.append(Column(**given))
         return cls(tuple(columns), Label(**whole["label"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 from privcurve.coding import code_between, code_type
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import NUMERIC, Column
-from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.parse import RawTable
+from privcurve.datasets.numbers import numbers
+from privcurve.datasets.problems import Problems
+from privcurve.datasets.readers.table import RawTable
 from privcurve.schema import nearest
 
 MISSING = "?"
@@ -29,44 +29,49 @@ class Coded:
     X : ndarray of shape (n_rows, n_columns), uint8 or uint16
     y : ndarray of shape (n_rows,), int8
         −1 or +1.
-    n_clipped : int
+    clipped : ndarray of shape (n_columns,), int64
+        How many values of each column lay outside its bounds.
     """
 
     X: NDArray[np.unsignedinteger[Any]]
     y: NDArray[np.int8]
-    n_clipped: int
+    clipped: NDArray[np.int64]
 
 
-def encode(description: Description, table: RawTable) -> Coded:
-    """Code one raw table.
+def encode(description: Description, table: RawTable, problems: Problems) -> Coded:
+    """Code some records.
 
-    Raises
-    ------
-    DatasetError
-        For a value that has no code: missing, not a number, an unknown category or
-        label. Names column, value, line, and the YAML file to correct.
+    Parameters
+    ----------
+    description : Description
+    table : RawTable
+    problems : Problems
+        Is told of each value that has no code: missing, not a number, an unknown category or
+        label. Names column, value, line, and the YAML file. Its code is then 0.
+
+    Returns
+    -------
+    Coded
     """
-    columns = description.domain.columns
-    n_rows = len(table.lines)
-    X: NDArray[Any] = np.empty((n_rows, len(columns)), dtype=code_type(description.domain.n_bins))
-    n_clipped = 0
-    for j, column in enumerate(columns):
-        values = table.columns[column.name]
+    domain = description.domain
+    X: NDArray[Any] = np.empty(
+        (len(table.lines), len(domain.columns)), dtype=code_type(domain.n_bins)
+    )
+    clipped = np.zeros(len(domain.columns), dtype=np.int64)
+    for j, column in enumerate(domain.columns):
         if column.kind == NUMERIC:
-            numbers = _numbers(description, table, column, values)
-            X[:, j], clipped = bin_codes(numbers, column)
-            n_clipped += clipped
+            X[:, j], clipped[j] = _numeric(description, table, column, problems)
         else:
-            X[:, j] = _categories(description, table, column, values)
-    return Coded(X, _labels(description, table), n_clipped)
+            X[:, j] = _categories(description, table, column, problems)
+    return Coded(X, _labels(description, table, problems), clipped)
 
 
-def bin_codes(numbers: NDArray[np.float64], column: Column) -> tuple[NDArray[np.int64], int]:
+def bin_codes(values: NDArray[np.float64], column: Column) -> tuple[NDArray[np.int64], int]:
     """Clip numbers to a column's bounds and find their equal-width bins.
 
     Parameters
     ----------
-    numbers : ndarray of shape (n_rows,)
+    values : ndarray of shape (n_rows,)
     column : Column
         A numeric one.
 
@@ -80,83 +85,82 @@ def bin_codes(numbers: NDArray[np.float64], column: Column) -> tuple[NDArray[np.
     if column.bounds is None:
         raise ValueError(f"the column {column.name!r} is not numeric")
     low, high = column.bounds
-    n_clipped = int(np.count_nonzero((numbers < low) | (numbers > high)))
-    return code_between(numbers, column.edges), n_clipped
+    n_clipped = int(np.count_nonzero((values < low) | (values > high)))
+    return code_between(values, column.edges), n_clipped
 
 
-def _where(description: Description, table: RawTable, row: int) -> str:
-    return f"dataset {description.name!r}: line {table.lines[row]} of {table.source}"
-
-
-def _numbers(
-    description: Description, table: RawTable, column: Column, values: Sequence[Any]
-) -> NDArray[np.float64]:
-    try:
-        numbers = np.array(values, dtype=np.float64)
-    except ValueError:
-        row = next(k for k, value in enumerate(values) if not _is_number(value))
-        kind = (
-            "missing"
-            if values[row].strip() in ("", description.missing)
-            else f"{values[row]!r}, not a number"
+def _numeric(
+    description: Description, table: RawTable, column: Column, problems: Problems
+) -> tuple[NDArray[np.int64], int]:
+    found, absent, wrong = numbers(table.columns[column.name], description.missing)
+    if absent.any() and not column.missing_bin:
+        row = int(np.argmax(absent))
+        problems.add(
+            f"{table.where(row)}: {column.name!r} is missing. Correct the file; or decide that "
+            f"missing values have a bin of their own: missing: bin in {description.path}.",
+            (column.name, "missing"),
+            int(absent.sum()),
         )
-        raise DatasetError(
-            f"{_where(description, table, row)}: {column.name!r} is {kind}. Correct the file, or "
-            f"describe the column as categorical in {description.path}."
-        ) from None
-    finite = np.isfinite(numbers)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise DatasetError(
-            f"{_where(description, table, row)}: {column.name!r} is {numbers[row]}. "
-            "Put a finite number there, or leave the record out."
+    for row, fault in wrong.items():
+        problems.add(
+            f"{table.where(row)}: {column.name!r} is {fault}. Correct the file; if the column does "
+            f"not hold numbers, describe it as categorical in {description.path}.",
+            (column.name, fault),
         )
-    return numbers
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    codes, n_clipped = bin_codes(found, column)
+    codes[absent | np.isnan(found)] = column.bins if column.missing_bin else 0
+    return codes, n_clipped
 
 
 def _categories(
-    description: Description, table: RawTable, column: Column, values: Sequence[Any]
+    description: Description, table: RawTable, column: Column, problems: Problems
 ) -> list[int]:
-    # LIBSVM files hold numbers only; a category is then a whole number.
-    texts = [v.strip() if isinstance(v, str) else f"{v:.10g}" for v in values]
+    # Files of numbers hold categories as whole numbers.
+    texts = [v.strip() if isinstance(v, str) else f"{v:.10g}" for v in table.columns[column.name]]
     codes = dict(column.codes)
     if MISSING in codes:
         codes[description.missing] = codes[MISSING]
-    fallback = codes.get(OTHER) if description.unknown == OTHER else None
-    coded = []
-    for row, text in enumerate(texts):
-        code = codes.get(text, fallback)
-        if code is None:
-            missing = text in ("", description.missing)
-            add = MISSING if text == description.missing else text
-            raise DatasetError(
-                f"{_where(description, table, row)}: {column.name!r} is "
-                f"{'missing' if missing else repr(text)}, which is not one of its categories"
-                f"{nearest(text, codes)} Add {add!r} to the categories of {column.name!r} in "
-                f"{description.path}, or set unknown: other there and add the category 'other'."
+    if OTHER in codes and description.unknown == OTHER:
+        fallback = codes[OTHER]
+        return [codes.get(text, fallback) for text in texts]
+    coded = [codes.get(text, -1) for text in texts]
+    for row in (row for row, code in enumerate(coded) if code < 0):
+        text = texts[row]
+        coded[row] = 0
+        if text in ("", description.missing):
+            problems.add(
+                f"{table.where(row)}: {column.name!r} is missing, which is not one of its "
+                f"categories. Correct the file; or decide that missing values are a category, and "
+                f"list {MISSING!r} in {description.path}.",
+                (column.name, "missing"),
             )
-        coded.append(code)
-    return coded
+        else:
+            problems.add(
+                f"{table.where(row)}: {column.name!r} is {text!r}, which is not one of its "
+                f"categories{nearest(text, codes)} Correct the file; or decide from what is public "
+                "(a codebook, a list of towns), not from the records, which values there can be: "
+                f"list all of them in {description.path}, or set unknown: other there and list "
+                "the category 'other'.",
+                (column.name, text),
+            )
+        if problems.full:
+            break
+    return [max(code, 0) for code in coded]
 
 
-def _labels(description: Description, table: RawTable) -> NDArray[np.int8]:
+def _labels(description: Description, table: RawTable, problems: Problems) -> NDArray[np.int8]:
     label = description.label
     signs = dict.fromkeys(label.negative, -1) | dict.fromkeys(label.positive, 1)
     texts = [str(text).strip().removesuffix(label.strip) for text in table.columns[label.column]]
-    found = [signs.get(text) for text in texts]
-    if None in found:
-        row = found.index(None)
-        raise DatasetError(
-            f"{_where(description, table, row)}: the label {label.column!r} is {texts[row]!r}, "
+    found = [signs.get(text, 0) for text in texts]
+    for row in (row for row, sign in enumerate(found) if not sign):
+        problems.add(
+            f"{table.where(row)}: the label {label.column!r} is {texts[row]!r}, "
             f"which is neither {' or '.join(label.positive)} (positive) nor "
-            f"{' or '.join(label.negative)} (negative). Correct label in {description.path}."
+            f"{' or '.join(label.negative)} (negative). Correct the file, or decide what it means: "
+            f"label in {description.path}.",
+            ("label", texts[row]),
         )
+        if problems.full:
+            break
     return np.array(found, dtype=np.int8)

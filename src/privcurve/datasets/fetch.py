@@ -5,19 +5,34 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from privcurve.datasets.description import Description, SourceFile
 from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.problems import Problems
 
 MIRROR_VARIABLE = "PRIVCURVE_DATA"
 CACHE_VARIABLE = "PRIVCURVE_CACHE"
 TIMEOUT_SECONDS = 10
 
 
+@dataclass(frozen=True)
+class RawFile:
+    """A raw file that is there; with the file of its labels, if it has one."""
+
+    path: Path
+    labels: Path | None = None
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All files."""
+        return (self.path,) if self.labels is None else (self.path, self.labels)
+
+
 def fetch(
     description: Description, mirror: str | os.PathLike[str] | None = None
-) -> dict[str, Path]:
+) -> dict[str, tuple[RawFile, ...]]:
     """Get the raw files of a dataset, each with its checksum verified.
 
     Parameters
@@ -29,17 +44,40 @@ def fetch(
 
     Returns
     -------
-    dict of str to Path
-        ``train``, and ``test`` if there is one. Empty for a dataset without files.
+    dict of str to tuple of RawFile
+        ``train`` and ``test``, as far as they are read. Empty for a dataset without files.
 
     Raises
     ------
     DatasetError
-        If a file can't be had from anywhere, or is not the file it should be.
+        If a file can't be had from anywhere, or is not the file it should be: naming all.
     """
     mirror = mirror or os.environ.get(MIRROR_VARIABLE) or None
     folder = None if mirror is None else Path(mirror)
-    return {role: _get(description, file, folder) for role, file in description.files.items()}
+    problems = Problems(description.name)
+    own = all(file.local is not None for file in description.source_files())
+    if folder is not None and not folder.is_dir() and not own:
+        problems.add(
+            f"{MIRROR_VARIABLE} (or data_mirror of the configuration) names {folder}, which is no "
+            "folder: correct it, or leave it out to download the files"
+        )
+        problems.fail()
+
+    def get(file: SourceFile) -> Path:
+        try:
+            return _get(description, file, folder)
+        except DatasetError as error:
+            problems.add(str(error))
+            return Path()
+
+    found = {
+        part: tuple(
+            RawFile(get(file), None if file.labels is None else get(file.labels)) for file in files
+        )
+        for part, files in description.read_files.items()
+    }
+    problems.check()
+    return found
 
 
 def cache_folder() -> Path:
@@ -59,25 +97,24 @@ def sha256_of(path: Path) -> str:
 
 
 def _get(description: Description, file: SourceFile, mirror: Path | None) -> Path:
-    name = description.source
+    source = description.source
     if file.local is not None:
         path = Path(file.local)
         if not path.is_file():
             raise DatasetError(
-                f"dataset {name!r}: there is no file {path.absolute()}. "
-                f"Correct files: local in {description.path} (a path from the folder where the "
-                "run is started)."
+                f"there is no file {path.absolute()}. Correct files: local in {description.path} "
+                "(a path from the folder where the run is started)."
             )
-        _verify(name, path, file)
+        _verify(path, file)
         return path
     tried = []
     if mirror is not None:
-        path = mirror / name / file.name
+        path = mirror / source / file.name
         if path.is_file():
-            _verify(name, path, file)
+            _verify(path, file)
             return path
         tried.append(f"{path} (not there)")
-    path = cache_folder() / name / file.name
+    path = cache_folder() / source / file.name
     if path.is_file() and sha256_of(path) == file.sha256:
         return path
     for url in file.urls:
@@ -86,9 +123,9 @@ def _get(description: Description, file: SourceFile, mirror: Path | None) -> Pat
             return path
         tried.append(f"{url} ({problem})")
     raise DatasetError(
-        f"dataset {name!r}: {file.name} can't be had. Tried: {'; '.join(tried) or 'nothing'}. "
-        f"Two ways out: put it at <folder>/{name}/{file.name} and set {MIRROR_VARIABLE}=<folder>; "
-        f"or run a study without {name!r}."
+        f"{file.name} can't be had. Tried: {'; '.join(tried) or 'nothing'}. "
+        f"Two ways out: put it at <folder>/{source}/{file.name} and set "
+        f"{MIRROR_VARIABLE}=<folder>; or run a study without {description.name!r}."
     )
 
 
@@ -117,7 +154,7 @@ def _download(url: str, path: Path, file: SourceFile) -> str | None:
     return None
 
 
-def _verify(name: str, path: Path, file: SourceFile) -> None:
+def _verify(path: Path, file: SourceFile) -> None:
     if file.sha256 is None:
         return
     found = sha256_of(path)
@@ -125,6 +162,6 @@ def _verify(name: str, path: Path, file: SourceFile) -> None:
         size = path.stat().st_size
         expected_size = f" ({file.n_bytes} bytes)" if file.n_bytes else ""
         raise DatasetError(
-            f"dataset {name!r}: {path} is truncated or altered: expected sha256 {file.sha256}"
+            f"{path} is truncated or altered: expected sha256 {file.sha256}"
             f"{expected_size}, found {found} ({size} bytes). Replace the file by the original."
         )

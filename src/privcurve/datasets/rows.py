@@ -110,3 +110,30 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
             f"use at most {smallest} folds, or more records"
         )
     return labels
+
+
+def balanced(
+    y: NDArray[np.integer[Any]], rng: np.random.Generator | None = None
+) -> NDArray[np.intp]:
+    """Choose as many records of one label as of the other, the less frequent one.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Two labels.
+    rng : numpy.random.Generator, optional
+        Chooses among the more frequent; without it the first ones are taken.
+
+    Returns
+    -------
+    ndarray of shape (n_chosen,)
+        Their positions, in order. All records of the less frequent label are among them.
+    """
+    labels, sizes = np.unique(y, return_counts=True)
+    chosen = []
+    for label in labels:
+        members = np.flatnonzero(y == label)
+        if rng is not None and len(members) > sizes.min():
+            members = members[np.argsort(rng.random(len(members)), kind="stable")]
+        chosen.append(members[: sizes.min()])
+    return np.sort(np.concatenate(chosen))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privcurve.experiments import canonical
+from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.splits import Split
-from privcurve.experiments.study import Arm, Point
 from privcurve.learners import registry
 
 
@@ -45,9 +45,13 @@ class CellIds:
         }
         # The key is canonical JSON, put together from parts: a study may have a million cells.
         self._first = canonical.text(facts)[1:-1]
-        self._learner = canonical.text({"learner": arm.learner})[1:-1]
+        # What a study need not say stands in the key only where it says something else.
+        relation = {} if arm.neighbours is None else {"neighbours": arm.neighbours}
+        share = {} if arm.train_share == 1 else {"train_share": arm.train_share}
+        version = registry.entry(arm.learner).version
+        self._learner = canonical.text({"learner": arm.learner, **relation})[1:-1]
         self._seed = canonical.text({"seed": seed})[1:-1]
-        self._version = canonical.text({"version": registry.entry(arm.learner).version})[1:-1]
+        self._version = canonical.text({**share, "version": version})[1:-1]
 
     def cell(self, point: Point, split: Split) -> Cell:
         """Give the cell of a point on a split."""

@@ -2,78 +2,69 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from privcurve.datasets import Description, describe
-from privcurve.experiments import canonical
-from privcurve.experiments.results import Key, read_shards, shard_path
-from privcurve.experiments.splits import Split, selection_splits
-from privcurve.experiments.study import Arm, Finalists, Point, Study
+from privcurve.datasets import Description, check_current, describe, facts
+from privcurve.experiments import canonical, results
+from privcurve.experiments.arms import Arm, Point
+from privcurve.experiments.results import Key
+from privcurve.experiments.shards import n_shards, shard_points, shard_seconds
+from privcurve.experiments.splits import Split
+from privcurve.experiments.study import ALL, BEST, DEFAULT_METRIC, Finalists, Study
 from privcurve.learners import registry
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def shard_of(arm: Arm, point: Point, n_shards: int) -> int:
-    """Give the shard of a point: by hash, so that a grown grid moves no point.
+# Where things are, from the working directory.
+CODED = Path("results/data")
+STORE = Path("results/store")
 
-    Points that share costly work (see ``LearnerEntry.shared``) go to the same shard.
+
+def _digest(study: Study, arm: Arm, seed: int, shard: int = 0, shards: int = 1) -> str:
+    """Give a digest of what a shard is asked for; on each dataset it is the same.
+
+    What a study need not say stands in it only where it says something else.
     """
-    return shard_key(arm, point) % n_shards
-
-
-def shard_key(arm: Arm, point: Point) -> int:
-    """Give the number whose remainder is the shard of a point."""
-    return _key(canonical.text(point.epsilon), _shared(arm, point.setting, point.text))
-
-
-def key_scheme(arm: Arm) -> str:
-    """Name what :func:`shard_key` is made of: keys of different schemes mean nothing together."""
-    return canonical.digest(list(registry.entry(arm.learner).shared))[:8]
-
-
-def _shared(arm: Arm, setting: Mapping[str, Any], text: str) -> str:
-    shared = registry.entry(arm.learner).shared
-    return canonical.text({name: setting.get(name) for name in shared} if shared else text)
-
-
-def _key(epsilon: str, shared: str) -> int:
-    return int(hashlib.sha256(f"[{epsilon},{shared}]".encode()).hexdigest()[:16], 16)
-
-
-def shard_points(arm: Arm, shard: int, n_shards: int) -> list[Point]:
-    """Give the points of an arm that one shard trains."""
-    return _shards(arm, n_shards)[shard]
+    runs = study.repeats if study.select == ALL and not study.holdout else None
+    holdouts = (study.holdout, study.repeats) if study.holdout else None
+    return _digest_of(arm, study.folds, holdouts, runs, seed, shard, shards)
 
 
 @cache
-def _shards(arm: Arm, n_shards: int) -> list[list[Point]]:
-    shards: list[list[Point]] = [[] for _ in range(n_shards)]
-    # As shard_of, but each ε and each setting is written once.
-    epsilons = [canonical.text(epsilon) for epsilon in arm.epsilons]
-    settings = [_shared(arm, p.setting, p.text) for p in arm.points[: len(arm.settings)]]
-    for point, parts in zip(arm.points, itertools.product(epsilons, settings), strict=True):
-        shards[_key(*parts) % n_shards].append(point)
-    return shards
-
-
-def shard_digest(study: Study, arm: Arm, shard: int, n_shards: int, seed: int) -> str:
-    """Give a digest of all that a shard is asked for: the job reruns when it changes."""
-    points = shard_points(arm, shard, n_shards)
-    epsilons = {point.epsilon: canonical.number(point.epsilon) for point in points}
+def _digest_of(
+    arm: Arm,
+    folds: int,
+    holdouts: tuple[float, int] | None,
+    runs: int | None,
+    seed: int,
+    shard: int,
+    shards: int,
+) -> str:
+    points = shard_points(arm, shard, shards)
+    epsilons = {epsilon: canonical.number(epsilon) for epsilon in arm.epsilons}
+    more = {
+        "neighbours": arm.neighbours,
+        "train_share": None if arm.train_share == 1 else arm.train_share,
+        "holdouts": holdouts,
+        "runs": runs,
+    }
+    more = {word: value for word, value in more.items() if value is not None}
     return canonical.digest(
         [
             sorted((epsilons[point.epsilon], point.text) for point in points),
             arm.learner,
             arm.calibration,
             arm.delta,
-            study.folds,
+            folds,
             seed,
             registry.entry(arm.learner).version,
+            *([more] if more else []),
         ]
     )
 
@@ -83,59 +74,13 @@ def second_round(study: Study, arm: Arm) -> Finalists | None:
     return study.finalists if arm.calibration and len(arm.settings) > 1 else None
 
 
-def refit_digest(study: Study, arm: Arm, seed: int) -> str:
-    """Give a digest of what the selection and the fresh trainings of an arm depend on."""
-    second = second_round(study, arm)
-    final = f"{second.settings} of {second.draws} " if second else ""
-    return f"{study.repeats} {final}{shard_digest(study, arm, 0, 1, seed)}"
-
-
-def n_refits(study: Study, arm: Arm) -> int:
-    """Give how many cells follow the cross-validation at each ε: finalists and fresh ones."""
-    second = second_round(study, arm)
-    if second is None:
-        return study.repeats
-    return study.repeats + min(second.settings, len(arm.settings)) * second.draws * study.folds
-
-
-def n_shards(arm: Arm, folds: int, n_rows: int, n_columns: int, seconds_per_job: float) -> int:
-    """Give the number of shards of an arm on a dataset: a power of two.
-
-    Follows from the registry's estimate of cost, so that one job trains for about
-    `seconds_per_job`: once to twice of it, since each start costs two seconds. A power of two
-    seldom changes when a grid grows a little. There are never more shards than keys.
-    """
-    cost = registry.entry(arm.learner).cost
-    total = sum(cost(setting, n_rows, n_columns) for setting in arm.settings)
-    total *= len(arm.epsilons) * folds
-    # Points with the same key can't be parted.
-    shared = registry.entry(arm.learner).shared
-    keys = {tuple(map(s.get, shared)) for s in arm.settings} if shared else arm.settings
-    n_keys = len(arm.epsilons) * len(keys)
-    shards = 1
-    while 2 * shards * seconds_per_job <= total and 2 * shards <= n_keys:
-        shards *= 2
-    return shards
-
-
-def shard_seconds(
-    arm: Arm, folds: int, shard: int, shards: int, n_rows: int, n_columns: int
-) -> float:
-    """Give the registry's estimate of what one shard costs: the hash deals unevenly."""
-    cost = registry.entry(arm.learner).cost
-    points = shard_points(arm, shard, shards)
-    return folds * sum(cost(point.setting, n_rows, n_columns) for point in points)
-
-
-CODED = Path("results/data")
-
-
-STORE = Path("results/store")
-
-
 @dataclass(frozen=True)
 class Curve:
     """An arm of a study on a dataset: some jobs that train shards, and one that refits.
+
+    All that is known of them without a look at their results, and the one way to read these.
+    Where all settings are results there is no refit; where a lone setting need not be
+    selected there are no shards.
 
     Attributes
     ----------
@@ -143,17 +88,27 @@ class Curve:
     dataset : Description
     arm : Arm
     shards : int
+    seed : int
+        Base seed of the run.
     """
 
     study: Study
     dataset: Description
     arm: Arm
     shards: int
+    seed: int
 
     @property
     def name(self) -> Path:
         """What its folders are called, under any root."""
         return Path(self.study.name, self.dataset.name, self.arm.name)
+
+    # Files
+
+    @property
+    def data(self) -> Path:
+        """The folder of its coded dataset."""
+        return CODED / self.dataset.name
 
     @property
     def folder(self) -> Path:
@@ -162,17 +117,39 @@ class Curve:
 
     def shard(self, shard: int) -> Path:
         """Give the file of one shard."""
-        return shard_path(self.folder, shard, self.shards)
+        return results.shard_path(self.folder, shard, self.shards)
 
-    def seconds(self, shard: int) -> float:
-        """Give an estimate of the time that one shard takes."""
-        rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
-        return shard_seconds(self.arm, self.study.folds, shard, self.shards, rows, columns)
+    @property
+    def selects(self) -> bool:
+        """Whether a setting is selected and trained afresh; else every setting is a result."""
+        return self.study.select == BEST
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of cells that its jobs write."""
+        shards = [self.shard(shard) for shard in range(self.shards)]
+        return [*shards, self.refit] if self.selects else shards
+
+    @property
+    def runs(self) -> list[Path]:
+        """Those of them whose rows are its results: fresh trainings, or all."""
+        return [self.refit] if self.selects else self.files
 
     @property
     def refit(self) -> Path:
-        """The file of its fresh trainings."""
+        """The file of its fresh trainings, if it selects."""
         return "results/refits" / self.name / "cells.parquet"
+
+    @property
+    def selected(self) -> Path:
+        """The file of its selected settings, if it selects."""
+        return self.refit.with_name("selected.csv")
+
+    def failures(self, shard: int | None = None) -> Path:
+        """Give the file that counts the failed attempts at a shard; by default, at the refit."""
+        ending = "" if shard is None else f"~{self.shard(shard).stem}"
+        name = f"{self.arm.name}{ending}.json"
+        return Path("results/failures", self.study.name, self.dataset.name, name)
 
     @property
     def benchmarks(self) -> dict[str, list[Path]]:
@@ -181,8 +158,172 @@ class Curve:
         shards = [self.shard(shard).stem for shard in range(self.shards)]
         return {
             "train": [train / f"{shard}.tsv" for shard in shards],
-            "refit": [refit.with_name(f"{refit.name}.tsv")],
+            "refit": [refit.with_name(f"{refit.name}.tsv")] if self.selects else [],
         }
+
+    # What is asked for
+
+    def points(self, shard: int) -> list[Point]:
+        """Give the points that a shard trains."""
+        return shard_points(self.arm, shard, self.shards)
+
+    @property
+    def splits(self) -> list[Split]:
+        """The splits that each point of a shard is trained on."""
+        if self.selects:
+            return self.study.selection_splits
+        return self.study.fresh_splits(self.dataset.n_test > 0)
+
+    def tasks(self, shard: int) -> list[tuple[Point, Split]]:
+        """Give the cells that a shard trains, as points and splits."""
+        return list(itertools.product(self.points(shard), self.splits))
+
+    @property
+    def finalists(self) -> Finalists | None:
+        """The second round of its selection."""
+        return second_round(self.study, self.arm)
+
+    @property
+    def final_splits(self) -> list[Split]:
+        """The splits of the second round; none without one."""
+        second = self.finalists
+        return self.study.final_splits(second.draws) if second else []
+
+    def fresh_splits(self, has_test: bool) -> list[Split]:
+        """Give the splits of the fresh trainings.
+
+        Parameters
+        ----------
+        has_test : bool
+            Whether the dataset has a test part.
+        """
+        return self.study.fresh_splits(has_test)
+
+    @property
+    def n_refits(self) -> int:
+        """How many cells follow the cross-validation at each ε: finalists and fresh ones."""
+        if not self.selects:
+            return 0
+        second = self.finalists
+        n_finalists = min(second.settings, len(self.arm.settings)) if second else 0
+        return self.study.repeats + n_finalists * len(self.final_splits)
+
+    def shard_digest(self, shard: int) -> str:
+        """Give a digest of all that a shard is asked for: the job reruns when it changes."""
+        return _digest(self.study, self.arm, self.seed, shard, self.shards)
+
+    @cached_property
+    def refit_digest(self) -> str:
+        """A digest of what the selection and the fresh trainings depend on."""
+        study, second = self.study, self.finalists
+        final = f"{second.settings} of {second.draws} " if second else ""
+        metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
+        whole = _digest(study, self.arm, self.seed)
+        return f"{study.repeats} {final}{metric}{whole}"
+
+    def seconds(self, shard: int) -> float:
+        """Give an estimate of the time that one shard takes."""
+        rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
+        return shard_seconds(self.arm, len(self.splits), shard, self.shards, rows, columns)
+
+    # Results
+
+    @property
+    def checksum(self) -> str | None:
+        """Of the coded dataset as it is now; None if there is none.
+
+        Raises
+        ------
+        DatasetError
+            If it was coded from another description than there is now.
+        """
+        check_current(self.data)
+        found = facts(self.data)
+        return None if found is None else found["checksum"]
+
+    def selection(self, columns: list[str]) -> Iterator[pd.DataFrame]:
+        """Read the cross-validation, as it is asked for now.
+
+        Parameters
+        ----------
+        columns : list of str
+            Those to read.
+
+        Yields
+        ------
+        DataFrame
+            One a shard: memory does not grow with the study.
+
+        Raises
+        ------
+        IncompleteError
+            If a shard was made for something else, is damaged, or has other cells than it must.
+        """
+
+        def keys(shard: int) -> list[Key]:
+            return expected_keys(self.tasks(shard))
+
+        return results.read_shards(
+            self.folder, self.shards, columns, self.shard_digest, self.checksum, keys
+        )
+
+    def check_refit(self) -> None:
+        """Refuse fresh trainings that are not of what is asked for now.
+
+        Raises
+        ------
+        IncompleteError
+            Naming the file.
+        """
+        results.check_current(self.refit, self.refit_digest, self.checksum)
+
+    def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Read the runs that are its results, as they are asked for now.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Those to read; all by default.
+
+        Yields
+        ------
+        DataFrame
+            The fresh trainings of what was selected; or, one a shard, all runs.
+
+        Raises
+        ------
+        IncompleteError
+            If a file was made for something else, is damaged, or has other cells than it must.
+        """
+        if self.selects:
+            yield read_refits([self], columns)
+        else:
+            yield from self.selection(columns or results.SCHEMA.names)
+
+
+def read_refits(curves: Sequence[Curve], columns: list[str] | None = None) -> pd.DataFrame:
+    """Read the fresh trainings of some curves, as they are asked for now.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+    columns : list of str, optional
+        Those to read; all by default.
+
+    Returns
+    -------
+    DataFrame
+        In the order of `curves`.
+
+    Raises
+    ------
+    IncompleteError
+        If a file was made for something else, or is damaged.
+    """
+    for curve in curves:
+        curve.check_refit()
+    frame: pd.DataFrame = results.read_cells([curve.refit for curve in curves], columns)
+    return frame
 
 
 def begun(study: str) -> bool:
@@ -190,18 +331,29 @@ def begun(study: str) -> bool:
     return Path("results/cells", study).is_dir()
 
 
-def curve(study: Study, dataset: Description, arm: Arm, seconds_per_job: float) -> Curve:
+def curve(study: Study, dataset: Description, arm: Arm, seed: int, seconds_per_job: float) -> Curve:
     """Cut an arm on a dataset into jobs of about `seconds_per_job`."""
+    whole = Curve(study, dataset, arm, 1, seed)
+    if is_lone(study, arm):
+        return replace(whole, shards=0)
     rows, columns = dataset.n_rows, len(dataset.domain.columns)
-    return Curve(study, dataset, arm, n_shards(arm, study.folds, rows, columns, seconds_per_job))
+    return replace(whole, shards=n_shards(arm, len(whole.splits), rows, columns, seconds_per_job))
 
 
-def curves(study: Study, seconds_per_job: float) -> Iterator[Curve]:
+def is_lone(study: Study, arm: Arm) -> bool:
+    """Whether an arm has one setting that is taken as selected: hold-outs say so.
+
+    A study with folds has its cross-validated accuracy in its tables, of lone settings too.
+    """
+    return study.select == BEST and bool(study.holdout) and len(arm.settings) == 1
+
+
+def curves(study: Study, seed: int, seconds_per_job: float) -> Iterator[Curve]:
     """Give all curves of a study, dataset by dataset."""
     for name in study.datasets:
         dataset = describe(name)
         for arm in study.arms.values():
-            yield curve(study, dataset, arm, seconds_per_job)
+            yield curve(study, dataset, arm, seed, seconds_per_job)
 
 
 def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
@@ -210,46 +362,3 @@ def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
         (canonical.number(point.epsilon), point.text, split.fold, split.repeat)
         for point, split in tasks
     ]
-
-
-def read_selection(
-    asked: tuple[Study, Arm, int],
-    checksum: str | None,
-    folder: Path,
-    shards: int,
-    columns: list[str],
-) -> Iterator[Any]:
-    """Read the cross-validation of an arm on a dataset, as it is asked for now.
-
-    Parameters
-    ----------
-    asked : (Study, Arm, base seed)
-    checksum : str or None
-        Of the coded dataset.
-    folder : Path
-        Of the shards.
-    shards : int
-        How many there are.
-    columns : list of str
-        Those to read.
-
-    Yields
-    ------
-    pandas.DataFrame
-        One a shard.
-
-    Raises
-    ------
-    IncompleteError
-        If a shard was made for something else, is damaged, or has other cells than it must.
-    """
-    study, arm, seed = asked
-    splits = selection_splits(study.folds)
-
-    def digest(shard: int) -> str:
-        return shard_digest(study, arm, shard, shards, seed)
-
-    def keys(shard: int) -> list[Key]:
-        return expected_keys(itertools.product(shard_points(arm, shard, shards), splits))
-
-    return read_shards(folder, shards, columns, digest, checksum, keys)

@@ -32,8 +32,6 @@ PACKAGES = (
     "snakemake",
 )
 WORK = ("trained", "reused", "failed", "training_seconds")
-# The rules whose jobs say how long they trained.
-TRAINING = ("train", "refit")
 
 
 def manifest(
@@ -60,16 +58,16 @@ def manifest(
     jobs: dict[str, list[Path]] = {}
     for path in benchmarks:
         jobs.setdefault(Path(path.parts[1]).stem, []).append(path)
-    work = {}
+    work, training_jobs = {}, []
     for name, curves in studies.items():
         mine = []
         for curve in curves:
             for rule, paths in curve.benchmarks.items():
                 jobs.setdefault(rule, []).extend(paths)
                 mine.extend(paths)
-        work[name] = _work(curves, _times(mine))
+        training_jobs.append(_times(mine))
+        work[name] = _work(curves, training_jobs[-1])
     names = sorted({c.dataset.name for curves in studies.values() for c in curves})
-    rules = {rule: _times(paths) for rule, paths in sorted(jobs.items())}
     return {
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "configuration": dict(configuration),
@@ -77,11 +75,10 @@ def manifest(
         "versions": versions(),
         "machine": machine(),
         "datasets": {name: _dataset(name) for name in names},
-        "rules": rules,
+        "rules": {rule: _times(paths) for rule, paths in sorted(jobs.items())},
         "studies": work,
-        "not_training": _not_training(
-            work.values(), (rules[rule] for rule in TRAINING if rule in rules)
-        ),
+        # As in each study, of the same numbers: of one study they are the same.
+        "not_training": _not_training(work.values(), training_jobs),
     }
 
 
@@ -144,7 +141,7 @@ def _work(curves: Sequence[Curve], times: Mapping[str, Any]) -> dict[str, Any]:
     """Add up what the jobs of a study say of their last runs."""
     totals = dict.fromkeys(WORK, 0)
     for curve in curves:
-        for path in (*map(curve.shard, range(curve.shards)), curve.refit):
+        for path in curve.files:
             facts = read_facts(path) or {"rows": 0}
             # A file without facts is of an earlier version, and its cells of an earlier run.
             facts = {"reused": facts["rows"], **facts}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.experiments import canonical
 from privcurve.experiments.splits import Part
 
 Array = NDArray[Any]
@@ -71,7 +73,21 @@ def failure(error: Exception) -> dict[str, Any]:
     return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
 
 
-def score(learner: Any, train: Part, scored: Part, seconds: float) -> dict[str, Any]:
+def measures(learner: Any) -> str | None:
+    """Write what a fitted learner measured of itself (``measures_``) as JSON; None if nothing.
+
+    A flat mapping of numbers, such as nodes or rounds; what is not a number becomes null.
+    """
+    found = getattr(learner, "measures_", None)
+    if not found:
+        return None
+    plain = {name: float(value) for name, value in found.items()}
+    return canonical.text({name: None if math.isnan(v) else v for name, v in plain.items()})
+
+
+def score(
+    learner: Any, train: Part, scored: Part, seconds: float, relation: str | None = None
+) -> dict[str, Any]:
     """Score a fitted learner.
 
     Parameters
@@ -80,6 +96,8 @@ def score(learner: Any, train: Part, scored: Part, seconds: float) -> dict[str, 
     train, scored : Part
     seconds : float
         What the fit took.
+    relation : str, optional
+        The neighbour relation that the statement must name, if the fit was private.
 
     Returns
     -------
@@ -97,6 +115,11 @@ def score(learner: Any, train: Part, scored: Part, seconds: float) -> dict[str, 
     if not getattr(learner, "scores_cost_answers", False):
         train_accuracy = accuracy(learner.decision_function(train.X), train.y, train.counts)
     statement = learner.privacy_
+    if relation is not None and statement.private and statement.neighbours != relation:
+        return failure(
+            ValueError(f"the statement is for {statement.neighbours!r}, not for {relation!r}")
+        )
+    own = measures(learner)
     return {
         "neighbours": statement.neighbours,
         "epsilon_spent": float(statement.epsilon_spent),
@@ -110,4 +133,5 @@ def score(learner: Any, train: Part, scored: Part, seconds: float) -> dict[str, 
         "fit_seconds": round(seconds, 6),
         "status": "ok",
         "error": None,
+        **({} if own is None else {"measures": own}),
     }

@@ -6,6 +6,7 @@ are, bit for bit, those of the fresh trainings of a study.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +17,11 @@ from numpy.typing import NDArray
 
 from privcurve.datasets import Dataset, distinct
 from privcurve.experiments import canonical, metrics
+from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.cells import CellIds, generator
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.splits import TEST, Part, Split
-from privcurve.experiments.study import Arm, Point, StudyError
+from privcurve.experiments.study import StudyError
 from privcurve.learners import registry
 from privcurve.learners.lazybb_rounds import round_advantages
 
@@ -46,6 +48,11 @@ class Inspection:
     train: Part
     unseen: Part | None
 
+    @property
+    def of_trees(self) -> bool:
+        """Whether the model is made of trees."""
+        return hasattr(self.learner.model_, "forest")
+
     def margins(self, part: Part) -> NDArray[np.float64]:
         """Give the normalised margin y·Σh/τ of each row of a part, in [−1, 1]."""
         model = self.learner.model_
@@ -63,10 +70,55 @@ class Inspection:
         return metrics.accuracy(scores, self.unseen.y, self.unseen.counts)
 
     def votes(self, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
-        """Give net votes and the condition they depend on, the heaviest first."""
+        """Give net votes and the condition they depend on, the heaviest first.
+
+        Of 1-rules a condition that does not hold subtracts its votes; of trees a condition is
+        all that leads to a leaf, and where it does not hold it is silent.
+        """
         model = self.learner.model_
+        if self.of_trees:
+            return tree_votes(model, bin_names)
         found = [(vote.votes, bin_names[vote.column][vote.code]) for vote in model.votes]
         return found + ([(model.constant, "always")] if model.constant else [])
+
+
+def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
+    """Give the votes of trees: of each leaf what leads to it; leaves that are alike add up.
+
+    Parameters
+    ----------
+    model : TreeModel
+    bin_names : tuple of tuple of str
+        The name of each code of each column.
+
+    Returns
+    -------
+    list of (votes, condition)
+        The heaviest first; leaves that cancel out are left out.
+    """
+    columns, values = model.columns.tolist(), model.values.tolist()
+    found: Counter[str] = Counter()
+
+    def ask(question: int, answer: bool) -> str:
+        threshold, b = divmod(question, len(columns))
+        name = bin_names[columns[b]][values[b]]
+        if threshold:
+            return f"{'up to' if answer else 'above'} [{name}]"
+        return name if answer else f"not [{name}]"
+
+    def walk(tree: int, node: int, path: tuple[str, ...]) -> None:
+        child = int(model.forest.children[tree, node])
+        if child == 0:
+            found[" and ".join(path) or "always"] += int(model.forest.labels[tree, node])
+            return
+        question = int(model.forest.splits[tree, node])
+        walk(tree, child + 1, (*path, ask(question, True)))
+        walk(tree, child, (*path, ask(question, False)))
+
+    for tree in range(len(model.forest.splits)):
+        walk(tree, 0, ())
+    votes = [(votes, condition) for condition, votes in found.items() if votes]
+    return sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0], vote[1]))
 
 
 def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
@@ -146,7 +198,7 @@ def round_by_round(
 def inspect(
     dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: int
 ) -> Iterator[Inspection]:
-    """Train a point of an arm of LazyBB some times, each time with its own noise.
+    """Train a point of an arm of LazyBB, or of a tree, some times, each time with its own noise.
 
     Parameters
     ----------
@@ -165,10 +217,10 @@ def inspect(
     Raises
     ------
     StudyError
-        If the arm's learner is not LazyBB with 1-rules.
+        If the arm's learner is neither LazyBB nor a tree.
     """
-    if arm.learner != "lazybb" or point.setting.get("weak_learner", "one_rule") != "one_rule":
-        raise StudyError(f"{arm.name}: only LazyBB with 1-rules can be looked into")
+    if arm.learner not in ("lazybb", "topdown"):
+        raise StudyError(f"{arm.name}: only LazyBB and TopDown trees can be looked into")
     train = Part(*distinct(dataset.X, dataset.y))
     unseen = None
     if dataset.X_test is not None and dataset.y_test is not None:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from privcurve.experiments import arrow
 from privcurve.files import replace_file
 
 SCHEMA = pa.schema(
@@ -38,9 +39,12 @@ SCHEMA = pa.schema(
         ("status", pa.string()),
         ("error", pa.string()),
         ("version", pa.int64()),
+        # What a learner measured of itself, as JSON: a mapping of names to numbers.
+        ("measures", pa.string()),
     ]
 )
-
+# Files of earlier versions have all columns but these: they read as null.
+LATER = ("measures",)
 
 # What tells a cell from the others of its arm and dataset, and the texts that stand for it.
 KEY_COLUMNS = ["epsilon", "setting", "fold", "repeat"]
@@ -74,7 +78,7 @@ def write_cells(
         What is to be known of the job without reading rows (:func:`read_facts`); plain JSON.
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(dict(facts or {}))})
-    table = pa.Table.from_pylist(list(rows), schema=schema)
+    table = arrow.table(rows, schema)
     # Without checksums a page of zeros, as a loss of power leaves it, may read as numbers.
     write = partial(pq.write_table, table, compression="zstd", write_page_checksum=True)
     replace_file(path, write)
@@ -181,13 +185,23 @@ def read_cells(paths: Iterable[Path], columns: list[str] | None = None) -> Any:
 
 def _read(path: Path, columns: list[str] | None) -> Any:
     try:
-        table = pq.read_table(path, columns=columns, page_checksum_verification=True)
+        wanted = columns or SCHEMA.names
+        lacks = [name for name in LATER if name in wanted and _is_earlier(path)]
+        there = [name for name in wanted if name not in lacks]
+        table = pq.read_table(path, columns=there, page_checksum_verification=True)
+        for name in lacks:
+            nulls = pa.nulls(table.num_rows, SCHEMA.field(name).type)
+            table = table.append_column(name, nulls)
         # A column that a damaged footer does not know is left out without a word.
-        return table.select(columns or SCHEMA.names)
+        return table.select(wanted)
     except (FileNotFoundError, PermissionError):
         raise
     except (OSError, pa.ArrowInvalid, KeyError) as error:
         raise _damaged(path) from error
+
+
+def _is_earlier(path: Path) -> bool:
+    return list(pq.read_schema(path).names) == [n for n in SCHEMA.names if n not in LATER]
 
 
 def _damaged(path: Path) -> IncompleteError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +21,11 @@ class Split:
     Attributes
     ----------
     fold : str
-        ``"k/n"`` (fold k of n, from 1), or ``"test"``: the dataset's own test part.
+        ``"k/n"`` (fold k of n, from 1); ``"k@h"`` (a share h of the records is held out, for the
+        kth time); or ``"test"``: the dataset's own test part.
     repeat : int
-        0 in the cross-validation that selects; 1, 2, … for fresh trainings; −1, −2, … for
-        the finalists of a selection.
+        0 in what selects; 1, 2, … for fresh trainings; −1, −2, … for the finalists of a
+        selection.
     """
 
     fold: str
@@ -31,8 +33,8 @@ class Split:
 
     @property
     def n_folds(self) -> int:
-        """Number of folds of the partition."""
-        return int(self.fold.partition("/")[2])
+        """Number of folds of the partition; 0 of a hold-out."""
+        return int(self.fold.partition("/")[2] or 0)
 
     @property
     def fold_number(self) -> int:
@@ -40,8 +42,18 @@ class Split:
         return int(self.fold.partition("/")[0]) - 1
 
     @property
+    def holdout(self) -> float:
+        """The share of the records that is held out; 0 of a fold."""
+        return float(self.fold.partition("@")[2] or 0)
+
+    @property
     def partition(self) -> int:
-        """The number of the partition into folds: 0 selects, later ones are fresh."""
+        """The number of the partition into folds: 0 selects, later ones are fresh.
+
+        Of hold-outs, each of which is a partition: −1, −2, … select.
+        """
+        if self.holdout:
+            return self.repeat if self.repeat > 0 else -int(self.fold.partition("@")[0])
         return 0 if self.repeat <= 0 else 1 + (self.repeat - 1) // self.n_folds
 
 
@@ -50,13 +62,14 @@ def selection_splits(n_folds: int) -> list[Split]:
     return [Split(f"{k}/{n_folds}", 0) for k in range(1, n_folds + 1)]
 
 
-def final_splits(n_folds: int, draws: int) -> list[Split]:
-    """Give the splits of the finalists: the folds of the selection, once a draw of noise."""
-    return [
-        Split(split.fold, -draw)
-        for draw in range(1, draws + 1)
-        for split in selection_splits(n_folds)
-    ]
+def selection_holdouts(share: float, repeats: int) -> list[Split]:
+    """Give the hold-outs that select settings."""
+    return [Split(f"{k}@{canonical.number(share)}", 0) for k in range(1, repeats + 1)]
+
+
+def final_splits(selection: Sequence[Split], draws: int) -> list[Split]:
+    """Give the splits of the finalists: those of the selection, once a draw of noise."""
+    return [Split(split.fold, -draw) for draw in range(1, draws + 1) for split in selection]
 
 
 def fresh_splits(n_folds: int, repeats: int, has_test: bool) -> list[Split]:
@@ -73,18 +86,86 @@ def fresh_splits(n_folds: int, repeats: int, has_test: bool) -> list[Split]:
     ]
 
 
+def fresh_holdouts(share: float, repeats: int) -> list[Split]:
+    """Give the hold-outs of the fresh trainings: none of them selects."""
+    return [Split(f"{k}@{canonical.number(share)}", k) for k in range(1, repeats + 1)]
+
+
 def partition_generator(
-    dataset: str, checksum: str, n_folds: int, partition: int, seed: int
+    dataset: str, checksum: str, n_folds: int, partition: int, seed: int, **more: Any
 ) -> np.random.Generator:
-    """Give the stream that draws a partition of a dataset into folds."""
+    """Give the stream that draws a partition of a dataset into folds.
+
+    Parameters
+    ----------
+    more
+        What the stream is for, if for something else.
+    """
     key = {
         "dataset": dataset,
         "checksum": checksum,
         "folds": n_folds,
         "partition": partition,
         "seed": seed,
+        **more,
     }
     return np.random.default_rng(np.random.SeedSequence(int(canonical.digest(key), 16)))
+
+
+def held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
+    """Draw records of each label: the rounded share, at least one, never all of them.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Labels.
+    share : float
+        In (0, 1).
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of bool of shape (n_rows,)
+        Which records are held out.
+
+    Raises
+    ------
+    ValueError
+        If a label has fewer than two records.
+    """
+    chosen = np.zeros(len(y), dtype=bool)
+    for label in np.unique(y):
+        mine = rng.permutation(np.flatnonzero(y == label))
+        if len(mine) < 2:
+            raise ValueError("to hold records out, each label needs two records or more")
+        chosen[mine[: min(max(1, round(share * len(mine))), len(mine) - 1)]] = True
+    return chosen
+
+
+def sub_sample(y: Any, rows: Any, order: Any, share: float) -> Any:
+    """Take a share of some rows: of each label the rounded share, at least one.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Labels of all rows.
+    rows : ndarray of int
+        Those to take from.
+    order : ndarray of shape (n_rows,)
+        Ranks of all rows. With the same ranks a smaller share is a part of a larger one.
+    share : float
+        In (0, 1].
+
+    Returns
+    -------
+    ndarray of int
+        In increasing order.
+    """
+    taken = []
+    for label in np.unique(y[rows]):
+        mine = rows[y[rows] == label]
+        taken.append(mine[np.argsort(order[mine])][: max(1, round(share * len(mine)))])
+    return np.sort(np.concatenate(taken))
 
 
 @dataclass(frozen=True)
@@ -104,11 +185,14 @@ class Splitter:
     dataset : Dataset
     seed : int
         Base seed.
+    train_share : float
+        The share of the training part that trains: sub-samples of one split are nested.
     """
 
-    def __init__(self, dataset: Dataset, seed: int) -> None:
+    def __init__(self, dataset: Dataset, seed: int, train_share: float = 1.0) -> None:
         self._dataset = dataset
         self._seed = seed
+        self._share = train_share
         self._folds: dict[tuple[int, int], Any] = {}
 
     def parts(self, split: Split) -> tuple[Part, Part]:
@@ -117,13 +201,34 @@ class Splitter:
         if split.fold == TEST:
             if data.X_test is None or data.y_test is None:
                 raise ValueError(f"{data.name} has no test part")
-            return Part(*distinct(data.X, data.y)), Part(*distinct(data.X_test, data.y_test))
+            rows = np.arange(len(data.y))
+            return self._train(rows, split), Part(*distinct(data.X_test, data.y_test))
+        scored = self._scored(split)
+        return (
+            self._train(np.flatnonzero(~scored), split),
+            Part(*distinct(data.X[scored], data.y[scored])),
+        )
+
+    def _scored(self, split: Split) -> Any:
+        data = self._dataset
+        if split.holdout:
+            # Not kept: each is of one split.
+            return held_out(data.y, split.holdout, self._stream(split, holdout=split.holdout))
         key = (split.n_folds, split.partition)
         if key not in self._folds:
-            rng = partition_generator(data.name, data.checksum, *key, self._seed)
-            self._folds[key] = stratified_folds(data.y, split.n_folds, rng)
-        scored = self._folds[key] == split.fold_number
-        return (
-            Part(*distinct(data.X[~scored], data.y[~scored])),
-            Part(*distinct(data.X[scored], data.y[scored])),
+            self._folds[key] = stratified_folds(data.y, split.n_folds, self._stream(split))
+        return self._folds[key] == split.fold_number
+
+    def _train(self, rows: Any, split: Split) -> Part:
+        data = self._dataset
+        if self._share < 1:
+            order = self._stream(split, order=split.fold).permutation(len(data.y))
+            rows = sub_sample(data.y, rows, order, self._share)
+        return Part(*distinct(data.X[rows], data.y[rows]))
+
+    def _stream(self, split: Split, **more: Any) -> np.random.Generator:
+        data = self._dataset
+        partition = split.repeat if split.fold == TEST else split.partition
+        return partition_generator(
+            data.name, data.checksum, split.n_folds, partition, self._seed, **more
         )

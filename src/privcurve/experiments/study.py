@@ -2,83 +2,36 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from privcurve import schema
-from privcurve.experiments import canonical
+from privcurve.datasets import Description
+from privcurve.experiments.arms import Arm, Point, arms
+from privcurve.experiments.splits import (
+    Split,
+    final_splits,
+    fresh_holdouts,
+    fresh_splits,
+    selection_holdouts,
+    selection_splits,
+)
 from privcurve.learners import registry
+from privcurve.privacy.budget import PRIVATE_COLUMNS
+
+__all__ = ["Arm", "Finalists", "Point", "Study", "StudyError", "from_mapping", "load", "notes"]
+
+# What selects: a column of a cell.
+DEFAULT_METRIC = "accuracy"
+
+BEST, ALL = "best", "all"
+DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
 
 
 class StudyError(ValueError):
     """A study file asks for something that can't be done; the message names it."""
-
-
-@dataclass(frozen=True, eq=False)
-class Arm:
-    """One curve of a study: a learner with a calibration, a δ, and a grid.
-
-    Two arms are equal if they are the same object, so that what follows from an arm can be
-    remembered.
-
-    Attributes
-    ----------
-    name : str
-        Unique in the study; names folders, so: letters, digits, ``_ ~ = . -``.
-    learner : str
-        Name in the registry.
-    title : str
-        Name in figures and tables.
-    calibration : str or None
-        None for a method without privacy.
-    delta : float
-    epsilons : tuple of float
-    settings : tuple of dict
-        The grid, expanded; each with the fixed parameters included.
-    """
-
-    name: str
-    learner: str
-    title: str
-    calibration: str | None
-    delta: float
-    epsilons: tuple[float, ...]
-    settings: tuple[Mapping[str, Any], ...]
-
-    @cached_property
-    def points(self) -> tuple[Point, ...]:
-        """All (ε, setting) pairs, in the order of the study file."""
-        texts = [canonical.text(setting) for setting in self.settings]
-        return tuple(
-            Point(epsilon, setting, text)
-            for epsilon in self.epsilons
-            for setting, text in zip(self.settings, texts, strict=True)
-        )
-
-    def estimator_parameters(self, point: Point) -> dict[str, Any]:
-        """Give the estimator's parameters at one point."""
-        parameters = dict(point.setting)
-        if self.calibration is not None:
-            parameters |= {
-                "epsilon": point.epsilon,
-                "delta": self.delta,
-                "calibration": self.calibration,
-            }
-        return parameters
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """An ε with a setting; `text` is the setting's canonical form."""
-
-    epsilon: float
-    setting: Mapping[str, Any]
-    text: str
 
 
 @dataclass(frozen=True)
@@ -106,9 +59,9 @@ class Study:
     name, title : str
     datasets : tuple of str
     folds : int
-        Folds of the cross-validation that selects settings.
+        Folds of the stratified cross-validation; 0 with hold-outs.
     repeats : int
-        Fresh trainings of a selected setting.
+        Fresh trainings of a selected setting, or hold-outs; 0 where the folds are all runs.
     figure : str
         File name of its figure, without ending.
     arms : dict of str to Arm
@@ -117,6 +70,14 @@ class Study:
     skipped : tuple of str
         For each entry whose learner needs a package that is not installed: which it is,
         and how to get it.
+    holdout : float
+        The share of the records that a hold-out scores; 0 with folds.
+    metric : str
+        What selects: a column of a cell.
+    select : str
+        ``best``: at each ε one setting; ``all``: nothing is selected, all runs are results.
+    neighbours : str or None
+        The relation that the study asks for; None: each learner's own.
     """
 
     name: str
@@ -127,11 +88,51 @@ class Study:
     figure: str
     arms: Mapping[str, Arm]
     finalists: Finalists | None = None
+    paper: str | None = None
     skipped: tuple[str, ...] = ()
+    holdout: float = 0.0
+    metric: str = DEFAULT_METRIC
+    select: str = BEST
+    neighbours: str | None = None
+    outputs: tuple[tuple[str, Mapping[str, Any]], ...] = field(
+        default=tuple((name, {}) for name in DEFAULT_OUTPUTS)
+    )
 
     def arm(self, name: str) -> Arm:
         """Give an arm by name."""
         return self.arms[name]
+
+    @property
+    def resampling(self) -> int | tuple[int | float | str, ...]:
+        """What decides whether a dataset can be trained on and scored."""
+        if not self.holdout and self.metric == DEFAULT_METRIC:
+            return self.folds
+        return (self.folds, self.holdout, self.metric)
+
+    @property
+    def selection_splits(self) -> list[Split]:
+        """The splits that select a setting."""
+        if self.holdout:
+            return selection_holdouts(self.holdout, self.repeats)
+        return selection_splits(self.folds)
+
+    def final_splits(self, draws: int) -> list[Split]:
+        """Give the splits of the finalists: those of the selection, once a draw of noise."""
+        return final_splits(self.selection_splits, draws)
+
+    def fresh_splits(self, has_test: bool) -> list[Split]:
+        """Give the splits whose runs are the results of a setting.
+
+        Parameters
+        ----------
+        has_test : bool
+            Whether the dataset has a test part; hold-outs do not use it.
+        """
+        if self.holdout:
+            return fresh_holdouts(self.holdout, self.repeats)
+        if not self.repeats:
+            return selection_splits(self.folds)
+        return fresh_splits(self.folds, self.repeats, has_test)
 
 
 def load(path: Path) -> Study:
@@ -149,8 +150,8 @@ def load(path: Path) -> Study:
     Raises
     ------
     StudyError
-        If a learner, parameter, ε, δ or calibration is not allowed, a grid is empty, or
-        every learner needs a package that is not installed.
+        If a learner, parameter, ε, δ or calibration is not allowed, a grid is empty, words
+        contradict each other, or every learner needs a package that is not installed.
     """
     return from_mapping(schema.read_yaml(path), path.stem, str(path))
 
@@ -174,85 +175,130 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     StudyError
         As for :func:`load`.
     """
-    arms: dict[str, Arm] = {}
+    try:
+        _check_words(raw)
+    except ValueError as error:
+        raise StudyError(f"{where}: {error}") from None
+    found: dict[str, Arm] = {}
     skipped: list[str] = []
     try:
         for label, spec in raw["learners"].items():
             # Checked in any case: a file is right or wrong whatever is installed.
-            checked = {arm.name: arm for arm in _arms(label, spec, raw.get("epsilons"))}
+            checked = {arm.name: arm for arm in arms(label, spec, raw)}
             missing = registry.missing_package(spec["learner"])
             if missing:
                 skipped.append(f"{where}: {label} is left out: {missing}")
             else:
-                arms |= checked
+                found |= checked
     except ValueError as error:
         raise StudyError(f"{where}: learners: {label}: {error}") from None
-    if skipped and not arms:
+    if skipped and not found:
         raise StudyError(f"{where}: no learner is left. " + ". ".join(skipped))
+    splits = raw.get("splits", raw)
     return Study(
         name=name,
         title=raw["title"],
         datasets=tuple(raw["datasets"]),
-        folds=raw["folds"],
-        repeats=raw["repeats"],
+        folds=splits.get("folds", 0),
+        repeats=splits.get("repeats", 0),
         figure=raw.get("figure", name),
-        arms=arms,
+        arms=found,
         finalists=Finalists(**raw["finalists"]) if "finalists" in raw else None,
+        paper=raw.get("paper"),
         skipped=tuple(skipped),
+        holdout=float(splits.get("holdout", 0)),
+        metric=raw.get("metric", DEFAULT_METRIC),
+        select=raw.get("select", BEST),
+        neighbours=raw.get("neighbours"),
+        outputs=tuple(map(_output, raw.get("outputs", DEFAULT_OUTPUTS))),
     )
 
 
-def _arms(label: str, spec: Mapping[str, Any], epsilons: list[Any] | None) -> Iterator[Arm]:
-    entry = registry.entry(spec["learner"])
-    settings = _expand(spec.get("fixed", {}), spec.get("grid", {}))
-    for setting in settings:
-        registry.check_parameters(entry.name, setting)
-    title = spec.get("title", entry.title)
-    if not entry.private:
-        for key in ("calibrations", "deltas", "epsilons"):
-            if key in spec:
-                raise ValueError(f"{entry.name} is not private: it takes no {key!r}")
-        yield Arm(label, entry.name, title, None, 0.0, (math.inf,), settings)
-        return
-    own = tuple(float(e) for e in spec.get("epsilons", epsilons or ()))
-    if not own:
-        raise ValueError("no epsilon: give the study, or this learner, a list 'epsilons'")
-    bad = [e for e in own if not e > 0]
-    if bad:
-        raise ValueError(f"epsilon = {bad[0]:g} is not above 0")
-    for calibration, delta in itertools.product(
-        spec.get("calibrations", [entry.calibrations[-1]]), spec.get("deltas", [0])
-    ):
-        if calibration not in entry.calibrations:
-            raise ValueError(
-                f"calibration {calibration!r} is not offered by {entry.name}; "
-                f"it has: {', '.join(entry.calibrations)}"
+def _check_words(raw: Mapping[str, Any]) -> None:
+    """Refuse words that contradict each other."""
+    resampling = [key for key in ("folds", "repeats") if key in raw]
+    splits = raw.get("splits")
+    select_all = raw.get("select") == ALL
+    if splits is None and len(resampling) < 2:
+        raise ValueError(
+            "give 'folds' and 'repeats', or 'splits', for example splits: "
+            "{holdout: 0.1, repeats: 100}"
+        )
+    if splits is not None and resampling:
+        raise ValueError(f"{resampling[0]!r} stands beside 'splits', which says all: keep one")
+    if splits is not None and ("holdout" in splits) != ("repeats" in splits):
+        raise ValueError("splits: 'holdout' and 'repeats' belong together; give both, or 'folds'")
+    if splits is not None and ("holdout" in splits) == ("folds" in splits):
+        raise ValueError("splits: give either 'holdout' and 'repeats', or 'folds'")
+    if splits is not None and "folds" in splits and not select_all:
+        raise ValueError(
+            "splits: folds alone are the runs of 'select: all'; to select and train afresh, give "
+            "the study 'folds' and 'repeats'"
+        )
+    if select_all and "finalists" in raw:
+        raise ValueError("'finalists' are a second round of selecting; with 'select: all' is none")
+    if select_all and "metric" in raw:
+        raise ValueError("'metric' selects; with 'select: all' nothing is selected")
+    if select_all and "outputs" not in raw:
+        raise ValueError("'select: all' needs 'outputs': the default ones are of selected settings")
+
+
+def _output(given: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Give the name and the options of an entry of `outputs`."""
+    if isinstance(given, str):
+        return given, {}
+    ((name, options),) = given.items()
+    return name, dict(options or {})
+
+
+def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iterator[str]:
+    """Check a study against its datasets' descriptions, and give what its user should know.
+
+    Parameters
+    ----------
+    study : Study
+    datasets : mapping of str to Description
+        Of all datasets of the study, by name.
+    where : str
+        What messages call the file.
+
+    Yields
+    ------
+    str
+        Warnings.
+
+    Raises
+    ------
+    StudyError
+        If a relation of neighbours has no meaning on a dataset.
+    """
+    partial = [arm for arm in study.arms.values() if arm.relation == PRIVATE_COLUMNS]
+    if study.neighbours == PRIVATE_COLUMNS and not partial:
+        raise StudyError(
+            f"{where}: neighbours: no learner of the study offers {PRIVATE_COLUMNS!r}; leave the "
+            "key out"
+        )
+    for name in study.datasets:
+        about = datasets[name]
+        if partial:
+            _check_public(about, where)
+        large = [arm for arm in study.arms.values() if arm.delta >= 1 / about.n_rows]
+        for arm in large:
+            yield (
+                f"{where}: {arm.name}: delta = {arm.delta:g} is not private on {name}: to show "
+                f"one of its {about.n_rows} records to everyone has delta = 1/{about.n_rows}"
             )
-        delta = float(delta)
-        if not 0 <= delta < 1:
-            raise ValueError(f"delta = {delta:g} is not in [0, 1)")
-        if delta > 0 and not entry.approximate:
-            raise ValueError(f"{entry.name} offers delta = 0 only")
-        if delta == 0 and not entry.pure:
-            raise ValueError(f"{entry.name} needs a delta above 0, for example deltas: [1.0e-5]")
-        name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
-        yield Arm(name, entry.name, title, calibration, delta, own, settings)
 
 
-def _expand(
-    fixed: Mapping[str, Any], grid: Mapping[str, list[Any]]
-) -> tuple[Mapping[str, Any], ...]:
-    both = sorted(set(fixed) & set(grid))
-    if both:
-        raise ValueError(f"{both[0]!r} stands under both 'fixed' and 'grid'")
-    empty = [axis for axis, values in grid.items() if not values]
-    if empty:
-        raise ValueError(f"the grid is empty: axis {empty[0]!r} has no value")
-    settings = [
-        {**fixed, **dict(zip(grid, values, strict=True))}
-        for values in itertools.product(*grid.values())
-    ]
-    seen = {canonical.text(setting) for setting in settings}
-    if len(seen) < len(settings):
-        raise ValueError("the grid names a setting twice")
-    return tuple(settings)
+def _check_public(about: Description, where: str) -> None:
+    domain = about.domain
+    if not domain.label.public:
+        lack = "does not say that its label is public (public_label: true)"
+    elif all(column.public for column in domain.columns):
+        lack = "says that all of its columns are public, so nothing is private"
+    else:
+        return
+    raise StudyError(
+        f"{where}: neighbours: {PRIVATE_COLUMNS!r} has no meaning on {about.name}: "
+        f"{about.path} {lack}"
+    )

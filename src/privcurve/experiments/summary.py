@@ -16,21 +16,11 @@ from numpy.typing import NDArray
 
 from privcurve import datasets
 from privcurve.experiments import cells
-from privcurve.experiments.jobs import (
-    CODED,
-    STORE,
-    Curve,
-    key_scheme,
-    n_refits,
-    refit_digest,
-    second_round,
-    shard_digest,
-    shard_key,
-    shard_points,
-)
+from privcurve.experiments.jobs import STORE, Curve
 from privcurve.experiments.keys import Keys, Marks
 from privcurve.experiments.results import facts_are_current, read_facts
-from privcurve.experiments.splits import Split, final_splits, fresh_splits, selection_splits
+from privcurve.experiments.shards import key_scheme, shard_key
+from privcurve.experiments.splits import Split
 from privcurve.experiments.store import Store
 from privcurve.experiments.study import Point
 from privcurve.learners import registry
@@ -72,14 +62,12 @@ class Progress:
         )
 
 
-def progress(curves: Iterable[Curve], seed: int) -> Progress:
+def progress(curves: Iterable[Curve]) -> Progress:
     """Give the progress of some curves together.
 
     Parameters
     ----------
     curves : iterable of Curve
-    seed : int
-        Base seed.
 
     Returns
     -------
@@ -87,49 +75,42 @@ def progress(curves: Iterable[Curve], seed: int) -> Progress:
         Results are looked for below the working directory; a dataset that is not coded yet
         has none.
     """
-    return sum((_progress(curve, seed) for curve in curves), Progress())
+    return sum(map(_progress, curves), Progress())
 
 
-def _progress(curve: Curve, seed: int) -> Progress:
-    study, arm = curve.study, curve.arm
-    stored = datasets.facts(CODED / curve.dataset.name)
+def _progress(curve: Curve) -> Progress:
+    stored = datasets.facts(curve.data)
     checksum = None if stored is None else stored["checksum"]
     costs = _Costs(curve)
     finished = Progress()
     unfinished: list[Point] = []
     jobs_left = 0
     for shard in range(curve.shards):
-        points = shard_points(arm, shard, curve.shards)
+        points = curve.points(shard)
         facts = read_facts(curve.shard(shard))
-        digest = shard_digest(study, arm, shard, curve.shards, seed)
-        if _is_current(facts, digest, checksum):
+        if _is_current(facts, curve.shard_digest(shard), checksum):
             finished += _of_facts(facts)
             costs.learn(facts, points)
         else:
             unfinished += points
             jobs_left += 1
     facts = read_facts(curve.refit)
-    fresh = Progress(len(arm.epsilons) * n_refits(study, arm), jobs_left=1)
-    if _is_current(facts, refit_digest(study, arm, seed), checksum):
+    fresh = Progress(len(curve.arm.epsilons) * curve.n_refits, jobs_left=int(curve.selects))
+    if not curve.selects:
+        pass
+    elif _is_current(facts, curve.refit_digest, checksum):
         finished, fresh = finished + _of_facts(facts), Progress()
     elif stored is not None and not jobs_left:
         # Which points it trains is not known here: cells of an earlier selection count too.
-        splits = _refit_splits(curve, bool(stored["n_test"]))
-        done = _n_stored(curve, arm.points, splits, stored["checksum"], seed)
+        splits = curve.final_splits + curve.fresh_splits(bool(stored["n_test"]))
+        done = _n_stored(curve, curve.arm.points, splits, stored["checksum"])
         fresh = replace(fresh, done=min(done, fresh.cells))
-    splits = selection_splits(study.folds)
-    n_stored = 0 if checksum is None else _n_stored(curve, unfinished, splits, checksum, seed)
-    cells = len(unfinished) * study.folds
+    splits = curve.splits
+    n_stored = 0 if checksum is None else _n_stored(curve, unfinished, splits, checksum)
+    cells = len(unfinished) * len(splits)
     to_do = (cells - n_stored) / cells if cells else 0.0
-    seconds = to_do * study.folds * costs.of(unfinished) + fresh.to_do * costs.mean
+    seconds = to_do * len(splits) * costs.of(unfinished) + fresh.to_do * costs.mean
     return finished + fresh + Progress(cells, n_stored, 0, seconds * costs.scale, jobs_left)
-
-
-def _refit_splits(curve: Curve, has_test: bool) -> list[Split]:
-    study = curve.study
-    second = second_round(study, curve.arm)
-    finals = final_splits(study.folds, second.draws) if second else []
-    return finals + fresh_splits(study.folds, study.repeats, has_test)
 
 
 def _is_current(facts: Any, digest: str, checksum: str | None) -> bool:
@@ -143,9 +124,7 @@ def _of_facts(facts: Any) -> Progress:
     return Progress(good + facts["failed"], good, facts["failed"])
 
 
-def _n_stored(
-    curve: Curve, points: Sequence[Point], splits: Sequence[Split], checksum: str, seed: int
-) -> int:
+def _n_stored(curve: Curve, points: Sequence[Point], splits: Sequence[Split], checksum: str) -> int:
     """Count the cells of some points and splits that are in the store."""
     folder = STORE / curve.dataset.name / curve.arm.learner
     scheme = key_scheme(curve.arm)
@@ -154,7 +133,7 @@ def _n_stored(
     held = [(key, point) for key, point in keyed if marks.may_hold(key)]
     if not held:
         return 0
-    ids = cells.CellIds(curve.dataset.name, checksum, curve.arm, seed)
+    ids = cells.CellIds(curve.dataset.name, checksum, curve.arm, curve.seed)
     asked = _short(name for _, point in held for name in ids.names(point, splits))
     found = _short(Store(folder, Keys(scheme, (key for key, _ in held))).ids())
     return len(np.intersect1d(asked, found))
@@ -173,7 +152,7 @@ class _Costs:
         rows, columns = curve.dataset.n_rows, len(curve.dataset.domain.columns)
         # By identity: the settings of an arm are the same objects in all its points.
         self._of = {id(s): cost(s, rows, columns) for s in curve.arm.settings}
-        self._folds = curve.study.folds
+        self._n_splits = len(curve.splits)
         self._measured = self._estimated = 0.0
 
     def of(self, points: Iterable[Point]) -> float:
@@ -190,7 +169,7 @@ class _Costs:
         if facts["rows"]:
             share = facts["trained"] / facts["rows"]
             self._measured += facts["training_seconds"]
-            self._estimated += share * self._folds * self.of(points)
+            self._estimated += share * self._n_splits * self.of(points)
 
     @property
     def scale(self) -> float:

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.datasets import Dataset
+from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.cells import Cell, CellIds, generator
-from privcurve.experiments.jobs import key_scheme, shard_key
 from privcurve.experiments.keys import Keys
 from privcurve.experiments.metrics import failure, score
 from privcurve.experiments.progress import Progress
+from privcurve.experiments.shards import key_scheme, shard_key
 from privcurve.experiments.splits import (
     Part,
     Split,
     Splitter,
 )
 from privcurve.experiments.store import Store
-from privcurve.experiments.study import Arm, Point
 from privcurve.learners import registry
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Trainer:
         self._dataset = dataset
         self._arm = arm
         self._ids = CellIds(dataset.name, dataset.checksum, arm, seed)
-        self._splitter = Splitter(dataset, seed)
+        self._splitter = Splitter(dataset, seed, arm.train_share)
         self._folder = store / dataset.name / arm.learner
         self._version = registry.entry(arm.learner).version
         self.n_trained = self.n_reused = self.n_failed = 0
@@ -174,7 +174,8 @@ class Trainer:
                 train.X, train.y, settings, [generator(cell) for cell in cells], train.counts
             )
             seconds = (time.perf_counter() - started) / len(cells)
-            scores = [score(learner, train, scored, seconds) for learner in fitted]
+            relation = self._arm.relation
+            scores = [score(learner, train, scored, seconds, relation) for learner in fitted]
         except Exception as error:
             if len(cells) > 1:
                 # One bad setting must not take its neighbours with it.

@@ -10,42 +10,41 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
+from privcurve.analysis.names import method_of
 from privcurve.figures import style
 from privcurve.figures.labels import label_lines
 from privcurve.figures.style import save
 
 __all__ = ["learning_curves", "save"]
 
-COLUMNS = (
-    "dataset",
-    "arm",
-    "calibration",
-    "delta",
-    "epsilon",
-    "scored_on",
-    "accuracy",
-    "accuracy_std",
-)
-SCORED_ON = {"test": "Accuracy (test set)", "folds": "Accuracy (fresh folds)"}
-PANELS_PER_ROW = 3
-PANEL_HEIGHT = 2.35
-SINGLE_PANEL_HEIGHT = 2.5
+COLUMNS = ("dataset", "arm", "calibration", "delta", "epsilon", "scored_on")
+METRICS = {
+    "accuracy": "Accuracy",
+    "balanced_accuracy": "Balanced accuracy",
+    "auc": "AUC",
+    "log_loss": "Log loss",
+}
+SCORED_ON = {"test": "test set", "folds": "fresh folds"}
 
 # Leading digits of ε in the order in which they are labelled while there is room.
 NICE_DIGITS = ("1", "5", "2", "3")
 
 
 def learning_curves(
-    accuracy: pd.DataFrame, titles: Mapping[str, str], datasets: Mapping[str, str]
+    accuracy: pd.DataFrame,
+    titles: Mapping[str, str],
+    datasets: Mapping[str, str],
+    groups: Mapping[str, str] | None = None,
+    metric: str = "accuracy",
 ) -> Figure:
     """Draw accuracy against ε with a band of one standard deviation over repeats.
 
-    A curve joins an arm's finite ε. An arm at ε = ∞ alone is a horizontal line with its
-    name on it. A missing accuracy is a gap in the curve and a cross on the ε axis; a
+    A curve joins an arm's finite ε. An arm at ε = ∞ is a horizontal line with its name on it:
+    grey if it is there alone, of the curve's colour if it is a private learner's own limit.
+    A missing accuracy is a gap in the curve and a cross on the ε axis; a
     missing horizontal line is named below its panel.
 
     Parameters
@@ -57,6 +56,10 @@ def learning_curves(
         The arms to draw and their names; the order settles colours and the legend.
     datasets : mapping of str to str
         The datasets to draw and their titles, in the order of the panels.
+    groups : mapping of str to str, optional
+        Of each dataset: panels of one group are compared, and share their y axis.
+    metric : str
+        What is drawn: a column with its ``<metric>_std``.
 
     Returns
     -------
@@ -67,7 +70,8 @@ def learning_curves(
     ValueError
         If a column is missing, a dataset has no rows, or a row appears twice.
     """
-    frame = _checked(accuracy, titles, datasets)
+    frame = _checked(accuracy, titles, datasets, metric)
+    frame = frame.assign(score=frame[metric], score_std=frame[f"{metric}_std"])
     finite = frame[np.isfinite(frame["epsilon"])]
     curves = [arm for arm in titles if arm in set(finite["arm"])]
     baselines = [arm for arm in titles if arm in set(frame["arm"]) and arm not in curves]
@@ -80,21 +84,26 @@ def learning_curves(
     styles = style.curve_styles(curves, calibrations, deltas)
     names = {arm: _name(titles[arm], calibrations[arm], deltas[arm]) for arm in curves}
 
+    limits = [arm for arm in curves if arm in set(frame.loc[np.isinf(frame["epsilon"]), "arm"])]
+    looks = _limit_looks(limits, styles) | _baseline_looks(baselines)
+
     with style.paper():
-        figure, panels = _panels(len(datasets))
+        figure, panels = style.panels(
+            len(datasets), None if groups is None else [groups[name] for name in datasets]
+        )
         lines = {}
         for panel, dataset in zip(panels, datasets, strict=True):
             part = frame[frame["dataset"] == dataset].sort_values("epsilon")
             _draw_curves(panel, part, styles)
-            lines[panel] = _draw_baselines(panel, part, baselines, titles)
+            lines[panel] = _draw_limits(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
-        _label_axes(panels, frame, list(datasets))
+        _label_axes(panels, frame, list(datasets), METRICS.get(metric, metric))
         handles = [Line2D([], [], label=names[arm], **styles[arm].line()) for arm in curves]
-        if finite["accuracy"].isna().any():
+        if finite["score"].isna().any():
             handles.append(
                 Line2D([], [], color="0.3", marker="x", linestyle="none", label="missing")
             )
-        _legend(figure, handles, len(panels))
+        style.legend_below(figure, handles)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # labels are placed by the layout as it now stands
         for panel, named in lines.items():
@@ -103,9 +112,10 @@ def learning_curves(
 
 
 def _checked(
-    accuracy: pd.DataFrame, titles: Mapping[str, str], datasets: Mapping[str, str]
+    accuracy: pd.DataFrame, titles: Mapping[str, str], datasets: Mapping[str, str], metric: str
 ) -> pd.DataFrame:
-    absent = [name for name in COLUMNS if name not in accuracy]
+    needed = [*COLUMNS, metric, f"{metric}_std"]
+    absent = [name for name in needed if name not in accuracy]
     if absent:
         raise ValueError(f"the table of accuracy has no column {absent[0]!r}")
     frame = accuracy[accuracy["arm"].isin(list(titles)) & accuracy["dataset"].isin(list(datasets))]
@@ -130,16 +140,6 @@ def _name(title: str, calibration: str | None, delta: float) -> str:
     return f"{title} ({', '.join(parts)})" if parts else title
 
 
-def _panels(n: int) -> tuple[Figure, list[Axes]]:
-    columns = min(n, PANELS_PER_ROW)
-    rows = math.ceil(n / columns)
-    if n == 1:
-        figure = style.new_figure(style.COLUMN_WIDTH, SINGLE_PANEL_HEIGHT)
-    else:
-        figure = style.new_figure(style.TEXT_WIDTH, rows * PANEL_HEIGHT)
-    return figure, [figure.add_subplot(rows, columns, i + 1) for i in range(n)]
-
-
 def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.CurveStyle]) -> None:
     n_crossed = 0
     for order, (arm, curve) in enumerate(styles.items()):
@@ -147,7 +147,7 @@ def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.Cur
         if rows.empty:
             continue
         epsilon, mean, std = (
-            rows[name].to_numpy(dtype=float) for name in ("epsilon", "accuracy", "accuracy_std")
+            rows[name].to_numpy(dtype=float) for name in ("epsilon", "score", "score_std")
         )
         panel.fill_between(
             epsilon, mean - std, mean + std, color=curve.colour, alpha=0.16, linewidth=0, zorder=1.5
@@ -167,27 +167,48 @@ def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.Cur
         n_crossed += bool(len(missing))
 
 
-def _draw_baselines(
-    panel: Axes, part: pd.DataFrame, baselines: Sequence[str], titles: Mapping[str, str]
+def _baseline_looks(arms: Sequence[str]) -> dict[str, dict[str, Any]]:
+    dashes = style.baseline_dashes(arms)
+    return {arm: {"color": style.BASELINE_COLOUR, "linestyle": (0, dashes[arm])} for arm in arms}
+
+
+def _limit_looks(
+    arms: Sequence[str], styles: Mapping[str, style.CurveStyle]
+) -> dict[str, dict[str, Any]]:
+    """Give the looks of private learners without noise; the calibrations of one share theirs."""
+    first = {method_of(arm): arm for arm in reversed(arms)}
+    return {
+        arm: {"color": styles[arm].colour, "linestyle": (0, (2.2, 1, 0.8, 1))}
+        for arm in first.values()
+    }
+
+
+def _draw_limits(
+    panel: Axes,
+    part: pd.DataFrame,
+    looks: Mapping[str, Mapping[str, Any]],
+    titles: Mapping[str, str],
 ) -> list[tuple[Line2D, str]]:
+    """Draw the horizontal lines: accuracies at ε = ∞."""
     lines = []
     missing = []
-    for order, arm in enumerate(baselines):
-        values = part.loc[part["arm"] == arm, "accuracy"]
+    for arm, look in looks.items():
+        values = part.loc[(part["arm"] == arm) & np.isinf(part["epsilon"]), "score"]
         if values.empty:
             continue
+        private = look["color"] != style.BASELINE_COLOUR
+        name = f"{titles[arm]}, no noise" if private else titles[arm]
         if pd.isna(values.iloc[0]):
-            missing.append(titles[arm])
+            missing.append(name)
             continue
         line = panel.axhline(
             float(values.iloc[0]),
-            color=style.BASELINE_COLOUR,
+            **look,
             linewidth=0.9,
-            linestyle=(0, style.BASELINE_DASHES[order % len(style.BASELINE_DASHES)]),
             zorder=1.8,
-            label=arm,
+            label=f"_limit {arm}" if private else arm,
         )
-        lines.append((line, titles[arm]))
+        lines.append((line, name))
     panel.set_xlabel("Privacy budget ε" + (f"\nmissing: {', '.join(missing)}" if missing else ""))
     return lines
 
@@ -222,33 +243,13 @@ def _ticks(epsilons: Sequence[float]) -> list[float]:
     return sorted(ticks)
 
 
-def _label_axes(panels: Sequence[Axes], frame: pd.DataFrame, datasets: Sequence[str]) -> None:
+def _label_axes(
+    panels: Sequence[Axes], frame: pd.DataFrame, datasets: Sequence[str], name: str
+) -> None:
     before = None
     for i, (panel, dataset) in enumerate(zip(panels, datasets, strict=True)):
         kinds = frame.loc[frame["dataset"] == dataset, "scored_on"].dropna().unique()
-        label = SCORED_ON[kinds[0]] if len(kinds) else "Accuracy"
-        if label != before or i % PANELS_PER_ROW == 0:
+        label = f"{name} ({SCORED_ON[kinds[0]]})" if len(kinds) else name
+        if label != before or i % style.PANELS_PER_ROW == 0:
             panel.set_ylabel(label)
         before = label
-
-
-def _legend(figure: Figure, handles: list[Any], n_panels: int) -> None:
-    """Put one legend below all panels, as wide as fits, and make the figure taller by it."""
-    if not handles:
-        return
-    width, height = figure.get_size_inches()
-    for n_columns in range(min(3, len(handles)), 0, -1):
-        legend: Legend = figure.legend(
-            handles=handles,
-            loc="outside lower center",
-            ncols=n_columns,
-            handlelength=2.6,
-            handletextpad=0.5,
-            columnspacing=1.0,
-            borderaxespad=0.2,
-        )
-        box = legend.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
-        if box.width <= width or n_columns == 1:
-            break
-        legend.remove()
-    figure.set_size_inches(width, height + box.height)

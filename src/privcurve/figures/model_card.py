@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -11,6 +13,9 @@ from privcurve.figures import style
 
 HEIGHT_OF_A_BAR = 0.19
 HEIGHT_OF_THE_REST = 1.0
+# A figure has room for so many; the table has all.
+MOST_BARS = 30
+WIDEST = 46  # letters of a condition in one line
 
 
 def _signed(value: float, _: int | None = None) -> str:
@@ -42,8 +47,11 @@ def model_card(card: pd.DataFrame, title: str, positive: str) -> Figure:
         raise ValueError("a model without votes has no card to draw")
     colours = {True: style.COLOURS[0], False: style.COLOURS[3]}
     with style.paper():
-        height = HEIGHT_OF_THE_REST + HEIGHT_OF_A_BAR * len(card)
-        figure = style.new_figure(style.COLUMN_WIDTH, height)
+        names = [textwrap.fill(text, WIDEST) for text in card["condition"]]
+        lines = sum(0.6 * name.count("\n") + 1 for name in names)
+        wide = card["condition"].map(len).max() > WIDEST
+        height = HEIGHT_OF_THE_REST + HEIGHT_OF_A_BAR * lines
+        figure = style.new_figure(style.TEXT_WIDTH if wide else style.COLUMN_WIDTH, height)
         panel = figure.add_subplot()
         places = range(len(card))
         panel.barh(
@@ -52,7 +60,9 @@ def model_card(card: pd.DataFrame, title: str, positive: str) -> Figure:
             height=0.7,
             color=[colours[bool(votes > 0)] for votes in card["votes"]],
         )
-        panel.set_yticks(list(places), list(card["condition"]))
+        panel.set_yticks(list(places), names)
+        if wide:
+            panel.margins(y=0.01)
         panel.invert_yaxis()
         panel.tick_params(axis="y", length=0)
         panel.grid(False, axis="y")

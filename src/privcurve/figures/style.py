@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
+from privcurve.analysis.names import method_of
 from privcurve.files import replace_file
 
 # Widths of a two-column paper, in inches.
@@ -25,6 +31,32 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#8
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 BASELINE_COLOUR = "0.35"
 BASELINE_DASHES: tuple[tuple[float, ...], ...] = ((4, 1.5), (1, 1.2), (6, 1.5, 1, 1.5), (9, 2))
+
+# A method looks the same in all figures: colour and marker by what a study calls it, or by the
+# learner's name. What is not here gets its look by its name too (:func:`method_looks`).
+LOOKS: Mapping[str, tuple[int, int]] = {
+    "lazybb_1r": (0, 0),
+    "lazybb": (0, 0),
+    "lazybb_trees": (1, 1),
+    "lazybb_topdown": (2, 2),
+    "one_rule": (3, 3),
+    "dp_lr": (4, 4),
+    "dp_logistic_regression": (4, 4),
+    "dpboost": (5, 5),
+    "dp_bag": (6, 6),
+    "dp_bagging": (6, 6),
+    "topdown": (2, 7),
+    "dp_ebm": (5, 7),
+    "dpl_random_forest": (2, 3),
+    "dpl_decision_tree": (3, 6),
+    "table_5_1": (0, 7),
+    "lower": (3, 0),
+}
+DASHES_OF = {"lr": 0, "gb": 1, "majority": 2}
+
+PANELS_PER_ROW = 3
+PANEL_HEIGHT = 2.35
+SINGLE_PANEL_HEIGHT = 2.5
 
 _PAPER: Any = {
     "font.family": "DejaVu Sans",  # ships with matplotlib: the same bytes everywhere
@@ -102,15 +134,45 @@ class CurveStyle:
         }
 
 
-def method_of(arm: str) -> str:
-    """Give the method of an arm: its name before the calibration (``lazybb~certified``)."""
-    return arm.partition("~")[0]
+def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Give each method its colour and its marker.
+
+    Both follow from the method's name. Of two methods of a figure whose names lead to the same
+    colour, the second in the alphabet takes the next one that is free, if `LOOKS` has neither.
+
+    Parameters
+    ----------
+    methods : iterable of str
+
+    Returns
+    -------
+    dict of str to (colour, marker)
+    """
+    names = list(dict.fromkeys(methods))
+    looks = {name: LOOKS[name] for name in names if name in LOOKS}
+    for name in sorted(set(names) - set(looks)):
+        taken = {colour for colour, _ in looks.values()}
+        number = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
+        order = [(number + i) % len(COLOURS) for i in range(len(COLOURS))]
+        colour = next((one for one in order if one not in taken), order[0])
+        looks[name] = colour, number // len(COLOURS) % len(MARKERS)
+    return {name: (COLOURS[looks[name][0]], MARKERS[looks[name][1]]) for name in names}
+
+
+def baseline_dashes(methods: Iterable[str]) -> dict[str, tuple[float, ...]]:
+    """Give each method that is a horizontal line its dashes, by name as far as they are known."""
+    names = list(dict.fromkeys(methods))
+    numbers = {name: DASHES_OF[name] for name in names if name in DASHES_OF}
+    for name in sorted(set(names) - set(numbers)):
+        free = [i for i in range(len(BASELINE_DASHES)) if i not in numbers.values()]
+        numbers[name] = free[0] if free else len(numbers) % len(BASELINE_DASHES)
+    return {name: BASELINE_DASHES[numbers[name]] for name in names}
 
 
 def curve_styles(
     arms: Iterable[str], calibrations: Mapping[str, str | None], deltas: Mapping[str, float]
 ) -> dict[str, CurveStyle]:
-    """Give each arm its style: by method, in the order of the study, and by calibration.
+    """Give each arm its style: colour and marker by method, line and filling by calibration.
 
     Parameters
     ----------
@@ -122,19 +184,70 @@ def curve_styles(
     -------
     dict of str to CurveStyle
     """
+    arms = list(arms)
+    looks = method_looks(map(method_of, arms))
     styles: dict[str, CurveStyle] = {}
-    methods: dict[str, int] = {}
     for arm in arms:
-        number = methods.setdefault(method_of(arm), len(methods))
         published = calibrations[arm] == "published"
         if deltas[arm] > 0:
             linestyle: Any = (0, (5, 1.2, 1, 1.2)) if not published else (0, (1, 1.2))
         else:
             linestyle = (0, (3.2, 1.4)) if published else "-"
-        styles[arm] = CurveStyle(
-            COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)], linestyle, not published
-        )
+        styles[arm] = CurveStyle(*looks[method_of(arm)], linestyle, not published)
+    # Curves of one method that differ in a parameter: each has a look of its own.
+    shared = [arm for arm in arms if list(styles.values()).count(styles[arm]) > 1]
+    for arm, look in method_looks(shared).items():
+        styles[arm] = replace(styles[arm], colour=look[0], marker=look[1])
     return styles
+
+
+def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Axes]]:
+    """Give a figure with some panels in rows; one panel is as wide as a column.
+
+    Parameters
+    ----------
+    n : int
+    groups : sequence, optional
+        One a panel: panels of one group are compared and share their y axis. By default none.
+
+    Returns
+    -------
+    figure : Figure
+    panels : list of Axes
+    """
+    columns = min(n, PANELS_PER_ROW)
+    rows = math.ceil(n / columns)
+    size = (COLUMN_WIDTH, SINGLE_PANEL_HEIGHT) if n == 1 else (TEXT_WIDTH, rows * PANEL_HEIGHT)
+    figure = new_figure(*size)
+    first: dict[Any, Axes] = {}
+    made = []
+    for i in range(n):
+        group = i if groups is None else groups[i]
+        made.append(figure.add_subplot(rows, columns, i + 1, sharey=first.get(group)))
+        first.setdefault(group, made[-1])
+    return figure, made
+
+
+def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
+    """Put one legend below all panels, as wide as fits, and make the figure taller by it."""
+    if not handles:
+        return
+    width, height = figure.get_size_inches()
+    for n_columns in range(min(3, len(handles)), 0, -1):
+        legend: Legend = figure.legend(
+            handles=list(handles),
+            loc="outside lower center",
+            ncols=n_columns,
+            handlelength=2.6,
+            handletextpad=0.5,
+            columnspacing=1.0,
+            borderaxespad=0.2,
+        )
+        box = legend.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+        if box.width <= width or n_columns == 1:
+            break
+        legend.remove()
+    figure.set_size_inches(width, height + box.height)
 
 
 def save(figure: Figure, frame: pd.DataFrame, stem: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from privcurve.learners import costs
+from privcurve.learners import costs, own
 from privcurve.learners.entry import OPTIONAL, LearnerEntry, Parameter
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 from privcurve.schema import nearest
@@ -299,10 +299,18 @@ def entry(name: str) -> LearnerEntry:
     ValueError
         If there is no such learner; the message names the nearest one.
     """
-    if name not in LEARNERS:
-        hint = nearest(name, LEARNERS)
-        raise ValueError(f"unknown learner {name!r}{hint} There are: {', '.join(LEARNERS)}.")
-    return LEARNERS[name]
+    if name in LEARNERS:
+        return LEARNERS[name]
+    if name in own.names():
+        return own.entry(name)
+    known = names()
+    hint = nearest(name, known)
+    raise ValueError(f"unknown learner {name!r}{hint} There are: {', '.join(known)}.")
+
+
+def names() -> list[str]:
+    """Give the names of all learners: those of this project, then the user's own."""
+    return list(dict.fromkeys([*LEARNERS, *own.names()]))
 
 
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:

@@ -13,10 +13,8 @@ from privcurve.experiments.jobs import curves
 from privcurve.experiments.progress import start_log
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from privcurve.experiments.jobs import Curve
-    from privcurve.experiments.study import Arm, Study, StudyError
+    from privcurve.experiments.study import StudyError
     from privcurve.experiments.train import Trainer
 
 
@@ -38,17 +36,14 @@ def run(main: Callable[[], None]) -> None:
         sys.exit(f"error: {error}")
 
 
-def add_arm_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that name an arm on a dataset."""
+def add_curve_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that name an arm on a dataset, and what the workflow asks of it."""
     parser.add_argument("--study", type=Path, required=True, help="study file")
     parser.add_argument("--dataset", required=True)
     parser.add_argument("--arm", required=True, help="name of the arm in the study")
+    parser.add_argument("--shards", type=int, required=True, help="how many it is cut into")
     parser.add_argument("--seed", type=int, required=True, help="base seed")
-    parser.add_argument("--data", type=Path, required=True, help="folder of the coded dataset")
-    parser.add_argument("--store", type=Path, required=True, help="folder of the store")
-    parser.add_argument(
-        "--failures", type=Path, required=True, help="file that counts failed attempts"
-    )
+    parser.add_argument("--digest", required=True, help="of what the workflow asks for")
 
 
 def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,45 +69,11 @@ def curves_of_studies(folder: Path, configuration: dict[str, Any]) -> dict[str, 
     """Give the jobs of each configured study, by its name."""
     from privcurve.experiments import study as studies
 
+    seed, seconds = configuration["seed"], configuration["seconds_per_job"]
     return {
-        name: list(
-            curves(
-                studies.load(folder / "studies" / f"{name}.yaml"), configuration["seconds_per_job"]
-            )
-        )
+        name: list(curves(studies.load(folder / "studies" / f"{name}.yaml"), seed, seconds))
         for name in configuration["studies"]
     }
-
-
-def add_refits_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that name files of fresh trainings, and what each must be of."""
-    parser.add_argument("--refits", type=Path, nargs="+", required=True, help="cells.parquet")
-    parser.add_argument(
-        "--digests", nargs="+", required=True, help="of what each of them must be made for"
-    )
-    parser.add_argument(
-        "--data", type=Path, nargs="+", required=True, help="folder of the coded dataset of each"
-    )
-
-
-def read_refits(arguments: argparse.Namespace) -> pd.DataFrame:
-    """Read files of fresh trainings that are of what is asked for now."""
-    from privcurve.experiments import results
-
-    for path, digest, folder in zip(
-        arguments.refits, arguments.digests, arguments.data, strict=True
-    ):
-        results.check_current(path, digest, checksum(folder))
-    frame: pd.DataFrame = results.read_cells(arguments.refits)
-    return frame
-
-
-def checksum(folder: Path) -> str | None:
-    """Give the checksum of a coded dataset; None if there is none."""
-    from privcurve import datasets
-
-    found = datasets.facts(folder)
-    return None if found is None else found["checksum"]
 
 
 def changed(path: Path) -> StudyError:
@@ -125,19 +86,29 @@ def changed(path: Path) -> StudyError:
     )
 
 
-def trainer(arguments: argparse.Namespace) -> tuple[Study, Arm, Trainer]:
-    """Give the study, the arm and a trainer for it."""
+def curve(arguments: argparse.Namespace) -> Curve:
+    """Give the curve that the command line names."""
     from privcurve import datasets
     from privcurve.experiments import study as studies
-    from privcurve.experiments import train
+    from privcurve.experiments.jobs import Curve
 
-    start_log()
     study = studies.load(arguments.study)
     if arguments.arm not in study.arms:
         raise changed(arguments.study)
-    arm = study.arms[arguments.arm]
-    dataset = datasets.read(arguments.data)
-    return study, arm, train.Trainer(dataset, arm, arguments.seed, arguments.store)
+    about = datasets.describe(arguments.dataset)
+    return Curve(study, about, study.arms[arguments.arm], arguments.shards, arguments.seed)
+
+
+def trainer(curve: Curve) -> Trainer:
+    """Give a trainer for a curve, and start the log."""
+    from privcurve import datasets
+    from privcurve.experiments import train
+    from privcurve.experiments.jobs import STORE
+    from privcurve.steps._lean import import_sklearn
+
+    start_log()
+    import_sklearn()
+    return train.Trainer(datasets.read(curve.data), curve.arm, curve.seed, STORE)
 
 
 def report(trainer: Trainer, failures: Path) -> None:

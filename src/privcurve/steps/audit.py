@@ -21,13 +21,15 @@ def main() -> None:
     from privcurve.audit import configuration, configurations
     from privcurve.audit.pairs import Target, records
     from privcurve.files import replace_file
+    from privcurve.learners import own
 
-    if arguments.learner not in configurations.CONFIGURATIONS:
+    known = {**configurations.CONFIGURATIONS, **own.claims()}
+    if arguments.learner not in known:
         raise SystemExit(f"error: {configuration.missing(arguments.learner)}")
     dataset = datasets.read(arguments.data)
     target = Target(dataset.name, records(dataset.X, dataset.y, dataset.domain.n_bins))
     frame = configuration.run(
-        configurations.CONFIGURATIONS[arguments.learner],
+        known[arguments.learner],
         target,
         arguments.seed,
         configurations.COMPARISONS,

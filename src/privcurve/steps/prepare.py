@@ -26,6 +26,8 @@ def main() -> None:
         + f", {len(dataset.domain.n_bins)} columns coded in {dataset.domain.width} values, "
         + f"{dataset.n_clipped} values clipped to their bounds"
     )
+    for note in datasets.clipping_notes(datasets.facts(arguments.output) or {}):
+        print(f"warning: {note}")
 
 
 if __name__ == "__main__":

@@ -17,18 +17,21 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from privcurve import datasets
+    from privcurve.experiments import ready
     from privcurve.experiments import study as studies
     from privcurve.files import replace_text
 
     study = studies.load(arguments.study)
-    lines = []
+    lines, faults = [], []
     for folder in arguments.data:
         data = datasets.read(folder)
         try:
-            datasets.check_folds(data.y, study.folds)
+            ready.check(study, data)
         except ValueError as error:
-            raise studies.StudyError(f"{arguments.study}: {data.name}: {error}") from None
+            faults.append(f"{arguments.study}: {data.name}: {error}")
         lines.append(f"{data.name} {data.checksum}\n")
+    if faults:
+        raise studies.StudyError("\n".join(faults))
     replace_text(arguments.output, "".join(lines))
 
 

@@ -23,7 +23,7 @@ def main() -> None:
     begun = [name for name in begun if jobs.begun(name)]
     names = dict.fromkeys([*configuration["studies"], *begun])
     studies = {
-        name: summary.progress(curves, configuration["seed"])
+        name: summary.progress(curves)
         for name, curves in _common.curves_of_studies(
             arguments.config, {**configuration, "studies": list(names)}
         ).items()

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 from pathlib import Path
 
-from privcurve.experiments.jobs import shard_digest, shard_points
-from privcurve.experiments.splits import selection_splits
 from privcurve.steps import _common
 
 
 def main() -> None:
     """Read the command line and train the shard."""
     parser = argparse.ArgumentParser(prog="python -m privcurve.steps.train", description=__doc__)
-    _common.add_arm_arguments(parser)
+    _common.add_curve_arguments(parser)
     parser.add_argument("--shard", type=int, required=True)
-    parser.add_argument("--shards", type=int, required=True)
-    parser.add_argument("--digest", required=True, help="of what the workflow asks for")
     parser.add_argument("--output", type=Path, required=True, help="Parquet file to write")
     arguments = parser.parse_args()
 
     from privcurve.experiments import results
 
-    study, arm, trainer = _common.trainer(arguments)
-    found = shard_digest(study, arm, arguments.shard, arguments.shards, arguments.seed)
-    if found != arguments.digest:
+    curve = _common.curve(arguments)
+    if curve.shard_digest(arguments.shard) != arguments.digest:
         raise _common.changed(arguments.study)
-    points = shard_points(arm, arguments.shard, arguments.shards)
-    splits = selection_splits(study.folds)
-    rows = trainer.run(itertools.product(points, splits))
+    trainer = _common.trainer(curve)
+    rows = trainer.run(curve.tasks(arguments.shard))
     results.write_cells(rows, arguments.output, trainer.facts(arguments.digest))
-    _common.report(trainer, arguments.failures)
+    _common.report(trainer, curve.failures(arguments.shard))
 
 
 if __name__ == "__main__":

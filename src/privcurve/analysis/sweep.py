@@ -1,0 +1,156 @@
+"""A score against anything that varies: a parameter, ε, the share of the records trained on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from privcurve.schema import nearest
+
+# What tells one training from the others of its point.
+DRAW = ["repeat", "fold"]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What goes where.
+
+    Attributes
+    ----------
+    x, y : str
+        Columns; `y` is a score of a cell.
+    lines, panels : tuple of str
+        Columns whose values tell lines and panels apart.
+    """
+
+    x: str
+    y: str
+    lines: tuple[str, ...]
+    panels: tuple[str, ...]
+
+    @property
+    def keys(self) -> list[str]:
+        """All but `y`, each once."""
+        return list(dict.fromkeys([*self.panels, *self.lines, self.x]))
+
+
+def trainings(
+    runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Give one row a fresh training, with what varies as columns.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Those that are results: dataset, arm, calibration, delta, epsilon, setting, repeat, fold,
+        status and scores.
+    arms : mapping of str to mapping
+        Of each arm its `method`, and what varies between arms of one method.
+    axes : Axes
+    at : mapping
+        Values of columns: rows that have others are left out.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `axes`, method, calibration, repeat and fold. `y` is NaN where a training
+        has failed.
+
+    Raises
+    ------
+    ValueError
+        If a column is unknown (naming the nearest), nothing is left, or a point has two
+        trainings of one repeat: something else varies too.
+    """
+    frame = runs.reset_index(drop=True)
+    told = pd.DataFrame(
+        [json.loads(setting) | dict(arms[arm]) for setting, arm in
+         zip(frame["setting"], frame["arm"], strict=True)],
+        index=frame.index,
+    )  # fmt: skip
+    frame = frame.assign(**{str(name): told[name] for name in told if name not in frame})
+    for name in [*axes.keys, axes.y, *at]:
+        if name not in frame:
+            hint = nearest(name, map(str, frame.columns))
+            raise ValueError(f"no result has {name!r}{hint}")
+    for name, value in at.items():
+        wanted = value if isinstance(value, (list, tuple)) else [value]
+        frame = frame[[_is_one_of(found, wanted) for found in frame[name]]]
+    # Methods that have no such parameter have no place on the axis.
+    frame = frame[frame[axes.x].notna()]
+    if frame.empty:
+        raise ValueError(f"no result is at {dict(at)}")
+    frame = frame.assign(**{axes.y: frame[axes.y].where(frame["status"] == "ok")})
+    for keys in (axes.lines, axes.panels):
+        for name in keys:
+            frame[name] = frame[name].astype(object).where(frame[name].notna(), "none")
+    _check_points(frame, axes)
+    kept = dict.fromkeys([*axes.keys, "method", "calibration", *DRAW, axes.y])
+    return frame[list(kept)].reset_index(drop=True)
+
+
+def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
+    """Give the mean and standard deviation of each point.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As of :func:`trainings`.
+    axes : Axes
+
+    Returns
+    -------
+    DataFrame
+        The columns of `axes` with `<y>_std`, `n_repeats` and `n_failed`. A point of which a
+        training has failed lacks its mean; nothing is averaged over the rest.
+    """
+    rows = []
+    for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
+        values = group[axes.y].dropna()
+        complete = len(values) == len(group)
+        rows.append(
+            {
+                **dict(zip(axes.keys, key, strict=True)),
+                axes.y: float(values.mean()) if complete else float("nan"),
+                f"{axes.y}_std": float(values.std(ddof=1)) if complete else float("nan"),
+                "n_repeats": len(group),
+                "n_failed": len(group) - len(values),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _is_one_of(value: Any, wanted: Sequence[Any]) -> bool:
+    # A file may have moved the last bit of a number.
+    return any(
+        value == one
+        or (
+            isinstance(value, float)
+            and isinstance(one, (int, float))
+            and f"{value:.12g}" == f"{one:.12g}"
+        )
+        for one in wanted
+    )
+
+
+def _check_points(frame: pd.DataFrame, axes: Axes) -> None:
+    twice = frame[frame.duplicated([*axes.keys, *DRAW], keep=False)]
+    if twice.empty:
+        return
+    first = twice[(twice[[*axes.keys, *DRAW]] == twice.iloc[0][[*axes.keys, *DRAW]]).all(axis=1)]
+    free = [
+        str(name)
+        for name in frame.columns
+        if name in ("dataset", "method", "calibration", "delta", "epsilon")
+        or name not in {*axes.keys, *DRAW, axes.y}
+    ]
+    differ = [name for name in free if first[name].astype(str).nunique() > 1]
+    known = [n for n in differ if n not in ("id", "arm", "setting", "learner", axes.y)] or differ
+    raise ValueError(
+        f"a point has several results: {', '.join(known)} vary too; make them lines or panels, or "
+        "give 'at' a value of each"
+    )

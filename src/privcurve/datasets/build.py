@@ -1,0 +1,301 @@
+"""Turn a YAML file's content into a description, or say all that is wrong with it."""
+
+from __future__ import annotations
+
+import codecs
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from privcurve.datasets.description import (
+    DELIMITED,
+    EXCEL,
+    IDX,
+    LIBSVM,
+    TEST,
+    TRAIN,
+    WITH_FILES,
+    Description,
+    LabelSpec,
+    Parser,
+    Records,
+    SourceFile,
+)
+from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label
+from privcurve.datasets.problems import Problems
+from privcurve.schema import nearest
+
+DEFAULT_BINS = 10
+MOST_BINS = 65536
+
+# The column of labels in files whose fields are numbered.
+LABEL = "label"
+
+
+def build(
+    name: str,
+    path: Path,
+    content: Mapping[str, Any],
+    base: Description | None = None,
+    new_files: frozenset[str] = frozenset(),
+) -> Description:
+    """Turn a YAML file's content, already checked and written out, into a description.
+
+    Parameters
+    ----------
+    name : str
+    path : Path
+        The file.
+    content : mapping
+    base : Description, optional
+        That of the dataset that it is based on.
+    new_files : frozenset of str
+        Parts whose files are not those of `base`.
+
+    Raises
+    ------
+    DatasetError
+        If the content contradicts itself, naming all places.
+    """
+    problems = Problems(name)
+
+    def refuse(message: str) -> None:
+        problems.add(f"{message} (in {path})")
+
+    entries = content["columns"]
+    public = content.get("public")
+    if public is not None and any("public" in entry for entry in entries):
+        refuse("public is said of columns one by one and in a list; keep one")
+    for wanted in public or ():
+        known = [entry["name"] for entry in entries]
+        if wanted not in known:
+            refuse(f"public: there is no column {wanted!r}{nearest(wanted, known).rstrip('.')}")
+    columns = tuple(_column(entry, set(public or ())) for entry in entries)
+    label = _label(content["label"])
+    parser = _parser(content["parser"])
+    files = {part: _files(given) for part, given in content.get("files", {}).items()}
+    records = Records(**{**content.get("records", {}), "parts": _parts(content)})
+    n_test = int(content.get("n_test", 0))
+
+    for fault in (
+        *_column_faults(entries, columns),
+        *_label_faults(label, columns),
+        *_parser_faults(parser, columns, label),
+        *_file_faults(parser, files, records, n_test),
+    ):
+        refuse(fault)
+    problems.check()
+
+    raw_sizes = {
+        part: size
+        for part, size in ({} if base is None else base.raw_sizes).items()
+        if part not in new_files
+    }
+    if "records" not in content:
+        raw_sizes[TRAIN] = int(content["n_rows"])
+    if n_test:
+        raw_sizes[TEST] = n_test
+    everywhere = content.get("clipping")
+    return Description(
+        name=name,
+        path=path,
+        source=content.get("folder", name if base is None else base.source),
+        paths=(path,) if base is None else (path, *base.paths),
+        title=content["title"],
+        citation=content["citation"],
+        licence=content["licence"],
+        n_rows=int(content["n_rows"]),
+        n_test=n_test,
+        raw_sizes=raw_sizes,
+        files=files,
+        records=records,
+        parser=parser,
+        domain=Domain(
+            columns,
+            Label(
+                label.column,
+                " or ".join(label.negative),
+                " or ".join(label.positive),
+                bool(content.get("public_label", False)),
+            ),
+        ),
+        label=label,
+        missing=content.get("missing", "?"),
+        unknown=content.get("unknown", "fail"),
+        bound_sources={entry["name"]: entry["source"] for entry in entries if "source" in entry},
+        clipped=frozenset(e["name"] for e in entries if e.get("clipping", everywhere)),
+    )
+
+
+def _column_faults(entries: list[Mapping[str, Any]], columns: tuple[Column, ...]) -> list[str]:
+    faults = []
+    for name, count in Counter(column.name for column in columns).items():
+        if count > 1:
+            faults.append(f"the column {name!r} is described twice; keep one")
+    for entry, column in zip(entries, columns, strict=True):
+        if column.kind == NUMERIC:
+            try:
+                _ = column.edges
+            except (ValueError, OverflowError) as error:
+                faults.append(f"bounds of {column.name!r} {error}")
+        else:
+            if len(column.codes) < len(entry["categories"]):
+                twice = Counter(value for value, _ in column.categories).most_common(1)[0][0]
+                faults.append(
+                    f"a category of {column.name!r}, {twice!r}, is listed twice; keep one"
+                )
+            if "n_bins" in entry:
+                faults.append(f"n_bins of {column.name!r} follows from its categories; drop it")
+        if column.n_bins > MOST_BINS:
+            faults.append(
+                f"{column.name!r} has {column.n_bins:,} codes, more than {MOST_BINS:,}: "
+                "let values share a title (categories: {value: title}), or leave the column out"
+            )
+    return faults
+
+
+def _label_faults(label: LabelSpec, columns: tuple[Column, ...]) -> list[str]:
+    faults = []
+    if label.column in {column.name for column in columns}:
+        faults.append(f"{label.column!r} is the label and a column too; drop it from columns")
+    for value in sorted(set(label.positive) & set(label.negative)):
+        faults.append(f"the label {value!r} is positive and negative; keep one")
+    return faults
+
+
+def _parser_faults(parser: Parser, columns: tuple[Column, ...], label: LabelSpec) -> list[str]:
+    faults = []
+    try:
+        codecs.lookup(parser.encoding)
+    except LookupError:
+        faults.append(f"parser: encoding {parser.encoding!r} is unknown; try utf-8")
+    if parser.kind in (DELIMITED, EXCEL) and parser.header == bool(parser.fields):
+        faults.append("parser needs either header: true or the list fields")
+    if parser.kind in (LIBSVM, IDX):
+        if not parser.fields:
+            faults.append("parser needs the list fields: names of the numbers, in their order")
+        if label.column != LABEL:
+            faults.append(
+                f"the label of {parser.kind} files has no name: write label: column: label"
+            )
+    for key, kinds in _BELONGS_TO.items():
+        if getattr(parser, key) != getattr(_PLAIN, key) and parser.kind not in kinds:
+            faults.append(f"parser: {key} is for kind: {' or '.join(kinds)}; drop it")
+    if parser.fields:
+        numbered = parser.kind in (LIBSVM, IDX)
+        given = (*parser.fields, LABEL) if numbered else parser.fields
+        for name, count in Counter(given).items():
+            if count > 1:
+                faults.append(f"parser: fields has {name!r} twice; give each a name of its own")
+        known = set(given)
+        for wanted in (*(c.name for c in columns), label.column):
+            if wanted not in known:
+                faults.append(
+                    f"parser: fields has no {wanted!r}{nearest(wanted, given).rstrip('.')}"
+                )
+    return faults
+
+
+_PLAIN = Parser(DELIMITED)
+_BELONGS_TO = {
+    "zero_based": (LIBSVM,),
+    "sheet": (EXCEL,),
+    "rows": (EXCEL,),
+    "blocks": (IDX,),
+    "extra_fields": (DELIMITED, EXCEL),
+}
+
+
+def _file_faults(
+    parser: Parser, files: Mapping[str, tuple[SourceFile, ...]], records: Records, n_test: int
+) -> list[str]:
+    faults = []
+    if (parser.kind in WITH_FILES) != (TRAIN in files):
+        faults.append(
+            "files: train is missing"
+            if parser.kind in WITH_FILES
+            else f"a {parser.kind} dataset has no files; drop them"
+        )
+    if records.parts:
+        if n_test:
+            faults.append("records: parts leaves no test part; drop n_test")
+        if TEST in records.parts and TEST not in files:
+            faults.append("records: parts has test, but files has none")
+    elif (TEST in files) != (n_test > 0):
+        faults.append("n_test and files: test belong together; give both or none")
+    for file in (file for group in files.values() for file in group):
+        if (file.labels is not None) != (parser.kind == IDX):
+            faults.append(
+                f"files: {file.name} needs labels, the file of its labels"
+                if parser.kind == IDX
+                else f"files: labels of {file.name} is for kind: idx; drop it"
+            )
+    places = [file.local or file.name for group in files.values() for file in group]
+    for place, count in Counter(places).items():
+        if count > 1:
+            faults.append(f"files: {place} is given twice: its records would be there twice")
+    return faults
+
+
+def _column(entry: Mapping[str, Any], public_names: set[str]) -> Column:
+    public = bool(entry.get("public", entry["name"] in public_names))
+    if entry["kind"] == NUMERIC:
+        low, high = (_float(bound) for bound in entry["bounds"])
+        return Column(
+            entry["name"],
+            NUMERIC,
+            (low, high),
+            int(entry.get("n_bins", DEFAULT_BINS)),
+            public=public,
+            spacing=entry.get("spacing", "equal"),
+            missing_bin=entry.get("missing") == "bin",
+        )
+    listed = entry["categories"]
+    pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
+    categories = tuple((str(value), str(title)) for value, title in pairs)
+    return Column(entry["name"], CATEGORICAL, categories=categories, public=public)
+
+
+def _float(bound: float) -> float:
+    try:
+        return float(bound)
+    except OverflowError:  # an integer of more than 308 digits
+        return float("inf")
+
+
+def _label(entry: Mapping[str, Any]) -> LabelSpec:
+    def values(given: Any) -> tuple[str, ...]:
+        return tuple(str(v) for v in (given if isinstance(given, list) else [given]))
+
+    return LabelSpec(
+        entry["column"],
+        values(entry["negative"]),
+        values(entry["positive"]),
+        entry.get("strip", ""),
+    )
+
+
+def _parser(entry: Mapping[str, Any]) -> Parser:
+    return Parser(**{**entry, "fields": tuple(entry.get("fields", ()))})
+
+
+def _parts(content: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(content.get("records", {}).get("parts", ()))
+
+
+def _files(given: Any) -> tuple[SourceFile, ...]:
+    return tuple(_file(entry) for entry in (given if isinstance(given, list) else [given]))
+
+
+def _file(entry: Mapping[str, Any]) -> SourceFile:
+    local = entry.get("local")
+    labels = entry.get("labels")
+    return SourceFile(
+        name=entry["name"] if local is None else Path(local).name,
+        urls=tuple(entry.get("urls", ())),
+        sha256=entry.get("sha256"),
+        n_bytes=entry.get("bytes"),
+        local=local,
+        labels=None if labels is None else _file(labels),
+    )

@@ -1,0 +1,72 @@
+"""Values outside their bounds: how many a column has, and when that is too many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from privcurve.datasets.description import Description
+from privcurve.datasets.encode import Coded
+from privcurve.datasets.problems import Problems
+
+# Shares of a column's values: worth a word, and a mistake unless it is expected.
+NOTED = 0.05
+REFUSED = 0.5
+
+
+def clipped_shares(
+    description: Description, part: str, coded: Coded, problems: Problems
+) -> dict[str, float]:
+    """Give the share of clipped values of each column that has any.
+
+    Parameters
+    ----------
+    description : Description
+    part : str
+        ``train`` or ``test``.
+    coded : Coded
+        All records that were read of it.
+    problems : Problems
+        Is told of columns of which most values were clipped, if that is not expected.
+
+    Returns
+    -------
+    dict of str to float
+    """
+    found = {}
+    for column, count in zip(description.domain.columns, coded.clipped.tolist(), strict=True):
+        if not count:
+            continue
+        share = found[column.name] = count / len(coded.y)
+        if share > REFUSED and column.name not in description.clipped:
+            low, high = column.bounds or (None, None)
+            problems.add(
+                f"{share:.0%} of the values of {column.name!r} ({part}) lie outside its bounds, "
+                f"{low:g} to {high:g}: check their unit, and decide on bounds from what is public, "
+                f"not from the records. If it must be so, say clipping: expected of the column in "
+                f"{description.path}."
+            )
+    return found
+
+
+def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
+    """Say of which columns many values were clipped.
+
+    Parameters
+    ----------
+    facts : mapping
+        What :func:`privcurve.datasets.facts` gives.
+
+    Returns
+    -------
+    list of str
+        A sentence for each column and part with more than :data:`NOTED` of its values clipped.
+    """
+    bounds = {column["name"]: column.get("bounds") for column in facts["domain"]["columns"]}
+    return [
+        f"{facts['name']}: {share:.0%} of the values of {name!r} ({part}) lay outside the bounds "
+        f"{bounds[name][0]:g} to {bounds[name][1]:g} and were clipped to them."
+        for part, shares in facts["clipped"].items()
+        for name, share in shares.items()
+        if share > NOTED
+    ]

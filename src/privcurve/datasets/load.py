@@ -1,0 +1,205 @@
+"""From a dataset's description to its codes: fetched, read, coded and sampled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import code_type
+from privcurve.datasets.catalogue import describe
+from privcurve.datasets.clipping import clipped_shares
+from privcurve.datasets.dataset import Dataset, checksum
+from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
+from privcurve.datasets.encode import Coded, encode
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.fetch import RawFile, fetch, sha256_of
+from privcurve.datasets.origin import origin
+from privcurve.datasets.problems import Problems
+from privcurve.datasets.rows import balanced
+
+
+def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
+    """Fetch, parse and code a dataset.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`privcurve.datasets.names`.
+    mirror : path, optional
+        A folder laid out as ``<dataset>/<file>``; by default what the environment
+        variable ``PRIVCURVE_DATA`` names.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DatasetError
+        If the dataset is unknown, can't be had, or holds what its description does not
+        allow. The message names the culprits and the fix: up to twenty, not the first alone.
+    """
+    description = describe(name)
+    files = fetch(description, mirror)
+    # What is read must be what is noted, whatever happens to a file meanwhile.
+    made_from = origin(description)
+    sources = _sources(files)
+    problems = Problems(name)
+    train = _read(description, files, description.parts, problems, description.records.first)
+    test = None
+    if description.n_test:
+        test = _read(description, files, (TEST,), problems)
+    clipped = {TRAIN: clipped_shares(description, TRAIN, train, problems)}
+    if test is not None:
+        clipped[TEST] = clipped_shares(description, TEST, test, problems)
+    train = _sampled(description, train, problems)
+    problems.check()
+    arrays: dict[str, NDArray[Any]] = {"X": train.X, "y": train.y}
+    if test is not None:
+        arrays |= {"X_test": test.X, "y_test": test.y}
+    return Dataset(
+        name=name,
+        domain=description.domain,
+        X=train.X,
+        y=train.y,
+        X_test=arrays.get("X_test"),
+        y_test=arrays.get("y_test"),
+        checksum=checksum(description.domain, arrays),
+        n_clipped=int(train.clipped.sum()),
+        n_clipped_test=0 if test is None else int(test.clipped.sum()),
+        clipped=clipped,
+        sources=sources,
+        origin=made_from,
+    )
+
+
+def _sources(files: Mapping[str, Sequence[RawFile]]) -> dict[str, str]:
+    """Give the checksum of each raw file by name; by part too, where two have the same name.
+
+    Raises
+    ------
+    DatasetError
+        If two files hold the same bytes: records would count twice, or test themselves.
+    """
+    paths = [(part, path) for part, group in files.items() for file in group for path in file.paths]
+    same_name = len({path.name for _, path in paths}) < len(paths)
+    found: dict[str, str] = {}
+    first: dict[str, tuple[str, Path]] = {}
+    for part, path in paths:
+        digest = sha256_of(path)
+        if digest in first:
+            other_part, other = first[digest]
+            raise DatasetError(
+                f"{path} (files: {part}) and {other} (files: {other_part}) are the same file, byte "
+                "for byte: records would be there twice, or be tested by what was trained on them. "
+                "Correct files, or leave one out."
+            )
+        first[digest] = (part, path)
+        name = f"{part}/{path.name}" if same_name else path.name
+        found[str(path) if name in found else name] = digest
+    return found
+
+
+def _read(
+    description: Description,
+    files: Mapping[str, Sequence[RawFile]],
+    parts: Sequence[str],
+    problems: Problems,
+    first: int = 0,
+) -> Coded:
+    """Read and code the files of some parts one after another, up to so many records."""
+    from privcurve.datasets import readers
+
+    sizes = [description.raw_sizes.get(part, 0) for part in parts]
+    codes = _Growing(description, first or sum(sizes))
+    for part in parts:
+        before = codes.n_rows + problems.lost
+        # A dataset without files is read too.
+        for file in files.get(part, (None,)):
+            most = first - codes.n_rows if first else None
+            for table in readers.read(description, file, problems, most):
+                codes.add(encode(description, table, problems))
+                if problems.full:
+                    return codes.coded
+            if first and codes.n_rows == first:
+                return codes.coded
+        _check_size(description, part, codes.n_rows + problems.lost - before, problems)
+    if first:
+        problems.add(
+            f"records: first is {first}, but there are {codes.n_rows} (in {description.path})"
+        )
+    return codes.coded
+
+
+class _Growing:
+    """Codes that are added a piece at a time, to arrays of the size that is expected of them."""
+
+    def __init__(self, description: Description, expected: int) -> None:
+        domain = description.domain
+        self.n_rows = 0
+        self._X = np.empty((expected, len(domain.columns)), dtype=code_type(domain.n_bins))
+        self._y = np.empty(expected, dtype=np.int8)
+        self._clipped = np.zeros(len(domain.columns), dtype=np.int64)
+
+    def add(self, piece: Coded) -> None:
+        end = self.n_rows + len(piece.y)
+        if end > len(self._y):
+            room = max(end, 2 * self.n_rows) - self.n_rows
+            self._X = np.concatenate(
+                [self._X[: self.n_rows], np.empty_like(self._X, shape=(room, self._X.shape[1]))]
+            )
+            self._y = np.concatenate([self._y[: self.n_rows], np.empty(room, dtype=np.int8)])
+        self._X[self.n_rows : end], self._y[self.n_rows : end] = piece.X, piece.y
+        self._clipped += piece.clipped
+        self.n_rows = end
+
+    @property
+    def coded(self) -> Coded:
+        return Coded(self._X[: self.n_rows], self._y[: self.n_rows], self._clipped)
+
+
+def _check_size(description: Description, part: str, found: int, problems: Problems) -> None:
+    """Compare the number of records of a part's files with what the description says."""
+    source = " and ".join(file.local or file.name for file in description.files.get(part, ()))
+    if not found:
+        problems.add(f"{source} holds no records")
+        return
+    said = description.raw_sizes.get(part, found)
+    if found != said:
+        key = "n_test" if part == TEST else "n_rows"
+        problems.add(
+            f"{source} holds {found} records, but {description.path} says {key}: {said}. If it is "
+            "not the file that is meant, replace it. The number of records is taken to be public: "
+            f"decide whether it may be known, before you change {key}."
+        )
+
+
+def _sampled(description: Description, whole: Coded, problems: Problems) -> Coded:
+    """Take the records that the description asks for, and check labels and number."""
+    records = description.records
+    if problems.any:
+        return whole
+    if len(np.unique(whole.y)) < 2:
+        problems.add(
+            f"all {len(whole.y)} records have the same label. Check label "
+            f"(positive, negative) in {description.path}, or the file."
+        )
+        return whole
+    if records.balance:
+        rng = None
+        if records.balance == RANDOM:
+            rng = np.random.Generator(np.random.PCG64(records.seed))
+        keep = balanced(whole.y, rng)
+        whole = Coded(whole.X[keep], whole.y[keep], whole.clipped)
+    if records != Records() and len(whole.y) != description.n_rows:
+        problems.add(
+            f"records leaves {len(whole.y)} records, but {description.path} says n_rows: "
+            f"{description.n_rows}, which is their number after it. It is taken to be public: "
+            "decide whether it may be known, before you change n_rows."
+        )
+    return whole

@@ -1,0 +1,101 @@
+"""What coded data were made from, and whether that is still what is asked for.
+
+Snakemake knows it too, but its record may be lost, and it compares times: a file that was
+restored or unpacked is often older than what was made from its predecessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from privcurve.datasets.catalogue import describe, find
+from privcurve.datasets.description import Description
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.fetch import sha256_of
+
+
+def origin(description: Description) -> dict[str, Any]:
+    """Note what a dataset is made from now.
+
+    Parameters
+    ----------
+    description : Description
+
+    Returns
+    -------
+    dict
+        ``description``, the digest of its meaning; ``yaml``, the checksums of the files that it
+        was read from; ``local``, the state of each file of the user's own.
+    """
+    local = {}
+    for file in description.source_files():
+        if file.local is not None:
+            path = Path(file.local)
+            state = _state(path)
+            local[file.local] = {**state, "sha256": sha256_of(path)}
+    return {
+        "description": description.digest,
+        "yaml": {path.stem: sha256_of(path) for path in description.paths},
+        "local": local,
+    }
+
+
+def same_description(name: str, made_from: Mapping[str, Any]) -> bool:
+    """Whether a dataset's description still says what coded data were made from.
+
+    Parameters
+    ----------
+    name : str
+    made_from : mapping
+        What :func:`origin` gave.
+
+    Returns
+    -------
+    bool
+        True too where the description is not there to be compared.
+    """
+    yaml = made_from.get("yaml", {})
+    try:
+        # Mostly not a byte has changed: then nothing needs to be parsed.
+        if yaml and all(sha256_of(find(stem)) == digest for stem, digest in yaml.items()):
+            return True
+    except DatasetError:
+        return True
+    return describe(name).digest == made_from.get("description")
+
+
+def same_files(made_from: Mapping[str, Any]) -> bool:
+    """Whether the user's own files are those that coded data were made from.
+
+    Size, times and inode are looked at first; where these differ, the contents decide. A file
+    that is gone is the same: that it is missing is said when it is needed.
+
+    Parameters
+    ----------
+    made_from : mapping
+        What :func:`origin` gave.
+
+    Returns
+    -------
+    bool
+    """
+    for name, was in made_from.get("local", {}).items():
+        path = Path(name)
+        if not path.is_file() or _state(path).items() <= was.items():
+            continue
+        if sha256_of(path) != was["sha256"]:
+            return False
+    return True
+
+
+def _state(path: Path) -> dict[str, int]:
+    found = path.stat()
+    return {
+        "size": found.st_size,
+        "mtime_ns": found.st_mtime_ns,
+        # The time of the last change of contents or of mtime, which no program can set.
+        "ctime_ns": found.st_ctime_ns,
+        "inode": found.st_ino,
+    }

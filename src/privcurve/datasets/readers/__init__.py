@@ -1,0 +1,60 @@
+"""Read raw files into named columns, a piece at a time, remembering where each record stands."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterator
+
+from privcurve.datasets.description import EXCEL, IDX, LIBSVM, Description
+from privcurve.datasets.fetch import RawFile
+from privcurve.datasets.problems import Problems
+from privcurve.datasets.readers.table import RawTable, unreadable
+
+
+def read(
+    description: Description, file: RawFile | None, problems: Problems, most: int | None = None
+) -> Iterator[RawTable]:
+    """Read one raw file.
+
+    Parameters
+    ----------
+    description : Description
+    file : RawFile, optional
+        None for a dataset that is embedded in scikit-learn or generated.
+    problems : Problems
+        Is told of records that can't be read; they are left out. Reading ends where it is full.
+    most : int, optional
+        How many records are read; what follows is not looked at.
+
+    Yields
+    ------
+    RawTable
+        Some records; :func:`privcurve.datasets.readers.table.at_once` says how many.
+
+    Raises
+    ------
+    DatasetError
+        If the file as a whole can't be read, naming file and fix.
+    """
+    if file is None:
+        from privcurve.datasets.readers import builtin
+
+        table = builtin.made(description)
+        yield table if most is None else table.head(most)
+        return
+    kind = description.parser.kind
+    if kind == LIBSVM:
+        from privcurve.datasets.readers.libsvm import read as read_file
+    elif kind == EXCEL:
+        from privcurve.datasets.readers.excel import read as read_file
+    elif kind == IDX:
+        from privcurve.datasets.readers.idx import read as read_file
+    else:
+        from privcurve.datasets.readers.delimited import read as read_file
+    try:
+        yield from read_file(description, file, problems, most)
+    except (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError) as error:
+        # A UnicodeDecodeError is a ValueError.
+        raise unreadable(description, file.path, error) from error

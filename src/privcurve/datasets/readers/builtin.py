@@ -1,0 +1,75 @@
+"""Datasets that need no download: embedded in scikit-learn, or generated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from privcurve.datasets.description import SKLEARN, TRAIN, Description
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.readers.table import RawTable
+
+
+def made(description: Description) -> RawTable:
+    """Give a dataset that has no files."""
+    return embedded(description) if description.parser.kind == SKLEARN else generated(description)
+
+
+def embedded(description: Description) -> RawTable:
+    """Read a dataset that ships inside scikit-learn.
+
+    Columns bear scikit-learn's feature names, labels its target names.
+    """
+    from sklearn import datasets
+
+    bunch = getattr(datasets, description.parser.loader)()
+    columns: dict[str, Any] = {
+        str(name): bunch.data[:, j] for j, name in enumerate(bunch.feature_names)
+    }
+    columns[description.label.column] = [str(bunch.target_names[k]) for k in bunch.target]
+    source = f"sklearn.datasets.{description.parser.loader}"
+    return RawTable(source, columns, range(1, len(bunch.target) + 1), "record")
+
+
+def generated(description: Description) -> RawTable:
+    """Generate a dataset from its seed."""
+    generators = {"toy_line": toy_line}
+    loader = description.parser.loader
+    n_rows = description.raw_sizes.get(TRAIN, description.n_rows)
+    columns = generators[loader](n_rows, description.parser.seed)
+    return RawTable(f"generator {loader}", columns, range(1, n_rows + 1), "record")
+
+
+def toy_line(n_rows: int, seed: int) -> dict[str, Any]:
+    """Generate the toy example of the paper on partially private features (BRC), §4.
+
+    Points 0 … n−1 on a line are the private feature; the left half is labelled ``-``,
+    the right half ``+``. The public feature is a coin that falls equally often on
+    either side within each half, so it is exactly uncorrelated with the label.
+
+    Parameters
+    ----------
+    n_rows : int
+        A multiple of four.
+    seed : int
+        Settles the coin and the order of the records.
+
+    Raises
+    ------
+    DatasetError
+        If `n_rows` is not a positive multiple of four.
+    """
+    if n_rows < 4 or n_rows % 4:
+        raise DatasetError(f"toy_line: n_rows must be a positive multiple of 4, not {n_rows}")
+    rng = np.random.Generator(np.random.PCG64(seed))
+    quarter = n_rows // 4
+    sides = np.array(["heads", "tails"]).repeat(quarter)
+    coin = np.concatenate([rng.permutation(sides), rng.permutation(sides)])
+    label = np.array(["-", "+"]).repeat(2 * quarter)
+    order = rng.permutation(n_rows)
+    return {
+        "position": order.astype(np.float64),
+        "coin": coin[order].tolist(),
+        "label": label[order].tolist(),
+    }

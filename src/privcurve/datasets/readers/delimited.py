@@ -1,0 +1,105 @@
+"""Read files of fields: CSV and its like."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from privcurve.datasets.description import Description, Parser
+from privcurve.datasets.fetch import RawFile
+from privcurve.datasets.problems import Problems
+from privcurve.datasets.readers.lines import lines
+from privcurve.datasets.readers.table import RawTable, in_chunks, positions
+
+Record = tuple[int, Sequence[str]]
+
+
+def read(
+    description: Description, file: RawFile, problems: Problems, most: int | None = None
+) -> Iterator[RawTable]:
+    """Read one file, a piece at a time."""
+    records = _records(file, description.parser)
+    return tables(description, str(file.path), records, problems, most)
+
+
+def tables(
+    description: Description,
+    source: str,
+    records: Iterator[Record],
+    problems: Problems,
+    most: int | None = None,
+    unit: str = "line",
+) -> Iterator[RawTable]:
+    """Turn records of texts into pieces of a table.
+
+    Parameters
+    ----------
+    description : Description
+    source : str
+    records : iterator of (number, fields)
+        The first is the header, where the parser has one.
+    problems : Problems
+        Is told of records that have too few fields or too many.
+    most : int, optional
+        How many records are wanted.
+    unit : str
+        What numbers of records count.
+
+    Yields
+    ------
+    RawTable
+    """
+    parser = description.parser
+    fields: Sequence[str] = parser.fields
+    if parser.header:
+        _, header = next(records, (0, []))
+        fields = [field.strip() for field in header]
+    place = positions(description, source, fields, problems)
+    whole = _whole(description, source, records, len(fields), problems, unit)
+    for chunk in in_chunks(islice(whole, most), len(fields)):
+        numbers, rows = zip(*chunk, strict=True)
+        columns = {name: [row[j] for row in rows] for name, j in place.items()}
+        yield RawTable(source, columns, numbers, unit)
+
+
+def _whole(
+    description: Description,
+    source: str,
+    records: Iterable[Record],
+    width: int,
+    problems: Problems,
+    unit: str,
+) -> Iterator[Record]:
+    """Leave out records of another width, and tell of them."""
+    ignore = description.parser.extra_fields == "ignore"
+    for number, record in records:
+        if len(record) == width or (ignore and len(record) > width):
+            yield number, record
+            continue
+        problems.lost += 1
+        problems.add(
+            f"{unit} {number} of {source} has {len(record)} fields, not {width}. Correct the "
+            f"{unit}, or parser: separator in {description.path}.",
+            ("width", len(record)),
+        )
+        if problems.full:
+            return
+
+
+def _records(file: RawFile, parser: Parser) -> Iterator[Record]:
+    """Yield (line number, fields)."""
+    if parser.separator == "whitespace":
+        for number, line in lines(file.path, parser):
+            yield number, line.split()
+        return
+    last = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal last
+        for number, line in lines(file.path, parser):
+            last = number
+            yield line
+
+    for record in csv.reader(texts(), delimiter=parser.separator, skipinitialspace=True):
+        yield last, record

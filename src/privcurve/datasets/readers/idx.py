@@ -1,0 +1,92 @@
+"""Read idx files, the format of MNIST: images in one file, their labels in another."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.datasets.build import LABEL
+from privcurve.datasets.description import Description
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.fetch import RawFile
+from privcurve.datasets.problems import Problems
+from privcurve.datasets.readers.lines import opened
+from privcurve.datasets.readers.table import RawTable, at_once
+
+_BYTES = 0x08  # the code of unsigned bytes, the one type that images and their labels have
+
+
+def read(
+    description: Description, file: RawFile, problems: Problems, most: int | None = None
+) -> Iterator[RawTable]:
+    """Read one file of images with the file of its labels, a piece at a time."""
+    fields, blocks = description.parser.fields, description.parser.blocks
+    if file.labels is None:
+        raise ValueError("an idx file of images needs a file of labels")
+    with ExitStack() as stack:
+        images = stack.enter_context(opened(file.path))
+        labels = stack.enter_context(opened(file.labels))
+        count, *shape = _shape(images)
+        (n_labels,) = _shape(labels)
+        if count != n_labels:
+            raise ValueError(f"it holds {count} images, but {file.labels} {n_labels} labels")
+        if any(side % blocks for side in shape):
+            raise ValueError(f"images of {_times(shape)} pixels have no blocks of {blocks}")
+        width = math.prod(side // blocks for side in shape)
+        if width != len(fields):
+            raise DatasetError(
+                f"dataset {description.name!r}: {file.path} holds {width} numbers an image "
+                f"({_times(shape)} pixels in blocks of {blocks}), but parser: fields in "
+                f"{description.path} has {len(fields)} names. Give it {width}."
+            )
+        step = at_once(math.prod(shape))
+        count = count if most is None else min(count, most)
+        for first in range(0, count, step):
+            n = min(step, count - first)
+            pixels = _bytes(images, n * math.prod(shape)).reshape(n, *shape)
+            numbers = _averages(pixels, blocks)
+            columns: dict[str, Any] = {name: numbers[:, j] for j, name in enumerate(fields)}
+            columns[LABEL] = [str(label) for label in _bytes(labels, n)]
+            lines = range(first + 1, first + n + 1)
+            yield RawTable(str(file.path), columns, lines, "image")
+            if problems.full:
+                return
+
+
+def _shape(stream: BinaryIO) -> tuple[int, ...]:
+    """Read the head of a file: its type, and how many entries along each axis."""
+    zero, kind, axes = struct.unpack(">HBB", _exactly(stream, 4))
+    if zero or kind != _BYTES or not axes:
+        raise ValueError("it is no idx file of bytes")
+    return tuple(struct.unpack(f">{axes}I", _exactly(stream, 4 * axes)))
+
+
+def _bytes(stream: BinaryIO, n: int) -> NDArray[np.uint8]:
+    return np.frombuffer(_exactly(stream, n), dtype=np.uint8)
+
+
+def _exactly(stream: BinaryIO, n: int) -> bytes:
+    found = stream.read(n)
+    if len(found) < n:
+        raise EOFError("it ends too early")
+    return found
+
+
+def _averages(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float64]:
+    """Average pixels in blocks; a row an image."""
+    n, *shape = pixels.shape
+    split = [part for side in shape for part in (side // blocks, blocks)]
+    # Sums of bytes are whole numbers: the mean is the same on every machine.
+    within = tuple(range(2, 2 + 2 * len(shape), 2))
+    sums = pixels.reshape(n, *split).sum(axis=within, dtype=np.uint32)
+    return sums.reshape(n, -1) / float(blocks ** len(shape))
+
+
+def _times(shape: list[int]) -> str:
+    return " × ".join(map(str, shape)) or "1"

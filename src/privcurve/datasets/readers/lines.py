@@ -1,0 +1,43 @@
+"""Open raw files, compressed or not, and give their lines."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from privcurve.datasets.description import Parser
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a file for its bytes; ``.gz`` and ``.Z`` (Unix `compress`) are unpacked.
+
+    Raises
+    ------
+    ValueError
+        If a ``.Z`` file is damaged. A damaged ``.gz`` shows while it is read.
+    """
+    if path.suffix == ".gz":
+        return cast(BinaryIO, gzip.open(path, "rb"))
+    if path.suffix == ".Z":
+        from unlzw3 import unlzw
+
+        return io.BytesIO(unlzw(path.read_bytes()))
+    return path.open("rb")
+
+
+def lines(path: Path, parser: Parser) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, text), without blank lines and comments.
+
+    Text is brought into one form of Unicode (NFC), as descriptions are.
+    """
+    with io.TextIOWrapper(opened(path), encoding=parser.encoding, newline="") as stream:
+        for number, line in enumerate(stream, start=1):
+            if number <= parser.skip_rows or not line.strip():
+                continue
+            if parser.comment and line.startswith(parser.comment):
+                continue
+            yield number, line if line.isascii() else unicodedata.normalize("NFC", line)

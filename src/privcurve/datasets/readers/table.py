@@ -1,0 +1,116 @@
+"""What a reader gives: a piece of a raw file as named columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, TypeVar
+
+from privcurve.datasets.description import Description
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.problems import Problems
+from privcurve.schema import nearest
+
+# What is read and coded at once, so that a file of any length needs the same memory.
+MOST_RECORDS = 50_000
+MOST_FIELDS = 250_000
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Some records of a file, before any coding.
+
+    Attributes
+    ----------
+    source : str
+        The file, for messages.
+    columns : mapping of str to sequence
+        Strings as they stand in the file, or numbers.
+    lines : sequence of int
+        Where in the file each record stands.
+    unit : str
+        What these numbers count.
+    """
+
+    source: str
+    columns: Mapping[str, Sequence[Any]]
+    lines: Sequence[int]
+    unit: str = "line"
+
+    def head(self, n_records: int) -> RawTable:
+        """Give the first records."""
+        if n_records >= len(self.lines):
+            return self
+        columns = {name: values[:n_records] for name, values in self.columns.items()}
+        return replace(self, columns=columns, lines=self.lines[:n_records])
+
+    def where(self, row: int) -> str:
+        """Say where a record stands."""
+        return f"{self.unit} {self.lines[row]} of {self.source}"
+
+
+def at_once(width: int) -> int:
+    """Give how many records of so many fields are read and coded at once."""
+    return max(1, min(MOST_RECORDS, MOST_FIELDS // max(width, 1)))
+
+
+def in_chunks(items: Iterable[T], width: int) -> Iterator[list[T]]:
+    """Give lists of records of so many fields, to be read and coded at once."""
+    rest = iter(items)
+    while chunk := list(islice(rest, at_once(width))):
+        yield chunk
+
+
+def wanted_fields(description: Description) -> list[str]:
+    """Give the fields that are used: columns, then the label."""
+    return [*(column.name for column in description.domain.columns), description.label.column]
+
+
+def positions(
+    description: Description, source: str, fields: Sequence[str], problems: Problems
+) -> dict[str, int]:
+    """Find the fields that are used among those of a file.
+
+    Parameters
+    ----------
+    description : Description
+    source : str
+        The file, for messages.
+    fields : sequence of str
+        The names that its header gives.
+    problems : Problems
+
+    Returns
+    -------
+    dict of str to int
+
+    Raises
+    ------
+    DatasetError
+        If one is not there, or there twice; naming all.
+    """
+    for name in wanted_fields(description):
+        if name not in fields:
+            problems.add(
+                f"{source} has no column {name!r}{nearest(name, fields)} Its columns: "
+                f"{', '.join(fields) or 'none'}. Correct the name in {description.path}."
+            )
+        elif fields.count(name) > 1:
+            problems.add(
+                f"{source} has {fields.count(name)} columns named {name!r}: which one is meant? "
+                "Give each a name of its own in the file, or its names in parser: fields with "
+                f"skip_rows: 1 in place of header: true, in {description.path}."
+            )
+    problems.check()
+    return {name: list(fields).index(name) for name in wanted_fields(description)}
+
+
+def unreadable(description: Description, source: object, error: object) -> DatasetError:
+    """Give the error for a file that is not of the format that it should be."""
+    return DatasetError(
+        f"dataset {description.name!r}: {source} can't be read: {error}. "
+        f"Correct parser (encoding, separator) in {description.path}, or replace the file."
+    )

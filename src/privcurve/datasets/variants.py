@@ -1,0 +1,157 @@
+"""Short forms of a dataset's YAML file, written out: patterns of names, and what it is based on."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
+
+from privcurve.datasets.domain import NUMERIC
+from privcurve.datasets.problems import Problems
+from privcurve.schema import nearest
+
+_RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
+MOST_NAMES = 65536
+
+# Keys whose content a variant changes in part; of files, parser and label it names what differs.
+_IN_PART = ("files", "parser", "label")
+
+
+def names_of(pattern: str) -> list[str]:
+    """Write out a pattern such as ``pixel{0..783}``; other names stand for themselves.
+
+    Parameters
+    ----------
+    pattern : str
+        May hold several ranges: ``x{0..2}y{0..2}`` are nine names. ``{00..99}`` keeps two digits.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    ValueError
+        If a range runs backwards, or there are too many names.
+    """
+    texts = _RANGE.split(pattern)
+    ranges = []
+    size = 1
+    for first, last in zip(texts[1::3], texts[2::3], strict=True):
+        size *= max(int(last) - int(first) + 1, 0)
+        if not 0 < size <= MOST_NAMES:
+            raise ValueError(f"{pattern!r} stands for {size} names, not 1 to {MOST_NAMES}")
+        width = len(first) if first.startswith("0") else 0
+        ranges.append([f"{k:0{width}d}" for k in range(int(first), int(last) + 1)])
+    fixed = texts[0::3]
+    return [
+        fixed[0] + "".join(a + b for a, b in zip(chosen, fixed[1:], strict=True))
+        for chosen in product(*ranges)
+    ]
+
+
+def written_out(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Write out the patterns in a description, and the names of its public columns.
+
+    All words that are compared with a file's are brought into one form of Unicode (NFC): what
+    looks alike is alike.
+
+    Parameters
+    ----------
+    content : mapping
+        A YAML file's, which the schema allows.
+
+    Returns
+    -------
+    dict
+        A changed copy.
+
+    Raises
+    ------
+    ValueError
+        As :func:`names_of`.
+    """
+    # Names of files are bytes to the system: they stay as they are.
+    whole = {key: value if key == "files" else _nfc(value) for key, value in content.items()}
+    if "columns" in whole:
+        whole["columns"] = [
+            {**entry, "name": name}
+            for entry in whole["columns"]
+            for name in names_of(entry["name"])
+        ]
+    if "fields" in whole.get("parser", {}):
+        whole["parser"] = {**whole["parser"], "fields": _all_names(whole["parser"]["fields"])}
+    if "public" in whole:
+        whole["public"] = _all_names(whole["public"])
+    if isinstance(whole.get("n_bins"), Mapping):
+        whole["n_bins"] = {
+            name: bins for pattern, bins in whole["n_bins"].items() for name in names_of(pattern)
+        }
+    return whole
+
+
+def _all_names(patterns: Iterable[str]) -> list[str]:
+    return [name for pattern in patterns for name in names_of(pattern)]
+
+
+def _nfc(value: Any) -> Any:
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, Mapping):
+        return {_nfc(key): _nfc(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_nfc(entry) for entry in value]
+    return value
+
+
+def merged(
+    base: Mapping[str, Any], changes: Mapping[str, Any], problems: Problems
+) -> dict[str, Any]:
+    """Give the content of a description that is based on another.
+
+    Parameters
+    ----------
+    base, changes : mapping
+        Both written out.
+    problems : Problems
+        Is told of names that the other description does not have.
+
+    Returns
+    -------
+    dict
+        A description that stands on its own feet.
+    """
+    whole = {**base, **changes}
+    name = whole.pop("based_on")
+    for key in _IN_PART:
+        if key in base and key in changes:
+            whole[key] = {**base[key], **changes[key]}
+    kinds = [content.get("parser", {}).get("kind") for content in (base, changes)]
+    if kinds[1] not in (None, kinds[0]):
+        whole["parser"] = changes["parser"]
+    columns = {column["name"]: column for column in base["columns"]}
+    for column in changes.get("columns", ()):
+        old = columns.get(column["name"], {})
+        other_kind = column.get("kind", old.get("kind")) != old.get("kind")
+        columns[column["name"]] = column if other_kind else {**old, **column}
+    whole["columns"] = list(columns.values())
+    n_bins = whole.pop("n_bins", {})
+    if not isinstance(n_bins, Mapping):
+        n_bins = {key: n_bins for key, column in columns.items() if column.get("kind") == NUMERIC}
+    for key in n_bins:
+        if key not in columns:
+            problems.add(f"n_bins: {name} has no {key!r}{nearest(key, columns)}")
+    whole["columns"] = [
+        {**column, "n_bins": n_bins[key]} if key in n_bins else column
+        for key, column in columns.items()
+    ]
+    if "public" in changes:
+        whole["columns"] = [
+            {key: value for key, value in column.items() if key != "public"}
+            for column in whole["columns"]
+        ]
+    if "parts" in changes.get("records", {}) and "n_test" not in changes:
+        whole.pop("n_test", None)
+    return whole

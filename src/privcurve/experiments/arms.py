@@ -1,0 +1,291 @@
+"""Arms of a study: a learner with a calibration and a δ, expanded from its entry in the file."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from privcurve.experiments import canonical
+from privcurve.learners import registry
+from privcurve.learners.entry import LearnerEntry
+from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
+
+# The name of the axis that `train_shares` varies.
+TRAIN_SHARE = "train_share"
+
+# What may stand in the name of a folder.
+_WORD = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An ε with a setting; `text` is the setting's canonical form."""
+
+    epsilon: float
+    setting: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """One curve of a study: a learner with a calibration, a δ, and a grid.
+
+    Two arms are equal if they are the same object, so that what follows from an arm can be
+    remembered.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the study; names folders, so: letters, digits, ``_ ~ = . -``.
+    learner : str
+        Name in the registry.
+    title : str
+        Name in figures and tables.
+    calibration : str or None
+        None for a method without privacy.
+    delta : float
+    epsilons : tuple of float
+    settings : tuple of dict
+        The grid, expanded; each with the fixed and the varied parameters included.
+    neighbours : str or None
+        The relation that the learner is asked for; None for its own.
+    train_share : float
+        The share of the training part that is trained on.
+    varied : mapping
+        What tells this arm from others of the same base: values by name of the axis.
+    base : str
+        What arms that differ in `varied` alone have in common; by default the name.
+    base_title : str
+        The title of these together; by default the title.
+    """
+
+    name: str
+    learner: str
+    title: str
+    calibration: str | None
+    delta: float
+    epsilons: tuple[float, ...]
+    settings: tuple[Mapping[str, Any], ...]
+    neighbours: str | None = None
+    train_share: float = 1.0
+    varied: Mapping[str, Any] = field(default_factory=dict)
+    base: str = ""
+    base_title: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base", self.base or self.name)
+        object.__setattr__(self, "base_title", self.base_title or self.title)
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        """All (ε, setting) pairs, in the order of the study file."""
+        texts = [canonical.text(setting) for setting in self.settings]
+        return tuple(
+            Point(epsilon, setting, text)
+            for epsilon in self.epsilons
+            for setting, text in zip(self.settings, texts, strict=True)
+        )
+
+    @property
+    def relation(self) -> str | None:
+        """The neighbour relation that its statements must name; None without privacy."""
+        if self.calibration is None:
+            return None
+        return self.neighbours or registry.entry(self.learner).neighbours[0]
+
+    def estimator_parameters(self, point: Point) -> dict[str, Any]:
+        """Give the estimator's parameters at one point."""
+        parameters = dict(point.setting)
+        if self.calibration is not None:
+            parameters |= {
+                "epsilon": point.epsilon,
+                "delta": self.delta,
+                "calibration": self.calibration,
+            }
+        if self.neighbours is not None:
+            parameters["neighbours"] = self.neighbours
+        return parameters
+
+
+def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[Arm]:
+    """Give the arms of one entry of a study's learners.
+
+    Parameters
+    ----------
+    label : str
+        The entry's name.
+    spec : mapping
+        The entry.
+    study : mapping
+        The whole file: what an entry does not say, the study says for all.
+
+    Yields
+    ------
+    Arm
+        One a calibration, δ, value of what is varied, and share of the training part.
+
+    Raises
+    ------
+    ValueError
+        If the entry asks for something that is not offered, or for nothing; the message says
+        what.
+    """
+    entry = registry.entry(spec["learner"])
+    relation = _relation(entry, spec.get("neighbours"), study.get("neighbours"))
+    shares = [float(share) for share in study.get("train_shares", [1])]
+    _check_distinct(TRAIN_SHARE, shares)
+    bad = [share for share in shares if not 0 < share <= 1]
+    if bad:
+        raise ValueError(f"train_shares: {bad[0]:g} is not in (0, 1]")
+    for varied in _varied(spec.get("vary", {})):
+        both = sorted(set(varied) & {*spec.get("fixed", {}), *spec.get("grid", {})})
+        if both:
+            raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
+        settings = _expand(entry, {**spec.get("fixed", {}), **varied}, spec.get("grid", {}))
+        for arm in _budgets(label, spec, study.get("epsilons"), entry, settings):
+            for share in shares:
+                axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
+                yield replace(
+                    arm,
+                    # The whole training part is what there is without the word.
+                    name=arm.name + _suffix({**varied, **_below_one(share)}),
+                    title=", ".join([arm.title, *map(_said, axes, axes.values())]),
+                    neighbours=None if entry.neighbours[0] == relation else relation,
+                    train_share=share,
+                    varied=axes,
+                    base=arm.name,
+                    base_title=arm.title,
+                )
+
+
+def _below_one(share: float) -> dict[str, float]:
+    return {TRAIN_SHARE: share} if share < 1 else {}
+
+
+def _relation(entry: LearnerEntry, own: str | None, study: str | None) -> str | None:
+    """Give the relation that a learner is asked for; None for its own."""
+    asked = own or study
+    if not entry.private:
+        if own:
+            raise ValueError(f"{entry.name} is not private: it takes no 'neighbours'")
+        return None
+    if asked is None or asked in entry.neighbours:
+        return asked
+    if own is None and asked == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
+        # Neighbours there are neighbours here too: what it promises is more than is asked.
+        return None
+    raise ValueError(
+        f"neighbours {asked!r} are not offered by {entry.name}; "
+        f"it has: {', '.join(entry.neighbours)}"
+    )
+
+
+def _budgets(
+    label: str,
+    spec: Mapping[str, Any],
+    epsilons: Sequence[Any] | None,
+    entry: LearnerEntry,
+    settings: tuple[Mapping[str, Any], ...],
+) -> Iterator[Arm]:
+    """Give an arm for each calibration and δ."""
+    title = spec.get("title", entry.title)
+    if not entry.private:
+        for key in ("calibrations", "deltas", "epsilons"):
+            if key in spec:
+                raise ValueError(f"{entry.name} is not private: it takes no {key!r}")
+        yield Arm(label, entry.name, title, None, 0.0, (math.inf,), settings)
+        return
+    own = tuple(float(e) for e in spec.get("epsilons", epsilons or ()))
+    if not own:
+        raise ValueError("no epsilon: give the study, or this learner, a list 'epsilons'")
+    bad = [e for e in own if not e > 0]
+    if bad:
+        raise ValueError(f"epsilon = {bad[0]:g} is not above 0")
+    _check_distinct("epsilon", own)
+    deltas = [float(delta) for delta in spec.get("deltas", [0])]
+    _check_distinct("delta", deltas)
+    for calibration, delta in itertools.product(
+        spec.get("calibrations", [entry.calibrations[-1]]), deltas
+    ):
+        if calibration not in entry.calibrations:
+            raise ValueError(
+                f"calibration {calibration!r} is not offered by {entry.name}; "
+                f"it has: {', '.join(entry.calibrations)}"
+            )
+        if not 0 <= delta < 1:
+            raise ValueError(f"delta = {delta:g} is not in [0, 1)")
+        if delta > 0 and not entry.approximate:
+            raise ValueError(f"{entry.name} offers delta = 0 only")
+        if delta == 0 and not entry.pure:
+            raise ValueError(f"{entry.name} needs a delta above 0, for example deltas: [1.0e-5]")
+        name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
+        yield Arm(name, entry.name, title, calibration, delta, own, settings)
+
+
+def _check_distinct(what: str, values: Sequence[float]) -> None:
+    for place, value in enumerate(values):
+        if value in values[:place]:
+            raise ValueError(f"{what} = {canonical.number(value)} stands twice; keep one")
+
+
+def _varied(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Give the combinations of what is varied; one that varies nothing if there is none."""
+    for axis, values in vary.items():
+        if not values:
+            raise ValueError(f"vary: axis {axis!r} has no value")
+        texts = [_value(axis, value) for value in values]
+        twice = [text for place, text in enumerate(texts) if text in texts[:place]]
+        if twice:
+            raise ValueError(f"vary: {axis} = {twice[0]} stands twice; keep one")
+    for values in itertools.product(*vary.values()):
+        yield dict(zip(vary, values, strict=True))
+
+
+def _value(axis: str, value: Any) -> str:
+    """Write a value as a part of an arm's name, and so of a folder's."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return canonical.number(value) if value == value else "nan"
+    text = "none" if value is None else str(value)
+    if isinstance(value, bool) or not _WORD.fullmatch(text):
+        raise ValueError(
+            f"vary: {axis} = {value!r} can't name a curve: give numbers, or words of letters, "
+            "digits, '_', '.' and '-'"
+        )
+    return text
+
+
+def _suffix(axes: Mapping[str, Any]) -> str:
+    return "".join(f"~{axis}={_value(axis, value)}" for axis, value in axes.items())
+
+
+def _said(axis: str, value: Any) -> str:
+    return f"{axis} = {_value(axis, value)}"
+
+
+def _expand(
+    entry: LearnerEntry, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]
+) -> tuple[Mapping[str, Any], ...]:
+    both = sorted(set(fixed) & set(grid))
+    if both:
+        raise ValueError(f"{both[0]!r} stands under both 'fixed' and 'grid'")
+    empty = [axis for axis, values in grid.items() if not values]
+    if empty:
+        raise ValueError(f"the grid is empty: axis {empty[0]!r} has no value")
+    settings = [
+        {**fixed, **dict(zip(grid, values, strict=True))}
+        for values in itertools.product(*grid.values())
+    ]
+    seen: set[str] = set()
+    for setting in settings:
+        # First, whether it can be written at all: NaN can't.
+        registry.check_parameters(entry.name, setting)
+        text = canonical.text(setting)
+        if text in seen:
+            raise ValueError(f"the grid names a setting twice: {text}")
+        seen.add(text)
+    return tuple(settings)

@@ -1,0 +1,42 @@
+"""What can be known before any training: whether a study can be trained on a coded dataset."""
+
+from __future__ import annotations
+
+from privcurve.datasets import Dataset, check_folds
+from privcurve.experiments.splits import Split, Splitter
+from privcurve.experiments.study import Study
+from privcurve.learners import registry
+
+
+def check(study: Study, dataset: Dataset) -> None:
+    """Check the resampling of a study on a dataset, and that its learners can be scored.
+
+    Parameters
+    ----------
+    study : Study
+    dataset : Dataset
+
+    Raises
+    ------
+    ValueError
+        If a label has too few records, a learner gives no probabilities for the log loss, or
+        needs a public fact that the dataset does not have.
+    """
+    try:
+        if study.folds:
+            check_folds(dataset.y, study.folds)
+        else:
+            Splitter(dataset, 0).parts(Split(f"1@{study.holdout}", 0))
+    except ValueError as error:
+        raise ValueError(f"{dataset.name}: {error}") from None
+    for arm in study.arms.values():
+        by_loss = study.metric == "log_loss"
+        # Its class is imported only for a question that the registry can't answer.
+        if not (by_loss or registry.entry(arm.learner).needs):
+            continue
+        learner = registry.make(arm.learner, dataset.domain)
+        if by_loss and not hasattr(learner, "predict_proba"):
+            raise ValueError(
+                f"metric: log_loss needs probabilities, which {arm.learner} ({arm.name}) does not "
+                "give; leave the learner out, or select by another metric"
+            )

@@ -1,0 +1,143 @@
+"""Fresh trainings against whatever varies, one panel a dataset or another value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from privcurve.figures import style
+
+LOG, CATEGORIES = "log", "categories"
+DASHES = (3.2, 1.4)
+
+
+def sweep(frame: pd.DataFrame, x: str, y: str, label: str, scale: str = "linear") -> Figure:
+    """Draw means over trainings with a band of one standard deviation.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row a training, with the columns `x`, `y`, line, panel, and of each line its method
+        and calibration, which tell how it looks. A point with a training
+        that failed (`y` missing) has no mean.
+    x, y : str
+    label : str
+        Of the x axis.
+    scale : str
+        "linear", "log" or "categories".
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        All panels have the same y axis: they are to be compared.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw, or no place for it on the axis.
+    """
+    if frame.empty:
+        raise ValueError("nothing to draw")
+    titles = list(dict.fromkeys(frame["panel"]))
+    lines = list(dict.fromkeys(frame["line"]))
+    looks = _looks(frame)
+    frame, places, texts = _placed(frame, x, scale)
+    with style.paper():
+        figure, panels = style.panels(len(titles), ["compared"] * len(titles))
+        for panel, title in zip(panels, titles, strict=True):
+            _draw(panel, frame[frame["panel"] == title], x, y, looks)
+            panel.set_title(title)
+            panel.set_xlabel(label)
+            panel.set_ylabel("")
+            _ticks(panel, places, texts, scale)
+        for panel in panels[:: style.PANELS_PER_ROW]:
+            panel.set_ylabel(y.replace("_", " ").capitalize())
+        if len(lines) > 1:
+            style.legend_below(figure, [_handle(line, looks[line]) for line in lines])
+    return figure
+
+
+def _placed(frame: pd.DataFrame, x: str, scale: str) -> tuple[pd.DataFrame, list[float], list[str]]:
+    """Give numbers for the x axis, where its ticks are and what stands there."""
+    values = list(dict.fromkeys(frame[x]))
+    numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+    if scale == CATEGORIES or not numeric or not all(map(math.isfinite, values)):
+        order = sorted(values) if numeric else values
+        texts = [f"{v:g}" if numeric else str(v) for v in order]
+        places = {value: float(i) for i, value in enumerate(order)}
+        return frame.assign(**{x: frame[x].map(places)}), list(places.values()), texts
+    if scale == LOG and min(values) <= 0:
+        raise ValueError(f"{x} = {min(values):g} has no place on a log axis")
+    ordered = sorted(map(float, values))
+    return frame, ordered, [f"{v:g}" for v in ordered]
+
+
+def _draw(
+    panel: Axes, frame: pd.DataFrame, x: str, y: str, looks: Mapping[str, style.CurveStyle]
+) -> None:
+    # seaborn leaves out what is missing: a point that lacks one training must lack its mean.
+    failed = frame[y].isna().groupby([frame["line"], frame[x]]).transform("any")
+    sns.lineplot(
+        frame.assign(**{y: frame[y].where(~failed)}),
+        x=x,
+        y=y,
+        hue="line",
+        style="line",
+        palette={line: look.colour for line, look in looks.items()},
+        markers={line: look.marker for line, look in looks.items()},
+        dashes={line: "" if look.filled else DASHES for line, look in looks.items()},
+        errorbar="sd",
+        err_kws={"alpha": 0.16, "linewidth": 0},
+        markeredgewidth=0,
+        markersize=4,
+        legend=False,
+        ax=panel,
+    )
+
+
+def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
+    """Give each line its method's look, or one of its own where the method has several lines."""
+    lines = frame.drop_duplicates("line").set_index("line")
+    methods = style.method_looks(map(str, lines["method"]))
+    own = style.method_looks(map(str, lines.index))
+    looks: dict[str, style.CurveStyle] = {}
+    for line, method, calibration in lines[["method", "calibration"]].itertuples(name=None):
+        filled = calibration != "published"
+        look = style.CurveStyle(*methods[method], "-" if filled else (0, DASHES), filled)
+        if look in looks.values():
+            look = style.CurveStyle(*own[line], look.linestyle, filled)
+        looks[line] = look
+    return looks
+
+
+def _handle(line: str, look: style.CurveStyle) -> Line2D:
+    whole = {**look.line(), "markerfacecolor": look.colour, "markeredgewidth": 0}
+    return Line2D([], [], label=line, markersize=4, **whole)
+
+
+def _ticks(panel: Axes, places: Sequence[float], texts: Sequence[str], scale: str) -> None:
+    if scale == LOG:
+        panel.set_xscale("log")
+    names: dict[float, Any] = dict(zip(places, texts, strict=True))
+    panel.xaxis.set_major_locator(FixedLocator(_apart(places, scale == LOG)))
+    panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names.get(value, "")))
+    panel.xaxis.set_minor_locator(NullLocator())
+
+
+def _apart(places: Sequence[float], logarithmic: bool) -> list[float]:
+    """Choose the places to label: the outermost, then those that are not too near another."""
+    at = {place: math.log(place) if logarithmic else place for place in places}
+    room = 0.07 * (at[places[-1]] - at[places[0]])
+    chosen: list[float] = []
+    for place in [places[0], places[-1], *places]:
+        if all(abs(at[place] - at[other]) > room for other in chosen):
+            chosen.append(place)
+    return sorted(chosen)

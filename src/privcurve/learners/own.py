@@ -1,0 +1,81 @@
+"""Learners of your own: each a file ``learners/<name>.py`` of the folder where the run is started.
+
+Such a file has
+
+- ``ENTRY``, a :class:`~privcurve.learners.entry.LearnerEntry` of the file's name whose `path` is
+  the name of the class alone;
+- the class, a :class:`~privcurve.learners.base.CodedClassifier`;
+- ``claims()``, which gives what the audit tries on it, if it is to be audited.
+
+It is run when a study names the learner or the learners are listed: as trusted as a rule file.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from privcurve.learners.entry import LearnerEntry
+
+FOLDER = Path("learners")
+PACKAGE = "privcurve_own_learners"
+
+
+def names() -> list[str]:
+    """Give the names of the learners in the folder."""
+    return sorted(path.stem for path in FOLDER.glob("*.py") if path.stem.isidentifier())
+
+
+def path_of(name: str) -> Path:
+    """Give the file of a learner."""
+    return FOLDER / f"{name}.py"
+
+
+def entry(name: str) -> LearnerEntry:
+    """Give the entry of a learner, with the whole path of its class.
+
+    Raises
+    ------
+    ValueError
+        Naming the file, if it can't be run or lacks its entry.
+    """
+    module = _module(path_of(name).resolve())
+    found = getattr(module, "ENTRY", None)
+    if not isinstance(found, LearnerEntry) or found.name != name:
+        raise ValueError(f"{path_of(name)} has no ENTRY, a LearnerEntry with name={name!r}")
+    if not isinstance(getattr(module, found.path, None), type):
+        raise ValueError(f"{path_of(name)} has no class {found.path!r}, the path of its ENTRY")
+    return replace(found, path=f"{module.__name__}:{found.path}")
+
+
+def claims() -> dict[str, tuple[Any, ...]]:
+    """Give what the audit tries, of each learner that says so."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for name in names():
+        of_module = getattr(_module(path_of(name).resolve()), "claims", None)
+        if of_module is not None:
+            given: Iterable[Any] = of_module()
+            found[name] = tuple(given)
+    return found
+
+
+@cache
+def _module(path: Path) -> ModuleType:
+    name = f"{PACKAGE}.{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise ValueError(f"{path} can't be run: {type(error).__name__}: {error}") from error
+    return module

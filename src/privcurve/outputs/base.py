@@ -1,0 +1,320 @@
+"""An output: what it is called, what it reads, which files it writes, and how it is made.
+
+The workflow reads these classes while it builds the DAG: nothing heavy is imported at the top
+of this file or of an output's own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from privcurve.analysis.names import method_of
+from privcurve.datasets import Description, describe
+from privcurve.experiments.study import ALL, Arm, Study, StudyError
+from privcurve.schema import nearest
+
+if TYPE_CHECKING:
+    from privcurve.outputs.context import Context
+
+TABLES = Path("results/tables")
+FIGURES = Path("results/figures")
+AUDITS = Path("results/audit")
+TABLE_ENDINGS = (".csv", ".md", ".tex")
+FIGURE_ENDINGS = (".pdf", ".png", ".csv")
+# The numbers that a paper prints, and what it claims, beside those of other papers.
+PRINTED = Path("resources/printed")
+
+SUBJECT = "this output is about them alone"
+REQUIRED: Any = object()
+NAME_KEY = "name"
+_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of an output.
+
+    Attributes
+    ----------
+    meaning : str
+        Shown when a value is refused.
+    kinds : tuple of type
+        What a value may be; a whole number counts as a float.
+    default : object
+        `REQUIRED` if there is none.
+    """
+
+    meaning: str
+    kinds: tuple[type, ...]
+    default: Any = None
+
+    def admits(self, value: Any) -> bool:
+        """Whether a value is of the right kind; true and false are no numbers."""
+        if value is None:
+            return self.default is None
+        if isinstance(value, bool):
+            return bool in self.kinds
+        whole_for_float = isinstance(value, int) and float in self.kinds
+        return isinstance(value, self.kinds) or whole_for_float
+
+
+NAME = Option("file name below results/tables and results/figures, without ending", (str,))
+TEXT: tuple[type, ...] = (str,)
+NUMBER: tuple[type, ...] = (float,)
+COUNT: tuple[type, ...] = (int,)
+LIST: tuple[type, ...] = (list, tuple)
+
+
+@dataclass(frozen=True)
+class Files:
+    """What an output writes: stems of tables and figures, and other files by a name."""
+
+    tables: tuple[Path, ...] = ()
+    figures: tuple[Path, ...] = ()
+    others: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def all(self) -> list[Path]:
+        """Every file."""
+        return [
+            *(stem.with_name(stem.name + end) for stem in self.tables for end in TABLE_ENDINGS),
+            *(stem.with_name(stem.name + end) for stem in self.figures for end in FIGURE_ENDINGS),
+            *self.others.values(),
+        ]
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What an output is made from.
+
+    Attributes
+    ----------
+    curves : tuple of (dataset, arm)
+        Whose selected settings and fresh trainings are read.
+    cells : bool
+        Whether the cross-validation of these curves is read too.
+    data : tuple of str
+        Datasets whose coded records or domain are read.
+    outputs : tuple of str
+        Other outputs of the study, by their words.
+    resources : tuple of Path
+        Files of the project, such as printed numbers.
+    audits : tuple of str
+        Learners whose audits are read.
+    facts : object
+        What else its bytes depend on, as plain JSON: titles, an order, versions of learners.
+    """
+
+    curves: tuple[tuple[str, str], ...] = ()
+    cells: bool = False
+    data: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    resources: tuple[Path, ...] = ()
+    audits: tuple[str, ...] = ()
+    facts: Any = None
+
+
+class Output(ABC):
+    """A kind of output.
+
+    Attributes
+    ----------
+    word : str
+        What a study calls it.
+    version : int
+        Raise it when its bytes change: all of them are then made again, and nothing else.
+        ``tests/unit/test_golden_outputs.py`` fails until that is done.
+    options : mapping of str to Option
+        Beside `name`, which each has.
+    selects : bool
+        Whether it is about selected settings, which a study with `select: all` has not.
+    local : bool
+        Whether it takes seconds, so that it should not wait in a cluster's queue.
+    memory : int
+        MiB that making it may take.
+    """
+
+    word: ClassVar[str]
+    version: ClassVar[int] = 1
+    options: ClassVar[Mapping[str, Option]] = {}
+    selects: ClassVar[bool] = True
+    local: ClassVar[bool] = True
+    memory: ClassVar[int] = 1000
+
+    def check(self, asked: Asked) -> None:  # noqa: B027 - most have nothing to check
+        """Raise ValueError if the study can't give what is asked for."""
+
+    @abstractmethod
+    def files(self, asked: Asked) -> Files:
+        """Say what is written."""
+
+    @abstractmethod
+    def reads(self, asked: Asked) -> Reads:
+        """Say what is read."""
+
+    @abstractmethod
+    def make(self, context: Context) -> None:
+        """Write the files."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """An output of a study, with its options.
+
+    Attributes
+    ----------
+    output : Output
+    study : Study
+    options : mapping
+        Complete: what is not given has its default.
+    """
+
+    output: Output
+    study: Study
+    options: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """What tells it from the other outputs of its study."""
+        return self.options[NAME_KEY] or self.output.word
+
+    @property
+    def target(self) -> str:
+        """What it is called on Snakemake's command line."""
+        return self.options[NAME_KEY] or f"{self.study.name}_{self.output.word}"
+
+    @property
+    def place(self) -> Path:
+        """Where its files are, below a folder of results and without ending."""
+        return Path(self.options[NAME_KEY] or f"{self.study.name}/{self.output.word}")
+
+    @property
+    def table(self) -> Path:
+        """The stem of its table."""
+        return TABLES / self.place
+
+    @property
+    def figure(self) -> Path:
+        """The stem of its figure."""
+        return FIGURES / self.place
+
+    @cached_property
+    def files(self) -> Files:
+        """What it writes."""
+        return self.output.files(self)
+
+    @cached_property
+    def reads(self) -> Reads:
+        """What it is made from."""
+        return self.output.reads(self)
+
+    @property
+    def record(self) -> Path:
+        """The file that says what its files were made for (:mod:`.record`)."""
+        return Path("results/made", f"{self.target}.json")
+
+    def arms_of(self, learner: str) -> list[Arm]:
+        """Give the arms of one entry of the study's learners.
+
+        Raises
+        ------
+        ValueError
+            If there are none.
+        """
+        labels = dict.fromkeys(map(method_of, self.study.arms))
+        if learner not in labels:
+            hint = nearest(learner, labels)
+            raise ValueError(
+                f"the study has no learner {learner!r}{hint} There are: {', '.join(labels)}."
+            )
+        return [arm for name, arm in self.study.arms.items() if method_of(name) == learner]
+
+    def check_dataset(self, dataset: str) -> None:
+        """Raise ValueError if the study has no such dataset."""
+        if dataset not in self.study.datasets:
+            hint = nearest(dataset, self.study.datasets)
+            raise ValueError(f"the study has no dataset {dataset!r}{hint}")
+
+    def check_one_rules(self, learner: str) -> None:
+        """Raise ValueError if an entry of the learners is anything but LazyBB with 1-rules."""
+        for arm in self.arms_of(learner):
+            weak = {setting.get("weak_learner", "one_rule") for setting in arm.settings}
+            if arm.learner != "lazybb" or weak != {"one_rule"}:
+                raise ValueError(f"{arm.name} is not LazyBB with 1-rules, and {SUBJECT}")
+
+    def check_epsilon(self, learner: str, epsilon: float) -> None:
+        """Raise ValueError if an arm of a learner is not trained at an ε."""
+        for arm in self.arms_of(learner):
+            if epsilon not in arm.epsilons:
+                raise ValueError(f"the curve {arm.name} has no epsilon = {epsilon:g}")
+
+
+@cache
+def _about(dataset: str, folder: Path) -> Description:
+    return describe(dataset)
+
+
+def about(dataset: str) -> Description:
+    """Give the description of a dataset, read once: a run sees one state of its file."""
+    return _about(dataset, Path.cwd())
+
+
+def ask(
+    known: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
+) -> Asked:
+    """Check what a study asks for.
+
+    Parameters
+    ----------
+    known : mapping of str to Output
+    study : Study
+    word : str
+    given : mapping
+        Options.
+    where : str
+        What the message calls the file.
+
+    Returns
+    -------
+    Asked
+
+    Raises
+    ------
+    StudyError
+        If there is no such output or option (naming the nearest), a value is of a wrong kind
+        or missing, or the study lacks what the output needs.
+    """
+    here = f"{where}: outputs"
+    if word not in known:
+        hint = nearest(word, known)
+        raise StudyError(f"{here}: unknown output {word!r}{hint} There are: {', '.join(known)}.")
+    output = known[word]
+    options = {NAME_KEY: NAME, **output.options}
+    for key, value in given.items():
+        if key not in options:
+            hint = nearest(key, options)
+            allowed = ", ".join(options)
+            raise StudyError(f"{here}: {word} has no option {key!r}{hint} It has: {allowed}.")
+        if not options[key].admits(value):
+            raise StudyError(f"{here}: {word}: {key} = {value!r} is not: {options[key].meaning}.")
+    absent = [key for key, one in options.items() if one.default is REQUIRED and key not in given]
+    if absent:
+        raise StudyError(
+            f"{here}: {word} needs the option {absent[0]!r}: {options[absent[0]].meaning}."
+        )
+    name = given.get(NAME_KEY)
+    if name is not None and (not name or set(name) - set(_NAMES)):
+        raise StudyError(f"{here}: {word}: name = {name!r} is not letters, digits, _ and -.")
+    asked = Asked(output, study, {key: given.get(key, one.default) for key, one in options.items()})
+    if output.selects and study.select == ALL:
+        raise StudyError(f"{here}: {word} is of selected settings; 'select: all' has none.")
+    try:
+        output.check(asked)
+    except ValueError as error:
+        raise StudyError(f"{here}: {word}: {error}") from None
+    return asked

@@ -1,0 +1,64 @@
+"""What a paper claims, and whether our tables bear it out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from privcurve import schema
+from privcurve.outputs.base import (
+    PRINTED,
+    TEXT,
+    Asked,
+    Files,
+    Option,
+    Output,
+    Reads,
+)
+from privcurve.outputs.context import Context
+
+SCHEMA = Path(__file__).with_name("claims.schema.yaml")
+
+
+class Claims(Output):
+    """Table: each claim of ``resources/printed/<paper>/claims.yaml`` about the study."""
+
+    word: ClassVar[str] = "claims"
+    selects: ClassVar[bool] = False
+    options: ClassVar = {
+        "paper": Option("a folder of resources/printed; by default the study's paper", TEXT)
+    }
+
+    def check(self, asked: Asked) -> None:  # noqa: D102
+        path = _path(asked)
+        if not path.is_file():
+            raise ValueError(f"there is no {path}, where the claims of the paper stand")
+        if not _claims(asked):
+            raise ValueError(f"{path} has no claim with study: {asked.study.name}")
+
+    def files(self, asked: Asked) -> Files:  # noqa: D102
+        return Files(tables=(asked.table,))
+
+    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+        words = dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(asked))
+        return Reads(outputs=tuple(words), resources=(_path(asked),))
+
+    def make(self, context: Context) -> None:  # noqa: D102
+        from privcurve.analysis import claims
+        from privcurve.tables.table import Table
+
+        tables = {word: context.table_of(word) for word in context.others}
+        frame = claims.verdicts(_claims(context.asked), tables)
+        context.write(Table(frame, claims.CAPTION, claims.NOTES, claims.shown(frame)))
+
+
+def _path(asked: Asked) -> Path:
+    return PRINTED / (asked.options["paper"] or asked.study.paper or "") / "claims.yaml"
+
+
+def _claims(asked: Asked) -> list[dict[str, Any]]:
+    """Read the claims of the paper that are about the study; SchemaError names what is wrong."""
+    path = _path(asked)
+    content = schema.read_yaml(path)
+    schema.check(content, SCHEMA, str(path))
+    return [claim for claim in content["claims"] if claim["study"] == asked.study.name]

@@ -1,0 +1,105 @@
+"""What the files of an output were made for, in a small file of their own.
+
+Snakemake's record of a file is lost with ``.snakemake``, and sees of the code that makes an
+output only the command. So each output says itself what it is of: its code's version, its
+options, what was read, and the sums of the files that were written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from privcurve import datasets
+from privcurve.experiments import canonical, jobs
+from privcurve.experiments.jobs import Curve
+from privcurve.files import replace_text
+from privcurve.outputs.base import Asked
+
+
+def digest(
+    asked: Asked,
+    curves: Sequence[Curve],
+    others: Mapping[str, str],
+    audits: Mapping[str, str],
+    seed: int,
+) -> str:
+    """Give a digest of all that an output is made for: it is made again when it changes.
+
+    Parameters
+    ----------
+    asked : Asked
+    curves : sequence of Curve
+        That it reads.
+    others : mapping of str to str
+        Digests of the outputs that it reads.
+    audits : mapping of str to str
+        Digests of the audits that it reads.
+    seed : int
+
+    Returns
+    -------
+    str
+    """
+    reads = asked.reads
+    return canonical.digest(
+        {
+            "output": asked.output.word,
+            "version": asked.output.version,
+            "options": dict(asked.options),
+            "facts": reads.facts,
+            "curves": [[str(curve.name), curve.refit_digest] for curve in curves],
+            "data": reads.data,
+            "outputs": dict(others),
+            "audits": dict(audits),
+            "resources": [[str(path), _sum(path)] for path in reads.resources],
+            "seed": seed,
+        }
+    )
+
+
+def write(asked: Asked, made_for: str) -> None:
+    """Say what the files of an output, which stand there now, were made for."""
+    content = {
+        "digest": made_for,
+        "data": {name: coded_checksum(name) for name in _datasets(asked)},
+        "files": {str(path): _sum(path) for path in asked.files.all},
+    }
+    replace_text(asked.record, json.dumps(content, indent=1) + "\n")
+
+
+def is_current(asked: Asked, wanted: str) -> bool:
+    """Whether the files of an output are there, as they were made, for what is wanted now."""
+    try:
+        found: dict[str, Any] = json.loads(asked.record.read_text())
+    except (OSError, ValueError):
+        return False
+    return (
+        found.get("digest") == wanted
+        and found.get("files") == {str(path): _sum(path) for path in asked.files.all}
+        and all(
+            coded_checksum(name) in (None, found.get("data", {}).get(name))
+            for name in _datasets(asked)
+        )
+    )
+
+
+def coded_checksum(dataset: str) -> str | None:
+    """Give the checksum of a coded dataset; None if there is none that can be read."""
+    try:
+        found = datasets.facts(jobs.CODED / dataset)
+    except ValueError:
+        return None
+    return None if found is None else str(found["checksum"])
+
+
+def _datasets(asked: Asked) -> list[str]:
+    reads = asked.reads
+    return sorted({*reads.data, *(dataset for dataset, _ in reads.curves)})
+
+
+def _sum(path: Path) -> str | None:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None

@@ -1,0 +1,35 @@
+"""Which outputs there are: an output is one file, and its line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from privcurve.outputs.accuracy import Accuracy
+from privcurve.outputs.advantage_and_margins import AdvantageAndMargins
+from privcurve.outputs.audit import Audit
+from privcurve.outputs.base import Output
+from privcurve.outputs.claims import Claims
+from privcurve.outputs.learning_curves import LearningCurves
+from privcurve.outputs.model_card import ModelCard
+from privcurve.outputs.printed import Printed
+from privcurve.outputs.rademacher import Rademacher
+from privcurve.outputs.selected_settings import SelectedSettings
+from privcurve.outputs.sparsity import Sparsity
+from privcurve.outputs.sweep import Sweep
+
+OUTPUTS: Mapping[str, Output] = {
+    output.word: output
+    for output in (
+        Accuracy(),
+        SelectedSettings(),
+        LearningCurves(),
+        Sweep(),
+        Claims(),
+        Printed(),
+        ModelCard(),
+        Sparsity(),
+        Rademacher(),
+        AdvantageAndMargins(),
+        Audit(),
+    )
+}

@@ -1,0 +1,38 @@
+"""Make one output of a study: a table, a figure, or both."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from privcurve.steps import _common
+
+
+def main() -> None:
+    """Read the command line and make the output."""
+    parser = argparse.ArgumentParser(prog="python -m privcurve.steps.output", description=__doc__)
+    parser.add_argument("--study", type=Path, required=True, help="study file")
+    parser.add_argument("--output", required=True, help="its word")
+    parser.add_argument("--options", type=json.loads, default={}, help="in JSON")
+    parser.add_argument("--seed", type=int, required=True, help="base seed")
+    parser.add_argument("--seconds-per-job", type=float, required=True)
+    parser.add_argument("--digest", required=True, help="of what the workflow asks for")
+    arguments = parser.parse_args()
+
+    from privcurve.outputs import record
+    from privcurve.outputs.base import ask
+    from privcurve.outputs.registry import OUTPUTS
+    from privcurve.workflow import reading
+
+    whole = reading.of_one(arguments.study, arguments.seed, arguments.seconds_per_job)
+    (study,) = whole.studies.values()
+    asked = ask(OUTPUTS, study, arguments.output, arguments.options, str(arguments.study))
+    if whole.digest(asked) != arguments.digest:
+        raise _common.changed(arguments.study)
+    asked.output.make(whole.context(asked))
+    record.write(asked, arguments.digest)
+
+
+if __name__ == "__main__":
+    _common.run(main)

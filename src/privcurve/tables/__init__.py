@@ -1,0 +1,1 @@
+"""Tables for papers: a frame in; CSV, Markdown and LaTeX out."""

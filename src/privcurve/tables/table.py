@@ -1,0 +1,180 @@
+"""A table of a paper: one frame, written as CSV, Markdown and LaTeX.
+
+No table holds a time, so two runs of a study give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from tabulate import tabulate
+
+from privcurve.files import replace_text
+
+# Float columns that are written in their shortest form.
+SHORT = ("epsilon", "delta")
+
+MISSING = "–"
+ENDINGS = (".csv", ".md", ".tex")
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is known, what of it is shown, and what must be said of it.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Written to the CSV in full.
+    caption : str
+    notes : sequence of str
+        Below the table in Markdown and LaTeX.
+    shown : DataFrame of str, optional
+        What Markdown and LaTeX show; `frame` by default.
+    """
+
+    frame: pd.DataFrame
+    caption: str
+    notes: Sequence[str]
+    shown: pd.DataFrame | None = None
+
+    def write(self, stem: Path) -> None:
+        """Write CSV, Markdown and LaTeX (booktabs, longtable), never half a file.
+
+        Parameters
+        ----------
+        stem : Path
+            Without ending.
+        """
+        texts = shown(self.frame) if self.shown is None else self.shown
+        csv = formatted(self.frame).to_csv(index=False)
+        replace_text(stem.with_name(stem.name + ".csv"), csv)
+        replace_text(stem.with_name(stem.name + ".md"), _markdown(texts, self.caption, self.notes))
+        replace_text(
+            stem.with_name(stem.name + ".tex"),
+            _latex(texts, self.caption, stem.name, self.notes),
+        )
+
+
+def read_table(*paths: Path) -> pd.DataFrame:
+    """Read tables that this project wrote as CSV, one below the other.
+
+    Names stay text, whatever they look like: a dataset may be called 2024 or NA.
+
+    Parameters
+    ----------
+    *paths : Path
+
+    Returns
+    -------
+    DataFrame
+    """
+    names = dict.fromkeys(("dataset", "arm", "learner", "setting"), "str")
+    return pd.concat(
+        [pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""]) for path in paths],
+        ignore_index=True,
+    )
+
+
+def formatted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Write each value in its one form; a missing one is None.
+
+    ε, δ and the values of mixed columns (hyperparameters) are written in their shortest
+    form, other floats with six decimals.
+    """
+    columns = {}
+    for name, values in frame.items():
+        short = name in SHORT or not pd.api.types.is_float_dtype(values)
+        texts = [_text(value, ".12g" if short else ".6f") for value in values]
+        columns[name] = pd.Series(texts, dtype=object)
+    return pd.DataFrame(columns)
+
+
+def shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give a frame as text for a reader: names without underscores, – for what is missing."""
+    texts = formatted(frame).map(lambda text: MISSING if text is None else text)
+    names = {"epsilon": "ε", "delta": "δ"}
+    return texts.rename(columns=lambda name: names.get(name, str(name).replace("_", " ")))
+
+
+def plus_minus(means: pd.Series, stds: pd.Series) -> list[str]:
+    """Write means with four decimals, each with its standard deviation where there is one."""
+    return [
+        MISSING if pd.isna(mean) else f"{mean:.4f}" + ("" if pd.isna(std) else f" ± {std:.4f}")
+        for mean, std in zip(means, stds, strict=True)
+    ]
+
+
+def decimals(values: pd.Series, digits: int) -> list[str]:
+    """Write numbers with so many decimals, – where one is missing."""
+    return [MISSING if pd.isna(value) else f"{value:.{digits}f}" for value in values]
+
+
+def _text(value: Any, form: str) -> str | None:
+    # Not pd.isna: a hyperparameter may be a list.
+    if value is None or value != value:
+        return None
+    return format(value, form) if isinstance(value, float) else str(value)
+
+
+def _markdown(shown: pd.DataFrame, caption: str, notes: Sequence[str]) -> str:
+    rows = [[cell.replace("|", r"\|").replace("\n", " ") for cell in row] for row in _cells(shown)]
+    table = tabulate(rows, headers=list(shown.columns), tablefmt="pipe", disable_numparse=True)
+    return "\n".join([f"# {caption}", "", table, "", *(f"- {note}" for note in notes), ""])
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    '"': r"\textquotedbl{}",
+    "ε": r"$\varepsilon$",
+    "δ": r"$\delta$",
+    "±": r"$\pm$",
+    "–": "--",
+    "…": r"\ldots{}",
+    "∞": r"$\infty$",
+    "\n": " ",
+}
+
+
+def _escape(text: str) -> str:
+    return "".join(_LATEX.get(sign, sign) for sign in text)
+
+
+def _latex(shown: pd.DataFrame, caption: str, label: str, notes: Sequence[str]) -> str:
+    header = " & ".join(_escape(str(name)) for name in shown.columns) + r" \\"
+    return "\n".join(
+        [
+            r"% \usepackage{booktabs,longtable}",
+            r"{\footnotesize\setlength{\tabcolsep}{3pt}",
+            rf"\begin{{longtable}}{{{'l' * shown.shape[1]}}}",
+            rf"\caption{{{_escape(caption)}}}\label{{tab:{label}}}\\",
+            r"\toprule",
+            header,
+            r"\midrule",
+            r"\endfirsthead",
+            r"\toprule",
+            header,
+            r"\midrule",
+            r"\endhead",
+            r"\bottomrule",
+            r"\endlastfoot",
+            *(" & ".join(_escape(cell) for cell in row) + r" \\" for row in _cells(shown)),
+            r"\end{longtable}",
+            *(rf"\par\noindent {_escape(note)}" for note in notes),
+            r"\par}",
+            "",
+        ]
+    )
+
+
+def _cells(shown: pd.DataFrame) -> list[list[str]]:
+    return [[str(cell) for cell in row] for row in shown.itertuples(index=False, name=None)]

@@ -1,0 +1,307 @@
+"""What a run is asked for: configuration and studies in; curves, outputs, files, digests out.
+
+Nothing here knows Snakemake, and nothing trains.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from privcurve import audit, schema
+from privcurve.datasets import Description
+from privcurve.experiments import jobs
+from privcurve.experiments import study as studies
+from privcurve.experiments.jobs import Curve
+from privcurve.experiments.study import Study, StudyError
+from privcurve.learners import own, registry
+from privcurve.outputs import record
+from privcurve.outputs.audit import audited
+from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, about, ask
+from privcurve.outputs.context import Context
+from privcurve.outputs.registry import OUTPUTS
+
+# The workflow's own targets and rules: a study or an output may not be called like one.
+EVERYTHING = ("all", "manifest")
+PAPERS = "papers"
+AUDIT = "audit"
+RULES = (
+    *(*EVERYTHING, PAPERS, AUDIT, "audit_learner", "summary"),
+    *("prepare", "datasets_ready", "train", "refit"),
+)
+
+MANIFEST = "results/manifest.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All that a run may be asked for.
+
+    Attributes
+    ----------
+    configuration : mapping
+    studies : mapping of str to Study
+        All that can be read, whether they are configured or not.
+    broken : mapping of str to str
+        Studies that can't be read, and why.
+    files : mapping of str to Path
+        The file of each study.
+    """
+
+    configuration: Mapping[str, Any]
+    studies: Mapping[str, Study]
+    broken: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def seed(self) -> int:
+        """The base seed."""
+        return int(self.configuration["seed"])
+
+    # Curves
+
+    def curve(self, study: str, dataset: str, arm: str) -> Curve:
+        """Give the jobs of an arm on a dataset."""
+        key = (study, dataset, arm)
+        if key not in self._curves:
+            one = self.studies[study]
+            per_job = self.configuration["seconds_per_job"]
+            known = self.describe(dataset)
+            self._curves[key] = jobs.curve(one, known, one.arm(arm), self.seed, per_job)
+        return self._curves[key]
+
+    def cut(self, study: str, dataset: str, arm: str, shards: int) -> Curve:
+        """Give the same, cut into so many shards, whatever today's number of them is."""
+        found = self.curve(study, dataset, arm)
+        return found if found.shards == shards else replace(found, shards=shards)
+
+    def minutes(self, curve: Curve, shard: int, attempt: int) -> int:
+        """Give the time limit of a training job."""
+        # The estimate may be wrong by a factor, and a node slower than ours.
+        seconds = max(self.configuration["seconds_per_job"], curve.seconds(shard))
+        return attempt * (10 + math.ceil(3 * seconds / 60))
+
+    def describe(self, dataset: str) -> Description:
+        """Give the public description of a dataset."""
+        return about(dataset)
+
+    def description_digest(self, dataset: str) -> str:
+        """Give a digest of what the public description of a dataset means."""
+        return self.describe(dataset).digest
+
+    def local_files(self, dataset: str) -> list[str]:
+        """Give the user's own files of a dataset: what is fetched has a checksum instead."""
+        return [one.local for one in self.describe(dataset).source_files() if one.local]
+
+    # Outputs
+
+    @cached_property
+    def outputs(self) -> Mapping[str, Asked]:
+        """All outputs of all studies, and the audit of all learners, by their targets."""
+        found = {one.target: one for name in self.studies for one in self.of_study(name)}
+        return found if self.audit is None else {**found, AUDIT: self.audit}
+
+    def of_study(self, study: str) -> list[Asked]:
+        """Give the outputs of a study."""
+        if study not in self._asked:
+            where = str(self.files.get(study, study))
+            self._asked[study] = outputs_of(self.studies[study], where)
+        return self._asked[study]
+
+    @cached_property
+    def audit(self) -> Asked | None:
+        """The audit of all learners: canaries go into the first dataset of the first study."""
+        first = self.configuration["studies"][0]
+        if first not in self.studies:
+            return None
+        options = {NAME_KEY: AUDIT, "learners": audited()}
+        return ask(OUTPUTS, self.studies[first], AUDIT, options, AUDIT)
+
+    @property
+    def audited_dataset(self) -> str:
+        """The dataset that canaries are put into."""
+        if self.audit is None:
+            raise StudyError(self.broken[self.configuration["studies"][0]])
+        return self.audit.study.datasets[0]
+
+    def context(self, asked: Asked) -> Context:
+        """Give what an output has at hand."""
+        curves = tuple(self.curve(asked.study.name, *pair) for pair in asked.reads.curves)
+        mine = {one.output.word: one for one in reversed(self.of_study(asked.study.name))}
+        others = {word: mine[word] for word in asked.reads.outputs}
+        return Context(asked, curves, others, self.seed)
+
+    def digest(self, asked: Asked) -> str:
+        """Give the digest of all that an output is made for."""
+        if asked.target not in self._digests:
+            context = self.context(asked)
+            others = {word: self.digest(one) for word, one in context.others.items()}
+            audits = {name: self.audit_digest(name) for name in asked.reads.audits}
+            self._digests[asked.target] = record.digest(
+                asked, context.curves, others, audits, self.seed
+            )
+        return self._digests[asked.target]
+
+    def inputs(self, asked: Asked) -> list[str]:
+        """Give the files that an output is made from."""
+        context = self.context(asked)
+        paths: list[Path] = []
+        for curve in context.curves:
+            paths += [curve.selected, *curve.runs] if curve.selects else curve.runs
+            if asked.reads.cells:
+                paths += [curve.shard(shard) for shard in range(curve.shards)]
+        for dataset in asked.reads.data:
+            paths += [jobs.CODED / dataset / name for name in ("encoded.npz", "domain.json")]
+        for one in context.others.values():
+            tables = [stem.with_name(f"{stem.name}.csv") for stem in one.files.tables]
+            paths += [*tables, *one.files.others.values(), one.record]
+        paths += [AUDITS / f"{learner}.csv" for learner in asked.reads.audits]
+        paths += asked.reads.resources
+        return [str(path) for path in dict.fromkeys(paths)]
+
+    def audit_digest(self, learner: str) -> str:
+        """Give a digest of the auditor and of what it audits: their change is a reason to rerun."""
+        if not self._auditor:
+            folder = Path(audit.__file__).parent
+            sources = b"".join(path.read_bytes() for path in sorted(folder.glob("**/*.py")))
+            self._auditor.append(hashlib.sha256(sources).hexdigest())
+        of_file = own.path_of(learner).read_bytes() if learner in own.names() else b""
+        audited_file = f" {hashlib.sha256(of_file).hexdigest()}" if of_file else ""
+        return f"{registry.entry(learner).version} {self._auditor[0]}{audited_file}"
+
+    # Targets
+
+    def notes(self, targets: Sequence[str]) -> list[str]:
+        """Say what is left out: studies that can't be read, learners of studies asked for."""
+        asked = set() if targets else {"all"}
+        asked.update(part for target in targets for part in Path(target).parts)
+        names = set(self.configured if asked & set(EVERYTHING) else ()) | asked
+        names |= {one.study.name for one in self.outputs.values() if _is_asked(one, targets)}
+        names |= set(self.papers if PAPERS in asked else ())
+        mine = [note for name in self.studies if name in names for note in self._notes(name)]
+        return [f"left out: {why}" for why in self.broken.values()] + mine
+
+    def _notes(self, study: str) -> list[str]:
+        one = self.studies[study]
+        known = {name: self.describe(name) for name in one.datasets}
+        return [*one.skipped, *studies.notes(one, known, str(self.files.get(study, study)))]
+
+    def files_of(self, names: Iterable[str]) -> list[str]:
+        """Give all files of all outputs of some studies."""
+        return [
+            str(path) for name in names for one in self.of_study(name) for path in one.files.all
+        ]
+
+    @property
+    def papers(self) -> list[str]:
+        """The studies that say of which paper they are."""
+        return [name for name, one in self.studies.items() if one.paper]
+
+    @property
+    def configured(self) -> list[str]:
+        """The configured studies that can be read."""
+        return [name for name in self.configuration["studies"] if name in self.studies]
+
+    @property
+    def run(self) -> list[Asked]:
+        """The outputs of a plain ``snakemake``."""
+        found = [one for name in self.configured for one in self.of_study(name)]
+        return [*found, self.audit] if self.configuration["audit"] and self.audit else found
+
+    @property
+    def run_benchmarks(self) -> list[str]:
+        """Benchmark files of a plain ``snakemake``; of training there are too many to name."""
+        prepared = sorted({d for name in self.configured for d in self.studies[name].datasets})
+        audits = audited() if self.configuration["audit"] else []
+        return [
+            *(f"benchmarks/prepare/{dataset}.tsv" for dataset in prepared),
+            *(benchmark(one) for one in self.run),
+            *(f"benchmarks/audit_learner/{learner}.tsv" for learner in audits),
+        ]
+
+    def refuse(self, targets: Sequence[str]) -> None:
+        """Refuse what can't be built, before Snakemake does it in its own words.
+
+        Parameters
+        ----------
+        targets : sequence of str
+            As on Snakemake's command line; none: the default.
+
+        Raises
+        ------
+        StudyError
+            If a target is unknown (naming the nearest, and the studies), or needs a study that
+            can't be read.
+        """
+        known = [*RULES, *self.studies, *self.outputs]
+        for target in targets or EVERYTHING[:1]:
+            needed = set(Path(target).parts)
+            if target in (*EVERYTHING, MANIFEST):
+                needed |= set(self.configuration["studies"])
+            if target == PAPERS:
+                needed |= set(self.broken)
+            culprits = sorted(needed & set(self.broken))
+            if culprits:
+                raise StudyError(self.broken[culprits[0]])
+            if target not in known and "/" not in target and not Path(target).exists():
+                hint = schema.nearest(target, known)
+                raise StudyError(
+                    f"there is no target {target!r}{hint} Studies: {', '.join(self.studies)}. "
+                    f"Others: {', '.join((*EVERYTHING, PAPERS, AUDIT, 'summary'))}, and any file."
+                )
+
+    @cached_property
+    def _curves(self) -> dict[tuple[str, str, str], Curve]:
+        return {}
+
+    @cached_property
+    def _asked(self) -> dict[str, list[Asked]]:
+        return {}
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        return {}
+
+    @cached_property
+    def _auditor(self) -> list[str]:
+        return []
+
+
+def _is_asked(asked: Asked, targets: Sequence[str]) -> bool:
+    return asked.target in targets or any(str(path) in targets for path in asked.files.all)
+
+
+def benchmark(asked: Asked) -> str:
+    """Give Snakemake's benchmark file of an output."""
+    return f"benchmarks/{asked.output.word}/{asked.target}.tsv"
+
+
+def outputs_of(study: Study, where: str) -> list[Asked]:
+    """Give the outputs of a study.
+
+    Raises
+    ------
+    StudyError
+        If one is unknown or can't be made, comes twice, or lacks another that it reads.
+    """
+    found: dict[str, Asked] = {}
+    for word, options in study.outputs:
+        one = ask(OUTPUTS, study, word, options, where)
+        if one.key in found:
+            raise StudyError(
+                f"{where}: outputs: {one.key} comes twice; give each a name of its own."
+            )
+        found[one.key] = one
+    words = {one.output.word for one in found.values()}
+    for one in found.values():
+        lacking = [word for word in one.reads.outputs if word not in words]
+        if lacking:
+            raise StudyError(
+                f"{where}: outputs: {one.output.word} is made from {lacking[0]}; add that to them."
+            )
+    return list(found.values())

@@ -1,0 +1,25 @@
+"""Fixtures of the unit tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from own_dataset import DESCRIPTION, LINES
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Write a dataset of one's own into a working directory; give a function to change it."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(lines: list[str] = LINES, **changes: Any) -> None:
+        Path("data").mkdir(exist_ok=True)
+        Path("data/mine.csv").write_text("\n".join(lines) + "\n")
+        Path("resources/datasets").mkdir(parents=True, exist_ok=True)
+        Path("resources/datasets/mine.yaml").write_text(yaml.safe_dump(DESCRIPTION | changes))
+
+    write()
+    return write

@@ -1,0 +1,138 @@
+"""A study whose results are made up: every output has something to read, and nothing trains."""
+
+import hashlib
+import itertools
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from privcurve import datasets
+from privcurve.experiments import results
+from privcurve.workflow import reading
+
+BOOST = {
+    "learner": "lazybb",
+    "calibrations": ["certified", "published"],
+    "fixed": {"density": 0.5, "learning_rate": 0.5},
+    "grid": {"n_rounds": [5, 9]},
+}
+STUDY = {
+    "title": "Made up",
+    "paper": "tiny",
+    "datasets": ["toy-line"],
+    "epsilons": [0.5, 2],
+    "folds": 2,
+    "repeats": 5,
+    "learners": {
+        "boost": BOOST,
+        "rule": {"learner": "one_rule", "vary": {"mechanism": ["auto", "exponential"]}},
+        "majority": {"learner": "majority_class"},
+    },
+    "outputs": [
+        "accuracy",
+        "selected_settings",
+        "learning_curves",
+        {"sweep": {"x": "mechanism", "learners": ["rule"], "lines": ["epsilon"]}},
+        "claims",
+        {"printed": {"paper": "tiny", "learner": "boost"}},
+        {"model_card": {"learner": "boost", "dataset": "toy-line", "epsilon": 2}},
+        {"sparsity": {"learner": "boost"}},
+        {"rademacher": {"learner": "boost", "epsilon": 2, "draws": 20}},
+        {
+            "advantage_and_margins": {
+                **{"learner": "boost", "dataset": "toy-line", "epsilon": 2},
+                **{"rounds": 40, "runs": 2},
+            }
+        },
+        {"audit": {"learners": ["one_rule"]}},
+    ],
+}
+PRINTED = {
+    "sparsity": "table,dataset,epsilon,features_mean,features_std,features_percent\n"
+    "1,toy-line,2,3.0,0.500,10.00\n",
+    "settings": "table,dataset,epsilon,density,learning_rate,n_rounds\n2,toy-line,2,0.5,0.5,9\n",
+    "rademacher": "table,dataset,epsilon,bound,accuracy\n3,toy-line,2,0.37,0.83\n",
+}
+CLAIMS = {
+    "claims": [
+        {
+            **{"name": "C1", "claim": "Boosting helps", "source": "§1", "study": "tiny"},
+            **{"where": {"arm": "boost~certified"}, "less": {"arm": "majority"}, "above": 0},
+        }
+    ]
+}
+
+
+def lay_out(folder, **changes):
+    """Write the study and all that its outputs read below a folder; give its plan."""
+    path = folder / "config/studies/tiny.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump({**STUDY, **changes}))
+    paper = folder / "resources/printed/tiny"
+    paper.mkdir(parents=True, exist_ok=True)
+    for name, text in PRINTED.items():
+        (paper / f"{name}.csv").write_text(text)
+    (paper / "claims.yaml").write_text(yaml.safe_dump(CLAIMS))
+    data = datasets.load("toy-line")
+    datasets.save(data, folder / "results/data/toy-line")
+    made = reading.of_one(Path("config/studies/tiny.yaml"), 1, 30)
+    for dataset, arm in itertools.product(made.studies["tiny"].datasets, made.studies["tiny"].arms):
+        write_results(made.curve("tiny", dataset, arm))
+    write_audit(folder / "results/audit/one_rule.csv")
+    return made
+
+
+def write_results(curve):
+    """Write made-up cells of a curve: its cross-validation, selection and fresh trainings."""
+    for shard in range(curve.shards):
+        rows = [row(curve, *task) for task in curve.tasks(shard)]
+        write(curve, rows, curve.shard(shard), curve.shard_digest(shard))
+    arm = curve.arm
+    chosen = [point for point in arm.points if point.setting == arm.settings[-1]]
+    splits = curve.fresh_splits(False)
+    rows = [row(curve, *task) for task in itertools.product(chosen, splits)]
+    write(curve, rows, curve.refit, curve.refit_digest)
+    selected = [
+        {
+            **{"dataset": curve.dataset.name, "arm": arm.name, "learner": arm.learner},
+            **{"calibration": arm.calibration, "delta": arm.delta, "epsilon": point.epsilon},
+            **{"n_settings": len(arm.settings), "n_failed_settings": 0, "setting": point.text},
+            **{"cv_accuracy": 0.8, "cv_std": 0.01, "status": "ok", "error": None},
+        }
+        for point in chosen
+    ]
+    pd.DataFrame(selected).to_csv(curve.selected, index=False)
+
+
+def write(curve, rows, path, digest):
+    facts = {"digest": digest, "checksum": curve.checksum, "trained": len(rows)}
+    results.write_cells(rows, path, facts)
+
+
+def row(curve, point, split):
+    """Give a cell with scores that follow from its names alone."""
+    arm = curve.arm
+    name = f"{arm.name} {point.epsilon} {point.text} {split.fold} {split.repeat}"
+    number = int(hashlib.sha256(name.encode()).hexdigest()[:4], 16) / 2**16
+    return {
+        **{"id": name, "dataset": curve.dataset.name, "arm": arm.name, "learner": arm.learner},
+        **{"calibration": arm.calibration, "delta": arm.delta, "epsilon": point.epsilon},
+        **{"setting": point.text, "fold": split.fold, "repeat": split.repeat, "status": "ok"},
+        **{"accuracy": 0.7 + number / 10, "balanced_accuracy": 0.7, "auc": 0.75, "log_loss": 0.5},
+        **{"n_features_used": round(9 * number), "version": 1},
+    }
+
+
+def write_audit(path):
+    from privcurve.audit.configuration import COLUMNS
+
+    told = {
+        **{"learner": "one_rule", "calibration": "certified", "mechanism": "exponential"},
+        **{"neighbours": "replace-one", "setting": "{}", "method": "exact", "dataset": "tiny"},
+        **{"n_records": 3, "n_pairs": 8, "pair": "a pair", "n_trainings": 0, "epsilon": 1.0},
+        **{"delta": 0.0, "found_epsilon": 0.9, "found_delta": 0.0, "verdict": "stands"},
+        **{"not_covered": "", "event": ""},
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame([told], columns=list(COLUMNS)).to_csv(path, index=False)

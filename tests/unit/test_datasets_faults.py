@@ -1,0 +1,312 @@
+"""What went wrong without a word, or with one fault a run: each is refused with its mend."""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from own_dataset import DESCRIPTION, LINES
+
+from privcurve import datasets
+from privcurve.datasets import DatasetError
+
+AGE, TOWN = DESCRIPTION["columns"]
+
+
+def refused(name: str = "mine") -> str:
+    with pytest.raises(DatasetError) as caught:
+        datasets.load(name)
+    return str(caught.value)
+
+
+# Coded data and what they were made from -------------------------------------------
+
+
+@pytest.fixture
+def saved(own: Any) -> Path:
+    folder = Path("out/mine")
+    datasets.save(datasets.load("mine"), folder)
+    assert datasets.is_current(folder)
+    return folder
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "bounds": {"columns": [{**AGE, "bounds": [0, 101]}, TOWN]},
+    "bins": {"columns": [{**AGE, "n_bins": 20}, TOWN]},
+    "category": {"columns": [AGE, {**TOWN, "categories": [*TOWN["categories"], "Bergen"]}]},
+    "label": {"label": {**DESCRIPTION["label"], "positive": "no", "negative": "yes"}},
+    "public": {"public": ["town"]},
+    "missing": {"missing": "-"},
+    "parser": {"parser": {"kind": "delimited", "header": True, "comment": "#"}},
+    "file": {"files": {"train": {"local": "data/other.csv"}}},
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_another_description_is_noticed_by_every_reader(own: Any, saved: Path, case: str) -> None:
+    own(**CHANGES[case])
+    assert not datasets.is_current(saved)
+    assert datasets.facts(saved) is None
+    for compare in (datasets.read, datasets.check_current):
+        with pytest.raises(DatasetError, match=r"another description of 'mine'.*snakemake again"):
+            compare(saved)
+
+
+def test_words_without_meaning_for_the_codes_are_free(own: Any, saved: Path) -> None:
+    path = Path("resources/datasets/mine.yaml")
+    path.write_text("# a remark\n" + path.read_text())
+    assert datasets.is_current(saved)
+    own(title="another", citation="x", columns=[{**AGE, "source": "another"}, TOWN])
+    assert datasets.is_current(saved)
+    assert datasets.read(saved).name == "mine"
+
+
+@pytest.mark.usefixtures("own")
+def test_a_change_of_the_base_is_noticed(own: Any) -> None:
+    other = {"title": "t", "based_on": "mine", "n_bins": 5}
+    Path("resources/datasets/other.yaml").write_text(yaml.safe_dump(other))
+    datasets.save(datasets.load("other"), "out/other")
+    assert datasets.is_current("out/other")
+    own(columns=[{**AGE, "bounds": [0, 101]}, TOWN])
+    assert not datasets.is_current("out/other")
+
+
+def test_data_of_an_earlier_version_are_coded_again(saved: Path) -> None:
+    path = saved / "domain.json"
+    found = json.loads(path.read_text())
+    del found["origin"]
+    path.write_text(json.dumps(found))
+    assert not datasets.is_current(saved)
+    for damaged in ("{", "{}", "[]"):
+        path.write_text(damaged)
+        assert not datasets.is_current(saved)
+
+
+def test_data_without_their_description_can_be_read(saved: Path) -> None:
+    Path("resources/datasets/mine.yaml").unlink()
+    assert datasets.read(saved).name == "mine"
+
+
+# A user's own file -----------------------------------------------------------------
+
+
+def test_new_contents_with_an_old_time_are_noticed(saved: Path) -> None:
+    path = Path("data/mine.csv")
+    was = path.stat()
+    # As many bytes, in the same file, and its old time: restored, unpacked or copied.
+    path.write_text(path.read_text().replace("31", "32"))
+    os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+    now = path.stat()
+    assert (now.st_size, now.st_mtime_ns, now.st_ino) == (was.st_size, was.st_mtime_ns, was.st_ino)
+    assert not datasets.is_current(saved)
+    # It is what the file holds that counts.
+    path.write_text(path.read_text().replace("32", "31"))
+    assert datasets.is_current(saved)
+
+
+def test_a_file_that_did_not_change_is_not_read(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from privcurve.datasets import origin
+
+    read = []
+    monkeypatch.setattr(origin, "sha256_of", lambda path: read.append(path) or _sha256(path))
+    assert datasets.is_current(saved)
+    assert Path("data/mine.csv") not in read
+    Path("data/mine.csv").touch()
+    assert datasets.is_current(saved)
+    assert Path("data/mine.csv") in read
+
+
+def _sha256(path: Path) -> str:
+    from privcurve.datasets.fetch import sha256_of
+
+    return sha256_of(path)
+
+
+def test_a_test_file_that_is_the_training_file(own: Any) -> None:
+    own(n_test=4, files={"train": {"local": "data/mine.csv"}, "test": {"local": "copy.csv"}})
+    Path("copy.csv").write_bytes(Path("data/mine.csv").read_bytes())
+    assert "are the same file, byte for byte" in refused()
+    own(n_test=4, files={"train": {"local": "data/mine.csv"}, "test": {"local": "data/mine.csv"}})
+    assert "is given twice" in refused()
+
+
+def test_a_mirror_that_is_no_folder(
+    own: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "nowhere"))
+    assert len(datasets.load("mine").y) == 4  # a file of one's own needs no mirror
+    entry = {"name": "x.csv", "urls": [], "sha256": "0" * 64, "bytes": 1}
+    own(files={"train": entry})
+    message = refused()
+    assert "PRIVCURVE_DATA (or data_mirror" in message
+    assert "which is no folder" in message
+
+
+# Descriptions ----------------------------------------------------------------------
+
+
+def test_repeated_keys(own: Any) -> None:
+    path = Path("resources/datasets/mine.yaml")
+    path.write_text(path.read_text() + "label: {column: sick, positive: 'no', negative: 'yes'}\n")
+    assert "the key 'label' stands twice, lines " in refused()
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [[0, float("inf")], [-1e308, 1e308], [0, 10**400], [float("nan"), 1], [1, 1 + 1e-15]],
+)
+def test_bounds_that_leave_no_width(own: Any, bounds: list[float]) -> None:
+    own(columns=[{**AGE, "bounds": bounds}, TOWN])
+    assert "bounds of 'age' " in refused()
+
+
+def test_more_categories_than_codes(own: Any) -> None:
+    many = [str(k) for k in range(70_000)]
+    own(columns=[AGE, {**TOWN, "categories": many}])
+    assert "'town' has 70,000 codes, more than 65,536" in refused()
+    own(columns=[{**AGE, "n_bins": 65_536, "missing": "bin"}])
+    assert "'age' has 65,537 codes" in refused()
+
+
+def test_a_category_that_yaml_reads_as_a_truth_value(own: Any) -> None:
+    path = Path("resources/datasets/mine.yaml")
+    own(columns=[{**TOWN, "categories": {"@": "north", "SO": "south"}}])
+    path.write_text(path.read_text().replace("'@'", "NO"))
+    assert "put the word in quotes" in refused()
+    path.write_text(path.read_text().replace("NO:", "'NO':"))
+    assert datasets.describe("mine").domain.columns[0].codes == {"NO": 0, "SO": 1}
+
+
+def test_all_faults_of_a_description_are_told(own: Any) -> None:
+    own(
+        columns=[{**AGE, "bounds": [1, 0]}, TOWN, TOWN, {**TOWN, "name": "sick"}],
+        parser={"kind": "delimited", "header": True, "encoding": "latin-one"},
+    )
+    message = refused()
+    assert message.startswith("dataset 'mine': 4 problems:\n")
+    for part in ("low < high", "described twice", "the label and a column", "latin-one"):
+        assert part in message
+
+
+# Files -----------------------------------------------------------------------------
+
+
+def test_all_faults_of_a_file_are_told(own: Any) -> None:
+    own([LINES[0], "31,Paris,x,yes", "old,Oslo,y,no", "1,Oslo", "2,Paris,z,maybe", "3,Oslo,w,no"])
+    message = refused()
+    for part in (
+        "line 2 of data/mine.csv: 'town' is 'Paris'",
+        "(1 more like it)",
+        "line 3 of data/mine.csv: 'age' is 'old'",
+        "line 4 of data/mine.csv has 2 fields",
+        "line 5 of data/mine.csv: the label 'sick' is 'maybe'",
+        "holds 5 records",
+    ):
+        assert part in message
+    assert "5 problems" in message
+
+
+def test_no_more_than_twenty_faults_are_told(own: Any) -> None:
+    own([LINES[0], *(f"31,Town {k},x,yes" for k in range(1000))], n_rows=1000)
+    message = refused()
+    assert "at least 20 problems" in message
+    assert len(message.splitlines()) == 21
+
+
+def test_advice_is_to_decide_never_to_copy_a_value(own: Any) -> None:
+    own([LINES[0], "31,Paris,x,yes", "45,Oslo,y,no", "50,Oslo,z,no"])
+    message = refused()
+    assert "decide from what is public" in message
+    assert "Add 'Paris'" not in message
+    assert "write n_rows: 3" not in message
+    assert "decide whether it may be known" in message
+
+
+def test_a_name_twice_in_a_header(own: Any) -> None:
+    own([LINES[0].replace("note", "age"), *LINES[1:]])
+    assert "data/mine.csv has 2 columns named 'age': which one is meant?" in refused()
+    own([LINES[0].replace("town", "note"), *LINES[1:]], columns=[AGE])
+    assert len(datasets.load("mine").y) == 4  # nobody asks for it
+
+
+def test_a_digit_separator_is_no_number(own: Any) -> None:
+    own([*LINES[:4], "1_0,Oslo,w,yes"])
+    assert "'age' is '1_0', not a number" in refused()
+
+
+def test_composed_and_decomposed_letters_are_the_same(own: Any) -> None:
+    nfc, nfd = (unicodedata.normalize(form, "Malmö") for form in ("NFC", "NFD"))
+    assert nfc != nfd
+    for written, listed in ((nfc, nfd), (nfd, nfc)):
+        own(
+            [
+                LINES[0].replace("town", written),
+                *(line.replace("Oslo", written) for line in LINES[1:]),
+            ],
+            columns=[{**TOWN, "name": listed, "categories": [listed, *TOWN["categories"][1:]]}],
+            label={"column": "sick", "positive": "yes", "negative": "no"},
+        )
+        mine = datasets.load("mine")
+        assert mine.X.ravel().tolist() == [0, 1, 2, 0]
+        assert mine.domain.names == (nfc,)
+
+
+# Values outside their bounds -------------------------------------------------------
+
+
+def rows(n_outside: int) -> list[str]:
+    return [
+        LINES[0],
+        *(f"{200 if k < n_outside else 50},Oslo,x,{'yes' if k % 2 else 'no'}" for k in range(100)),
+    ]
+
+
+@pytest.mark.parametrize(("n_outside", "n_notes"), [(0, 0), (5, 0), (6, 1), (50, 1)])
+def test_clipped_values_are_counted_and_noted(
+    own: Any, n_outside: int, n_notes: int, tmp_path: Path
+) -> None:
+    own(rows(n_outside), n_rows=100)
+    mine = datasets.load("mine")
+    assert mine.clipped == {"train": {"age": n_outside / 100} if n_outside else {}}
+    datasets.save(mine, tmp_path / "out")
+    facts = datasets.facts(tmp_path / "out")
+    assert facts is not None
+    notes = datasets.clipping_notes(facts)
+    assert len(notes) == n_notes
+    for note in notes:
+        assert f"{n_outside}% of the values of 'age' (train)" in note
+        assert "0 to 100" in note
+
+
+def test_mostly_clipped_values_are_refused_unless_expected(own: Any) -> None:
+    own(rows(51), n_rows=100)
+    message = refused()
+    assert "51% of the values of 'age' (train) lie outside its bounds, 0 to 100" in message
+    assert "not from the records" in message
+    for changes in ({"clipping": "expected"}, {"columns": [{**AGE, "clipping": "expected"}, TOWN]}):
+        own(rows(51), n_rows=100, **changes)
+        assert datasets.load("mine").n_clipped == 51
+
+
+def test_clipping_in_the_test_part_counts_too(own: Any) -> None:
+    own(n_test=100, files={"train": {"local": "data/mine.csv"}, "test": {"local": "test.csv"}})
+    Path("test.csv").write_text("\n".join(rows(80)) + "\n")
+    assert "80% of the values of 'age' (test)" in refused()
+
+
+def test_preparing_tells_the_user(
+    own: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from privcurve.steps import prepare
+
+    own(rows(30), n_rows=100)
+    monkeypatch.setattr("sys.argv", ["prepare", "mine", "--output", "out"])
+    prepare.main()
+    assert "\nwarning: mine: 30% of the values of 'age'" in capsys.readouterr().out

@@ -1,0 +1,254 @@
+"""Kinds of raw files: compressed, Excel, idx, LIBSVM, several for one part; in pieces."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import numpy as np
+import pytest
+from own_dataset import DESCRIPTION, LINES
+
+from privcurve import datasets
+from privcurve.datasets import DatasetError
+from privcurve.datasets.readers import table
+
+AGE, TOWN = DESCRIPTION["columns"]
+CODES = [[3, 0], [4, 1], [9, 2], [1, 0]]
+
+
+def compressed(data: bytes) -> bytes:
+    """Write what Unix `compress` might: each byte as its code of 9 bits, none as a longer word."""
+    assert len(data) < 255  # then codes get wider
+    held = sum(byte << 9 * k for k, byte in enumerate(data))
+    return b"\x1f\x9d\x90" + held.to_bytes((9 * len(data) + 7) // 8, "little")
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("Z", compressed)])
+def test_compressed_files(own: Any, ending: str, pack: Any) -> None:
+    own(files={"train": {"local": f"data/mine.csv.{ending}"}})
+    path = Path(f"data/mine.csv.{ending}")
+    path.write_bytes(pack("\n".join(LINES).encode()))
+    assert datasets.load("mine").X.tolist() == CODES
+    path.write_bytes(b"\x1f\x9d\x90\xff\xff\xff")
+    with pytest.raises(DatasetError, match=r"can't be read"):
+        datasets.load("mine")
+
+
+def test_several_files_are_one_part(own: Any) -> None:
+    files = [{"local": "data/mine.csv"}, {"local": "data/more.csv"}]
+    own(LINES[:3], files={"train": files})
+    Path("data/more.csv").write_text("\n".join([LINES[0], *LINES[3:]]) + "\n")
+    mine = datasets.load("mine")
+    assert mine.X.tolist() == CODES
+    assert list(mine.sources) == ["mine.csv", "more.csv"]
+    Path("data/more.csv").write_text("\n".join([LINES[0], LINES[3], "9,Paris,x,no"]) + "\n")
+    with pytest.raises(DatasetError, match=r"line 3 of data/more\.csv: 'town' is 'Paris'"):
+        datasets.load("mine")
+    Path("data/more.csv").write_text(LINES[0] + "\n")
+    with pytest.raises(DatasetError, match=r"more\.csv holds 2 records"):
+        datasets.load("mine")
+
+
+def test_indices_from_zero(own: Any) -> None:
+    changes: dict[str, Any] = {
+        "columns": [{**AGE, "name": "p"}, {**AGE, "name": "q"}],
+        "parser": {"kind": "libsvm", "fields": ["p", "q"], "zero_based": True},
+        "label": {"column": "label", "positive": 1, "negative": -1},
+    }
+    own(["1 0:35 1:90", "-1 1:40", "-1 0:10", "1"], **changes)
+    assert datasets.load("mine").X.tolist() == [[3, 9], [0, 4], [1, 0], [0, 0]]
+    own(["1 2:35", "-1 1:4_0", "-1 0:10", "1"], **changes)
+    with pytest.raises(DatasetError) as caught:
+        datasets.load("mine")
+    assert "line 1 of data/mine.csv: '2:35' is not index:number, index 0 … 1" in str(caught.value)
+    assert "line 2 of data/mine.csv: '1:4_0'" in str(caught.value)
+    own(parser={"kind": "delimited", "header": True, "zero_based": True})
+    with pytest.raises(DatasetError, match="zero_based is for kind: libsvm"):
+        datasets.load("mine")
+
+
+def test_fields_beyond_the_last(own: Any) -> None:
+    lines = [*LINES[:2], LINES[2] + ",a remark", *LINES[3:]]
+    parser = {"kind": "delimited", "header": True, "extra_fields": "ignore"}
+    own(lines, parser=parser)
+    assert datasets.load("mine").X.tolist() == CODES
+    own([*lines[:4], "17"], parser=parser)
+    with pytest.raises(DatasetError, match=r"line 5 .* 1 fields, not 4"):
+        datasets.load("mine")
+
+
+# Excel -----------------------------------------------------------------------------
+
+
+def workbook(path: Path, sheets: dict[str, list[list[Any]]]) -> None:
+    """Write a small .xlsx by hand."""
+
+    def cell(value: Any) -> str:
+        if isinstance(value, str):
+            return f'<c t="inlineStr"><is><t>{escape(value)}</t></is></c>' if value else "<c/>"
+        return f"<c><v>{value}</v></c>"
+
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    numbered = list(enumerate(sheets, start=1))
+    books = "".join(f'<sheet name="{n}" sheetId="{k}" r:id="r{k}"/>' for k, n in numbered)
+    links = "".join(
+        f'<Relationship Id="r{k}" Type="{office}/worksheet" Target="worksheets/sheet{k}.xml"/>'
+        for k, _ in numbered
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{package}/content-types"><Default Extension="xml" '
+            'ContentType="application/xml"/></Types>',
+        )
+        archive.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{package}/relationships"><Relationship Id="r0" '
+            f'Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        )
+        archive.writestr(
+            "xl/workbook.xml",
+            f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>{books}</sheets></workbook>',
+        )
+        archive.writestr(
+            "xl/_rels/workbook.xml.rels",
+            f'<Relationships xmlns="{package}/relationships">{links}</Relationships>',
+        )
+        for k, rows in enumerate(sheets.values(), start=1):
+            body = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+            archive.writestr(
+                f"xl/worksheets/sheet{k}.xml",
+                f'<worksheet xmlns="{main}"><sheetData>{body}</sheetData></worksheet>',
+            )
+
+
+SHEET = [
+    ["age", "town", "year", "sick"],
+    [31, "Oslo", 2000.0, 1],
+    [45.5, "Rome, north", 2000, 0],
+    [130, "", 2001, 0],
+    [17.5, "Oslo", 2001, 1],
+    ["sums", "", "", ""],
+]
+EXCEL: dict[str, Any] = {
+    "files": {"train": {"local": "data/mine.xlsx"}},
+    "parser": {"kind": "excel", "header": True, "sheet": "Data", "skip_rows": 1, "rows": 4},
+    "missing": "",
+    "columns": [AGE, TOWN, {"name": "year", "kind": "categorical", "categories": [2000, 2001]}],
+    "label": {"column": "sick", "positive": 1, "negative": 0},
+}
+
+
+def test_a_sheet_of_excel(own: Any) -> None:
+    own(**EXCEL)
+    workbook(Path("data/mine.xlsx"), {"About": [["x"]], "Data": [["a title"], *SHEET]})
+    mine = datasets.load("mine")
+    assert mine.X.tolist() == [[3, 0, 0], [4, 1, 0], [9, 2, 1], [1, 0, 1]]
+    assert mine.y.tolist() == [1, -1, -1, 1]
+    own(**{**EXCEL, "parser": {**EXCEL["parser"], "rows": 5}}, n_rows=5)
+    with pytest.raises(DatasetError, match=r"row 7 of data/mine\.xlsx: 'age' is 'sums'"):
+        datasets.load("mine")
+    own(**{**EXCEL, "parser": {**EXCEL["parser"], "sheet": "data"}})
+    with pytest.raises(DatasetError, match="no sheet 'data'; did you mean 'Data'"):
+        datasets.load("mine")
+    Path("data/mine.xlsx").write_text("no sheet at all")
+    with pytest.raises(DatasetError, match="can't be read"):
+        datasets.load("mine")
+
+
+# idx -------------------------------------------------------------------------------
+
+
+def idx(values: Any) -> bytes:
+    array = np.asarray(values, dtype=np.uint8)
+    head = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)
+    return gzip.compress(head + array.tobytes())
+
+
+IMAGES = np.arange(4 * 4 * 4, dtype=np.uint8).reshape(4, 4, 4)
+IDX: dict[str, Any] = {
+    "files": {"train": {"local": "data/images.gz", "labels": {"local": "data/labels.gz"}}},
+    "parser": {"kind": "idx", "fields": ["b{0..3}"], "blocks": 2},
+    "columns": [
+        {"name": "b{0..3}", "kind": "numeric", "bounds": [0, 64], "n_bins": 64, "source": "s"}
+    ],
+    "label": {"column": "label", "positive": [1, 3], "negative": [0, 2]},
+}
+
+
+def test_idx_files(own: Any) -> None:
+    own(**IDX)
+    Path("data/images.gz").write_bytes(idx(IMAGES))
+    Path("data/labels.gz").write_bytes(idx([3, 0, 1, 2]))
+    mine = datasets.load("mine")
+    # The mean of pixels 0, 1, 4 and 5 is 2.5; blocks to the right and below follow.
+    assert mine.X.tolist() == [[2 + 16 * k, 4 + 16 * k, 10 + 16 * k, 12 + 16 * k] for k in range(4)]
+    assert mine.y.tolist() == [1, -1, 1, -1]
+    assert set(mine.sources) == {"images.gz", "labels.gz"}
+    own(**{**IDX, "parser": {"kind": "idx", "fields": ["b{0..3}"]}})
+    with pytest.raises(DatasetError, match=r"holds 16 numbers an image \(4 × 4 pixels"):
+        datasets.load("mine")
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "message"),
+    [
+        (idx(IMAGES), idx([1, 0, 1]), "holds 4 images, but data/labels.gz 3 labels"),
+        (gzip.compress(gzip.decompress(idx(IMAGES))[:-1]), idx([1, 0, 1, 0]), "ends too early"),
+        (gzip.compress(b"\x00\x00\x0d\x03" + bytes(80)), idx([1, 0, 1, 0]), "no idx file of bytes"),
+        (idx(IMAGES), idx([1, 0, 7, 0]), "image 3 of data/images.gz: the label 'label' is '7'"),
+    ],
+)
+def test_idx_files_that_are_none(own: Any, images: bytes, labels: bytes, message: str) -> None:
+    own(**IDX)
+    Path("data/images.gz").write_bytes(images)
+    Path("data/labels.gz").write_bytes(labels)
+    with pytest.raises(DatasetError, match=message):
+        datasets.load("mine")
+
+
+def test_idx_files_need_labels_and_others_have_none(own: Any) -> None:
+    own(**{**IDX, "files": {"train": {"local": "data/images.gz"}}})
+    with pytest.raises(DatasetError, match=r"images\.gz needs labels"):
+        datasets.load("mine")
+    own(files=IDX["files"])
+    with pytest.raises(DatasetError, match="is for kind: idx"):
+        datasets.load("mine")
+
+
+# Pieces ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_records", [1, 3, 4, 1000])
+def test_pieces_make_no_difference(
+    own: Any, n_records: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = datasets.load("mine")
+    monkeypatch.setattr(table, "MOST_RECORDS", n_records)
+    again = datasets.load("mine")
+    assert again.checksum == whole.checksum
+    assert (again.n_clipped, again.clipped) == (whole.n_clipped, whole.clipped)
+    own([*LINES[:4], "17.5,Bergen,w,yes"])
+    with pytest.raises(DatasetError, match=r"line 5 of .*'Bergen'"):
+        datasets.load("mine")
+
+
+def test_memory_does_not_grow_with_the_file(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tracemalloc
+
+    monkeypatch.setattr(table, "MOST_RECORDS", 500)
+    peaks = []
+    for n_rows in (1_000, 10_000):
+        own([LINES[0], *(LINES[1:] * (n_rows // 4))], n_rows=n_rows)
+        tracemalloc.start()
+        mine = datasets.load("mine")
+        peaks.append(tracemalloc.get_traced_memory()[1] - mine.X.nbytes - mine.y.nbytes)
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]

@@ -1,0 +1,285 @@
+"""Words of a dataset's file: public facts, samples, variants, patterns, spacing, missing values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from own_dataset import DESCRIPTION, LINES
+
+from privcurve import datasets
+from privcurve.datasets import DatasetError, Domain
+from privcurve.datasets.variants import names_of
+
+AGE, TOWN = DESCRIPTION["columns"]
+
+
+def variant(**changes: Any) -> None:
+    content = {"title": "t", "based_on": "mine", **changes}
+    Path("resources/datasets/other.yaml").write_text(yaml.safe_dump(content))
+
+
+def refused(message: str, name: str = "mine") -> str:
+    with pytest.raises(DatasetError, match=message) as caught:
+        datasets.load(name)
+    return str(caught.value)
+
+
+# Public facts ----------------------------------------------------------------------
+
+
+def test_public_facts_reach_the_domain_and_the_coded_data(own: Any, tmp_path: Path) -> None:
+    own(public=["town"], public_label=True)
+    mine = datasets.load("mine")
+    datasets.save(mine, tmp_path / "out")
+    for domain in (mine.domain, datasets.read(tmp_path / "out").domain):
+        assert domain.public_columns == (1,)
+        assert domain.label.public
+        assert domain.ordered == (True, False)
+    plain = datasets.describe("wdbc").domain
+    assert not plain.label.public
+    # Only what is said changes the text that checksums are made of.
+    assert '"public":true' not in plain.to_json()
+
+
+def test_a_variant_says_anew_what_is_public(own: Any) -> None:
+    own(columns=[{**AGE, "public": True}, TOWN])
+    variant(public=["town"])
+    assert datasets.describe("mine").domain.public_columns == (0,)
+    other = datasets.describe("other").domain
+    assert other.public_columns == (1,)
+    assert datasets.load("other").checksum != datasets.load("mine").checksum
+    variant(public=["towns"])
+    refused("public: there is no column 'towns'; did you mean 'town'", "other")
+    own(columns=[{**AGE, "public": True}, TOWN], public=["town"])
+    refused("one by one and in a list; keep one")
+
+
+# Samples ---------------------------------------------------------------------------
+
+MANY = [LINES[0], *(f"{k},Oslo,x,{'yes' if k % 4 == 0 else 'no'}" for k in range(40))]
+TESTS = [LINES[0], *(f"{k},?,x,{'yes' if k < 3 else 'no'}" for k in range(60, 70))]
+BOTH = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
+
+
+@pytest.fixture
+def many(own: Any) -> Any:
+    def write(**changes: Any) -> None:
+        own(MANY, **{"n_rows": 40, "n_test": 10, "files": BOTH, **changes})
+        Path("data/test.csv").write_text("\n".join(TESTS) + "\n")
+
+    write()
+    return write
+
+
+@pytest.mark.usefixtures("many")
+def test_first_records_of_the_more_frequent_label() -> None:
+    variant(records={"balance": "first"}, n_rows=20)
+    whole, other = datasets.load("mine"), datasets.load("other")
+    negative = np.flatnonzero(whole.y == -1)[:10]
+    positive = np.flatnonzero(whole.y == 1)
+    keep = np.sort([*negative, *positive])
+    assert np.array_equal(other.X, whole.X[keep])
+    assert np.array_equal(other.y, whole.y[keep])
+    # The test part stays as it is.
+    assert other.y_test is not None
+    assert np.array_equal(other.X_test, whole.X_test)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("many")
+def test_random_records_follow_the_seed() -> None:
+    found = []
+    for seed in (1, 1, 2):
+        variant(records={"balance": "random", "seed": seed}, n_rows=20)
+        found.append(datasets.load("other"))
+        assert found[-1].y.sum() == 0
+    assert found[0].checksum == found[1].checksum
+    assert found[0].checksum != found[2].checksum
+
+
+@pytest.mark.usefixtures("many")
+def test_parts_are_pooled_then_cut_then_balanced() -> None:
+    variant(records={"parts": ["train", "test"], "first": 42, "balance": "first"}, n_rows=20)
+    other = datasets.load("other")
+    assert other.y_test is None
+    assert (other.y == 1).sum() == 10
+    variant(records={"parts": ["train", "test"]}, n_rows=50)
+    whole = datasets.load("other")
+    assert whole.X[40:, 1].tolist() == [2] * 10  # the test part's towns are missing
+    variant(records={"parts": ["test", "train"], "first": 12}, n_rows=12)
+    assert datasets.load("other").X[:, 1].tolist() == [2] * 10 + [0] * 2
+
+
+def test_records_of_a_file_of_its_own(many: Any) -> None:
+    many(records={"first": 5}, n_rows=5)
+    assert datasets.load("mine").X[:, 0].tolist() == [0] * 5
+    # Nothing is known of how many records the file holds, and nothing is read of the rest.
+    with Path("data/mine.csv").open("a") as file:
+        file.write("no record\n")
+    assert len(datasets.load("mine").y) == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"records": {"balance": "first"}, "n_rows": 21}, "records leaves 20 records.*n_rows: 21"),
+        ({"records": {"first": 50}, "n_rows": 50}, "first is 50, but there are 40"),
+        ({"records": {"balance": "random"}, "n_rows": 20}, "missing key 'seed'"),
+        ({"records": {"first": 20, "seed": 1}, "n_rows": 20}, "seed: does not belong here"),
+        ({"records": {"balance": "most"}, "n_rows": 20}, "'most' is not one of"),
+        ({"records": {"first": 20}}, "n_rows"),
+        (
+            {"records": {"parts": ["train", "test"]}, "n_rows": 50, "n_test": 10},
+            "leaves no test part; drop n_test",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("many")
+def test_samples_that_cannot_be(changes: dict[str, Any], message: str) -> None:
+    variant(**changes)
+    refused(message, "other")
+
+
+@pytest.mark.usefixtures("own")
+def test_parts_that_are_not_there() -> None:
+    variant(records={"parts": ["train", "test"]}, n_rows=4)
+    refused("parts has test, but files has none", "other")
+
+
+# Variants --------------------------------------------------------------------------
+
+
+def test_a_variant_changes_what_it_names(many: Any) -> None:
+    many(files={"train": {"local": "data/mine.csv"}})
+    content = yaml.safe_load(Path("resources/datasets/mine.yaml").read_text())
+    del content["n_test"]
+    Path("resources/datasets/mine.yaml").write_text(yaml.safe_dump(content))
+    note = {"name": "note", "kind": "categorical", "categories": ["x"]}
+    variant(
+        files={"test": {"local": "data/test.csv"}},
+        n_test=10,
+        columns=[{"name": "age", "bounds": [0, 80], "source": "s", "n_bins": 8}, note],
+        label={"positive": "no", "negative": "yes"},
+        public_label=True,
+    )
+    mine, other = datasets.load("mine"), datasets.load("other")
+    assert mine.y_test is None
+    assert other.y_test is not None
+    assert other.domain.names == ("age", "town", "note")
+    assert other.domain.n_bins == (8, 3, 1)
+    assert np.array_equal(other.y, -mine.y)
+    assert other.name == "other"
+
+
+@pytest.mark.usefixtures("own")
+def test_bins_of_all_numeric_columns() -> None:
+    variant(n_bins=50)
+    assert datasets.describe("other").domain.n_bins == (50, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, "says too little: it has 2 of at least 3 keys"),
+        ({"n_bins": {"agee": 5}}, "mine has no 'agee'; did you mean 'age'"),
+        ({"columns": [{"name": "note", "kind": "numeric"}]}, "columns.note: missing key 'bounds'"),
+        ({"columns": [{"name": "age", "bounds": [0, 9]}]}, "source"),
+        ({"files": {"test": {"local": "data/mine.csv"}}, "n_test": 4}, "mine.csv is given twice"),
+    ],
+)
+@pytest.mark.usefixtures("own")
+def test_variants_that_cannot_be(changes: dict[str, Any], message: str) -> None:
+    variant(**changes)
+    refused(message, "other")
+
+
+def test_the_mirrors_folder_may_have_another_name(
+    own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest = datasets.load("mine").sources["mine.csv"]
+    entry = {"name": "red.csv", "urls": [], "sha256": digest, "bytes": 1}
+    own(files={"train": entry}, folder="wine")
+    (tmp_path / "mirror/wine").mkdir(parents=True)
+    (tmp_path / "mirror/wine/red.csv").write_text("\n".join(LINES) + "\n")
+    monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
+    assert len(datasets.load("mine").y) == 4
+
+
+# Patterns --------------------------------------------------------------------------
+
+
+def test_patterns_of_names() -> None:
+    assert names_of("age") == ["age"]
+    assert names_of("x{8..11}") == ["x8", "x9", "x10", "x11"]
+    assert names_of("x{08..11}z") == ["x08z", "x09z", "x10z", "x11z"]
+    assert names_of("{0..1}a{1..2}") == ["0a1", "0a2", "1a1", "1a2"]
+    for pattern in ("x{3..2}", "x{0..70000}"):
+        with pytest.raises(ValueError, match="names, not 1 to"):
+            names_of(pattern)
+
+
+def test_like_columns_are_one_line(own: Any) -> None:
+    own(
+        [",".join(map(str, [*range(k, k + 12), k % 2])) for k in range(4)],
+        columns=[{"name": "p{0..11}", "kind": "numeric", "bounds": [0, 20], "source": "s"}],
+        parser={"kind": "delimited", "fields": ["p{0..11}", "y"]},
+        label={"column": "y", "positive": 1, "negative": 0},
+        public=["p{2..3}"],
+    )
+    variant(n_bins={"p{0..1}": 20})
+    mine, other = datasets.load("mine"), datasets.load("other")
+    assert mine.domain.names == tuple(f"p{k}" for k in range(12))
+    assert mine.domain.public_columns == (2, 3)
+    assert mine.X[1].tolist() == [k // 2 for k in range(1, 13)]
+    assert other.domain.n_bins == (20, 20, *[10] * 10)
+    own(columns=[{**AGE, "name": "p{9..1}"}])
+    refused("stands for 0 names")
+
+
+# Spacing and missing values --------------------------------------------------------
+
+
+def test_spacing(own: Any) -> None:
+    columns = [{**AGE, "bounds": [0.01, 1000], "n_bins": 5, "spacing": "log"}]
+    own(columns=columns)
+    mine = datasets.load("mine")
+    assert mine.domain.bin_names[0][2] == "1 <= age < 10"
+    assert mine.X.ravel().tolist() == [3, 3, 4, 3]
+    assert Domain.from_json(mine.domain.to_json()) == mine.domain
+    own(columns=[{**columns[0], "bounds": [0, 1023], "n_bins": 10, "spacing": "log1p"}])
+    assert datasets.load("mine").X.ravel().tolist() == [5, 5, 7, 4]
+    own(columns=[{**columns[0], "bounds": [0, 1000]}])
+    refused("bounds of 'age' must lie above 0: spacing log")
+    own(columns=[{**columns[0], "spacing": "logs"}])
+    refused("'logs' is not one of")
+    own(columns=[{**TOWN, "spacing": "log"}])
+    refused("spacing: does not belong here")
+
+
+def test_missing_numbers_have_a_bin_of_their_own(own: Any) -> None:
+    lines = [LINES[0], "31,Oslo,x,yes", ",?,y,no", "?,?,z,no", "100,Oslo,w,yes"]
+    own(lines, columns=[{**AGE, "missing": "bin"}, TOWN])
+    mine = datasets.load("mine")
+    assert mine.X[:, 0].tolist() == [3, 10, 10, 9]
+    assert mine.domain.n_bins == (11, 3)
+    assert mine.domain.bin_names[0][-1] == "age is missing"
+    assert mine.n_clipped == 0
+    assert Domain.from_json(mine.domain.to_json()) == mine.domain
+    own([*lines[:3], "old,?,z,no", lines[4]], columns=[{**AGE, "missing": "bin"}, TOWN])
+    refused("'age' is 'old', not a number")
+    own(lines)
+    assert "(1 more like it)" in refused("line 3 .* 'age' is missing.*missing: bin")
+    own(columns=[{**TOWN, "missing": "bin"}])
+    refused("missing: does not belong here")
+
+
+def test_what_a_file_writes_for_a_missing_number(own: Any) -> None:
+    lines = [LINES[0], "31,Oslo,x,yes", "nan,-,y,no", "-9,-,z,no", "100,Oslo,w,yes"]
+    columns = [{**AGE, "missing": "bin"}, TOWN]
+    own(lines, columns=columns, missing="nan")
+    refused("'town' is '-'")
+    own([line.replace("-,", "Oslo,") for line in lines], columns=columns, missing="nan")
+    assert datasets.load("mine").X[:, 0].tolist() == [3, 10, 0, 9]

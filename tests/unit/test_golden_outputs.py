@@ -1,0 +1,106 @@
+"""The bytes of an output are tied to its version.
+
+When a change of code changes what an output writes, files of earlier runs are out of date, and
+nothing but the version tells the workflow so. Raise `version` of its class, then rewrite the
+file beside this one: ``python tests/unit/test_golden_outputs.py``.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from made_up_study import lay_out
+
+from privcurve.figures import style
+from privcurve.learners import registry
+from privcurve.outputs.registry import OUTPUTS
+
+GOLDEN = Path(__file__).with_name("golden_outputs.json")
+
+# These train: their bytes follow from the learner's version too.
+TRAINED = ("model_card", "rademacher", "advantage_and_margins", "printed")
+
+
+def version(word):
+    own = [OUTPUTS[word].version]
+    return [*own, registry.entry("lazybb").version] if word in TRAINED else own
+
+
+def make_all(folder):
+    """Make every output of the made-up study; give the digest of each."""
+    back = Path.cwd()
+    os.chdir(folder)
+    try:
+        plan = lay_out(folder)
+        drawn = {}
+        save = style.save
+
+        def see(figure, frame, stem):
+            drawn[stem] = described(figure)
+            save(figure, frame, stem)
+
+        style.save = see
+        found = {}
+        try:
+            # Those that others read come first.
+            for asked in sorted(plan.of_study("tiny"), key=lambda one: len(one.reads.outputs)):
+                asked.output.make(plan.context(asked))
+                found[asked.output.word] = digest(asked, drawn)
+        finally:
+            style.save = save
+        return found
+    finally:
+        os.chdir(back)
+
+
+def digest(asked, drawn):
+    """Give the digest of an output's tables, and of what its figures show."""
+    parts = [
+        path.read_bytes() for path in asked.files.all if path.suffix in (".csv", ".md", ".tex")
+    ]
+    parts += [json.dumps(drawn[stem]).encode() for stem in asked.files.figures]
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def described(figure):
+    """Say what is to be seen, whatever the fonts of this machine are."""
+    return [
+        [
+            *(panel.get_title(), panel.get_xlabel(), panel.get_ylabel()),
+            [
+                [line.get_label(), line.get_color(), str(line.get_marker()), line.get_linestyle()]
+                + [[f"{value:.6g}" for value in axis] for axis in line.get_data()]
+                for line in panel.get_lines()
+            ],
+            len(panel.patches),
+            [text.get_text() for text in panel.get_legend().texts] if panel.get_legend() else [],
+        ]
+        for panel in figure.axes
+    ] + [[text.get_text() for legend in figure.legends for text in legend.texts]]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return make_all(tmp_path_factory.mktemp("made"))
+
+
+@pytest.mark.parametrize("word", sorted(OUTPUTS))
+def test_bytes_change_only_with_the_version(word, made):
+    golden = json.loads(GOLDEN.read_text())
+    assert word in golden, f"run python {Path(__file__).name} to add {word}"
+    assert golden[word]["version"] == version(word), (
+        f"the version of {word}, or of what it trains, was changed: rewrite the golden file"
+    )
+    assert made[word] == golden[word]["digest"], f"{word} writes other bytes: raise its version"
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        digests = make_all(Path(folder))
+    content = {
+        word: {"version": version(word), "digest": digests[word]} for word in sorted(OUTPUTS)
+    }
+    GOLDEN.write_text(json.dumps(content, indent=1) + "\n")

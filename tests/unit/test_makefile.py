@@ -1,0 +1,49 @@
+"""What `make quickstart` says when Snakemake fails."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """The Makefile in a folder whose environment is ready, and whose Snakemake fails."""
+    for name in ("requirements.lock", "pyproject.toml", "Makefile"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    snakemake = tmp_path / ".venv/bin/snakemake"
+    snakemake.write_text("#!/bin/sh\necho it fails with $*\nexit 1\n")
+    snakemake.chmod(0o755)
+    (tmp_path / ".venv/ready").touch()
+    (tmp_path / ".snakemake/locks").mkdir(parents=True)
+    return tmp_path
+
+
+def quickstart(folder):
+    done = subprocess.run(
+        ["make", "--no-print-directory", "CORES=3", "quickstart"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "it fails with --cores 3 quickstart" in done.stdout
+    return done.stdout
+
+
+def test_a_lock_that_was_left_is_told_with_the_command_that_removes_it(checkout):
+    (checkout / ".snakemake/locks/0.output.lock").write_text("all\n")
+    said = quickstart(checkout)
+    assert "This folder is locked." in said
+    assert "  .venv/bin/snakemake --unlock && make quickstart\n" in said
+
+
+def test_another_failure_is_not_called_a_lock(checkout):
+    assert "lock" not in quickstart(checkout)

@@ -1,0 +1,224 @@
+"""The plan of a run: what is asked for, what is refused, and what a change makes again."""
+
+import math
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from made_up_study import STUDY, lay_out
+
+from privcurve.experiments.study import StudyError, from_mapping
+from privcurve.outputs import record
+from privcurve.outputs.registry import OUTPUTS
+from privcurve.workflow import plan, reading
+
+ROOT = Path(__file__).parents[2]
+SMALL = {
+    "title": "t",
+    "datasets": ["toy-line"],
+    "epsilons": [0.5, 1],
+    "folds": 2,
+    "repeats": 2,
+    "learners": {
+        "boost": {"learner": "lazybb", "calibrations": ["certified", "published"]},
+        "majority": {"learner": "majority_class"},
+    },
+}
+
+
+def small(*outputs, **changes):
+    raw = {**SMALL, **({"outputs": list(outputs)} if outputs else {}), **changes}
+    return plan.outputs_of(from_mapping(raw, "s", "s.yaml"), "s.yaml")
+
+
+def test_a_study_has_tables_and_curves_by_default():
+    files = [str(path) for one in small() for path in one.files.all]
+    assert "results/tables/s/accuracy.csv" in files
+    assert "results/tables/s/selected_settings.md" in files
+    assert "results/figures/s.pdf" in files
+    assert next(one.target for one in small()) == "s_accuracy"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "says"),
+    [
+        (["accurracy"], "unknown output 'accurracy'; did you mean 'accuracy'?"),
+        ([{"sparsity": {"lerner": "boost"}}], "no option 'lerner'; did you mean 'learner'?"),
+        ([{"sparsity": {}}], "sparsity needs the option 'learner'"),
+        ([{"sparsity": {"learner": "bost"}}], "no learner 'bost'; did you mean 'boost'?"),
+        ([{"sparsity": {"learner": 3}}], "learner = 3 is not: an entry"),
+        ([{"accuracy": {"name": "../a"}}], "name = '../a' is not letters"),
+        (["accuracy", {"rademacher": {"learner": "boost", "epsilon": 3}}], "no epsilon = 3"),
+        (["accuracy", {"rademacher": {"learner": "boost", "epsilon": True}}], "epsilon = True"),
+        (
+            [{"model_card": {"learner": "majority", "dataset": "toy-line", "epsilon": math.inf}}],
+            "there are cards of lazybb, topdown alone",
+        ),
+        (
+            ["accuracy", {"rademacher": {"learner": "majority", "epsilon": math.inf}}],
+            "majority is not LazyBB with 1-rules",
+        ),
+        (["learning_curves"], "learning_curves is made from accuracy; add that"),
+        (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
+        ([{"sweep": {"x": "n_round"}}], "no learner of it has 'n_round'"),
+        ([{"sweep": {"x": "epsilon", "scale": "wide"}}], "scale = 'wide' is not"),
+        (["claims"], "there is no resources/printed/claims.yaml"),
+        ([{"printed": {"paper": "none", "learner": "boost"}}], "has no printed numbers"),
+        ([{"audit": {"learners": ["lazyb"]}}], "no audit of 'lazyb'; did you mean 'lazybb'?"),
+        (
+            [{"model_card": {"learner": "boost", "dataset": "wdbc", "epsilon": 1}}],
+            "no dataset 'wdbc'",
+        ),
+    ],
+)
+def test_what_can_not_be_made_is_named(outputs, says):
+    with pytest.raises(StudyError, match=re.escape(says)) as caught:
+        small(*outputs)
+    assert str(caught.value).startswith("s.yaml: outputs: ")
+
+
+def test_without_selection_there_is_no_table_of_what_was_selected():
+    whole = {"select": "all", "splits": {"folds": 2}}
+    changes = {key: value for key, value in SMALL.items() if key not in ("folds", "repeats")}
+    made = from_mapping({**changes, **whole, "outputs": ["accuracy"]}, "s", "s.yaml")
+    with pytest.raises(StudyError, match="'select: all' has none"):
+        plan.outputs_of(made, "s.yaml")
+
+
+def read(folder, configured=("good",), **studies):
+    """Lay out studies in a folder, and read them all."""
+    (folder / "config/studies").mkdir(parents=True)
+    shutil.copytree(ROOT / "workflow/schemas", folder / "workflow/schemas")
+    for name, content in studies.items():
+        text = content if isinstance(content, str) else yaml.safe_dump(content)
+        (folder / f"config/studies/{name}.yaml").write_text(text)
+    configuration = {"studies": list(configured), "audit": False, "seed": 1, "seconds_per_job": 30}
+    return reading.read(configuration, folder)
+
+
+def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
+    found = read(tmp_path, good=SMALL, bad="title: [")
+    assert list(found.studies) == ["good"]
+    (note,) = found.notes(["good"])
+    assert "bad.yaml is not valid YAML" in note
+    found.refuse(["good"])
+    found.refuse([])
+    for target in ("bad", "results/tables/bad/accuracy.csv", "papers"):
+        with pytest.raises(StudyError, match="not valid YAML"):
+            found.refuse([target])
+
+
+def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
+    found = read(tmp_path, ("good", "bad"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
+    found.refuse(["good"])
+    for target in ([], ["all"], ["results/manifest.json"]):
+        with pytest.raises(StudyError, match="epsilon = -1 is not above 0"):
+            found.refuse(target)
+
+
+def test_an_unknown_target_lists_the_studies(tmp_path):
+    found = read(tmp_path, good=SMALL, other=SMALL)
+    with pytest.raises(StudyError, match=r"no target 'god'; did you mean 'good'\? Studies: good, "):
+        found.refuse(["god"])
+    found.refuse(["results/data/toy-line/domain.json", "good_accuracy", "summary"])
+
+
+@pytest.mark.parametrize("name", ["all", "summary", "train", "audit"])
+def test_a_study_may_not_be_called_like_a_rule(tmp_path, name):
+    found = read(tmp_path, **{"good": SMALL, name: SMALL})
+    assert f"config/studies/{name}.yaml: '{name}' is already a target" in found.broken[name]
+
+
+def test_two_studies_may_not_write_the_same_file(tmp_path):
+    found = read(tmp_path, good={**SMALL, "figure": "one"}, another={**SMALL, "figure": "one"})
+    # The configured one is there first.
+    assert list(found.studies) == ["good"]
+    assert "'results/figures/one.pdf' is already" in found.broken["another"]
+    assert "config/studies/good.yaml" in found.broken["another"]
+
+
+def test_papers_are_the_studies_that_say_so(tmp_path):
+    found = read(tmp_path, good=SMALL, paper={**SMALL, "paper": "mine"})
+    assert found.papers == ["paper"]
+    files = found.files_of(found.papers)
+    assert "results/tables/paper/accuracy.csv" in files
+    assert not [path for path in files if "/good" in path]
+
+
+def test_the_rules_are_all_reserved():
+    text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    text += (ROOT / "Snakefile").read_text()
+    assert set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE)) | {"audit"} == set(plan.RULES)
+
+
+def test_every_output_has_a_caption_in_the_report():
+    captions = {path.stem for path in (ROOT / "workflow/report").glob("*.rst")}
+    assert set(OUTPUTS) <= captions
+    assert captions - set(OUTPUTS) == {"workflow"}
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lay_out(tmp_path)
+
+
+def digests():
+    made = reading.of_one(Path("config/studies/tiny.yaml"), 1, 30)
+    return {one.key: made.digest(one) for one in made.of_study("tiny")}
+
+
+def changed(before):
+    return {key for key, found in digests().items() if found != before[key]}
+
+
+def test_a_new_version_makes_an_output_again_and_what_is_made_from_it(tiny, monkeypatch):
+    before = digests()
+    monkeypatch.setattr(type(OUTPUTS["learning_curves"]), "version", 99)
+    assert changed(before) == {"learning_curves"}
+    monkeypatch.setattr(type(OUTPUTS["sparsity"]), "version", 99)
+    assert changed(before) == {"learning_curves", "sparsity", "printed"}
+
+
+def test_what_is_read_is_in_the_digest(tiny):
+    before = digests()
+    printed = Path("resources/printed/tiny/settings.csv")
+    printed.write_text(printed.read_text().replace(",9\n", ",5\n"))
+    assert changed(before) == {"printed"}
+    before = digests()
+    lay_out(Path(), learners={**STUDY["learners"], "rule": {"learner": "one_rule", "vary": {
+        "mechanism": ["auto", "permute_and_flip"]}}})  # fmt: skip
+    # The table of Rademacher complexity reads that of accuracy.
+    assert {"sparsity", "model_card", "audit"}.isdisjoint(changed(before))
+    assert {"accuracy", "sweep"} <= changed(before)
+
+
+def test_a_record_says_whether_files_are_what_is_wanted(tiny):
+    asked = tiny.of_study("tiny")[0]
+    digest = tiny.digest(asked)
+    assert not record.is_current(asked, digest)
+    asked.output.make(tiny.context(asked))
+    record.write(asked, digest)
+    assert record.is_current(asked, digest)
+    assert not record.is_current(asked, "of something else")
+    table = Path("results/tables/tiny/accuracy.csv")
+    text = table.read_text()
+    table.write_text(text.replace("0.7", "0.5", 1))
+    assert not record.is_current(asked, digest)
+    table.write_text(text)
+    assert record.is_current(asked, digest)
+    # Data that were coded anew, without a run that knows of it.
+    domain = Path("results/data/toy-line/domain.json")
+    domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))
+    assert not record.is_current(asked, digest)
+
+
+def test_fresh_trainings_of_something_else_are_refused(tiny):
+    from privcurve.experiments.results import IncompleteError
+
+    other = reading.of_one(Path("config/studies/tiny.yaml"), 2, 30)
+    asked = other.of_study("tiny")[0]
+    with pytest.raises(IncompleteError, match="was made for another study, seed"):
+        asked.output.make(other.context(asked))

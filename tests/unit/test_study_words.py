@@ -1,0 +1,259 @@
+"""Words of a study beyond the plain one: what each makes of it, and one message for misuse."""
+
+import dataclasses
+import math
+import re
+
+import pytest
+
+from privcurve import datasets
+from privcurve.experiments import ready, study
+from privcurve.experiments.cells import CellIds
+from privcurve.experiments.jobs import Curve, curve
+from privcurve.learners import registry
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+
+HOLDOUTS = {"holdout": 0.25, "repeats": 4}
+BOOST = {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}
+PLAIN = {"folds": 3, "repeats": 2}
+
+
+def content(learners=None, **changes):
+    resampling = {} if "splits" in changes else PLAIN
+    base = {"title": "t", "datasets": ["toy-line"], "epsilons": [0.5, 1]}
+    found = {**base, **resampling, "learners": learners or {"boost": BOOST}, **changes}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def made(learners=None, name="s", **changes):
+    return study.from_mapping(content(learners, **changes), name, "s.yaml")
+
+
+def jobs(one, arm=None):
+    about = datasets.describe(one.datasets[0])
+    return curve(one, about, one.arm(arm or next(iter(one.arms))), seed=1, seconds_per_job=30)
+
+
+def ids(one, arm):
+    maker = CellIds("toy-line", "c", one.arm(arm), 1)
+    return {name for p in one.arm(arm).points for name in maker.names(p, one.selection_splits)}
+
+
+def offer(monkeypatch, *relations):
+    """Let the booster offer other relations."""
+    entry = dataclasses.replace(registry.entry("lazybb"), neighbours=relations)
+    monkeypatch.setattr(registry, "LEARNERS", {**registry.LEARNERS, "lazybb": entry})
+
+
+def test_words_at_their_defaults_change_no_id_and_no_digest():
+    plain = made()
+    said = made(
+        neighbours=REPLACE_ONE,
+        train_shares=[1],
+        metric="accuracy",
+        select="best",
+        outputs=["accuracy", {"selected_settings": None}, "learning_curves"],
+    )
+    assert list(said.arms) == list(plain.arms)
+    assert said.outputs == plain.outputs
+    before, after = jobs(plain), jobs(said)
+    assert ids(plain, "boost~certified") == ids(said, "boost~certified")
+    assert before.shard_digest(0) == after.shard_digest(0)
+    assert before.refit_digest == after.refit_digest
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"train_shares": [0.5]},
+        {"splits": HOLDOUTS},
+        {"splits": {"folds": 3}, "select": "all", "outputs": ["runs"]},
+        {"select": "all", "outputs": ["runs"]},
+    ],
+)
+def test_words_that_ask_for_other_cells_change_the_digest(changes):
+    assert jobs(made()).shard_digest(0) != jobs(made(**changes)).shard_digest(0)
+
+
+def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
+    plain, other = jobs(made()), jobs(made(metric="auc"))
+    assert plain.shard_digest(0) == other.shard_digest(0)
+    assert plain.refit_digest != other.refit_digest
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"folds": None}, "give 'folds' and 'repeats', or 'splits', for example"),
+        ({"folds": 3, "splits": HOLDOUTS}, "'folds' stands beside 'splits'"),
+        ({"splits": {"holdout": 0.1}}, "'holdout' and 'repeats' belong together"),
+        ({"splits": {**HOLDOUTS, "folds": 3}}, "give either 'holdout' and 'repeats', or 'folds'"),
+        ({"splits": {}}, "give either 'holdout' and 'repeats', or 'folds'"),
+        ({"splits": {"folds": 3}}, "splits: folds alone are the runs of 'select: all'"),
+        ({"select": "all"}, "'select: all' needs 'outputs'"),
+        (
+            {"select": "all", "outputs": ["a"], "finalists": {"settings": 2, "draws": 1}},
+            "'finalists' are a second round",
+        ),
+        ({"select": "all", "outputs": ["a"], "metric": "auc"}, "'metric' selects"),
+    ],
+)
+def test_words_that_contradict_each_other_are_named(changes, says):
+    with pytest.raises(study.StudyError, match=re.escape(says)) as caught:
+        made(**changes)
+    assert str(caught.value).startswith("s.yaml: ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"grid": {"density": [0.5, math.nan]}}, "density = nan is not a number in (0, 1]"),
+        ({"grid": {"n_rounds": [5, 9, 5]}}, 'names a setting twice: {"n_rounds":5}'),
+        ({"epsilons": [1, 0.5, 1.0]}, "epsilon = 1 stands twice; keep one"),
+        ({"deltas": [1e-5, 1e-5]}, "delta = 1e-05 stands twice; keep one"),
+        ({"vary": {"density": []}}, "vary: axis 'density' has no value"),
+        ({"vary": {"density": [0.5, 0.5]}}, "vary: density = 0.5 stands twice"),
+        ({"vary": {"density": [math.nan]}}, "density = nan is not a number"),
+        ({"vary": {"densty": [0.5]}}, "no parameter 'densty'; did you mean 'density'"),
+        ({"vary": {"n_rounds": [5]}}, "'n_rounds' stands under 'vary' and under 'fixed' or 'grid'"),
+        ({"vary": {"density": ["a/b"]}}, "density = 'a/b' can't name a curve"),
+        ({"neighbours": ADD_REMOVE}, "neighbours 'add-remove' are not offered by lazybb; it has:"),
+        ({"neighbours": PRIVATE_COLUMNS}, "neighbours 'private-columns' are not offered by lazybb"),
+        ({"learner": "majority_class", "grid": {}, "neighbours": REPLACE_ONE}, "is not private"),
+    ],
+)
+def test_what_a_learner_can_not_be_asked_is_named(changes, says):
+    with pytest.raises(study.StudyError, match=re.escape(says)) as caught:
+        made({"boost": {**BOOST, **changes}})
+    assert str(caught.value).startswith("s.yaml: learners: boost: ")
+
+
+@pytest.mark.parametrize(
+    ("shares", "says"),
+    [([0], "0 is not in (0, 1]"), ([2], "2 is not in"), ([0.5, 0.5], "stands twice")],
+)
+def test_shares_are_checked(shares, says):
+    with pytest.raises(study.StudyError, match=re.escape(says)):
+        made(train_shares=shares)
+
+
+def test_what_is_varied_is_an_arm_of_its_own():
+    vary = {"learning_rate": [0.25, 0.5], "mechanism": ["auto", "exponential"]}
+    one = made({"boost": {**BOOST, "vary": vary, "deltas": [1e-5]}}, train_shares=[0.1, 1])
+    assert len(one.arms) == 2 * 2 * 2
+    base = "boost~certified~delta=1e-05"
+    name = f"{base}~learning_rate=0.25~mechanism=exponential"
+    whole, part = one.arm(name), one.arm(f"{name}~train_share=0.1")
+    assert {arm.base for arm in one.arms.values()} == {base}
+    assert {arm.base_title for arm in one.arms.values()} == {"LazyBB, 1-rules"}
+    axes = {"learning_rate": 0.25, "mechanism": "exponential"}
+    assert whole.varied == {**axes, "train_share": 1.0}
+    assert part.varied == {**axes, "train_share": 0.1}
+    assert part.title.endswith("learning_rate = 0.25, mechanism = exponential, train_share = 0.1")
+    assert [s["n_rounds"] for s in whole.settings] == [5, 9]
+    assert all(s["learning_rate"] == 0.25 for s in whole.settings)
+    assert not ids(one, whole.name) & ids(one, part.name)
+
+
+def test_varied_cells_are_those_of_a_grid():
+    grid = made({"boost": {**BOOST, "grid": {"n_rounds": [5, 9], "density": [0.25]}}})
+    vary = made({"boost": {**BOOST, "vary": {"density": [0.25]}}})
+    assert ids(grid, "boost~certified") == ids(vary, "boost~certified~density=0.25")
+
+
+def test_a_relation_reaches_the_estimator_and_the_id_where_it_is_not_the_default(monkeypatch):
+    plain = ids(made(), "boost~certified")
+    offer(monkeypatch, REPLACE_ONE, PRIVATE_COLUMNS)
+    for asked, expected in ((None, None), (REPLACE_ONE, None), (PRIVATE_COLUMNS, PRIVATE_COLUMNS)):
+        one = made(neighbours=asked)
+        arm = one.arm("boost~certified")
+        assert arm.relation == (asked or REPLACE_ONE)
+        parameters = arm.estimator_parameters(arm.points[0])
+        assert parameters.get("neighbours") == expected
+        assert (ids(one, arm.name) == plain) == (expected is None)
+
+
+def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is(monkeypatch):
+    learners = {"boost": BOOST, "lr": {"learner": "dp_logistic_regression"}}
+    offer(monkeypatch, REPLACE_ONE, PRIVATE_COLUMNS)
+    one = made(learners, neighbours=PRIVATE_COLUMNS)
+    assert one.arm("boost~certified").relation == PRIVATE_COLUMNS
+    assert one.arm("lr~certified").relation == REPLACE_ONE
+    peer = {"tree": {"learner": "dpl_decision_tree"}}
+    assert made(peer, neighbours=ADD_REMOVE).arm("tree~published").relation == ADD_REMOVE
+    for asked in (REPLACE_ONE, PRIVATE_COLUMNS):
+        with pytest.raises(study.StudyError, match="not offered by dpl_decision_tree"):
+            made(peer, neighbours=asked)
+
+
+def notes(one, **domain):
+    about = datasets.describe("toy-line")
+    changed = dataclasses.replace(about.domain, **domain)
+    return list(
+        study.notes(one, {"toy-line": dataclasses.replace(about, domain=changed)}, "s.yaml")
+    )
+
+
+def test_public_facts_must_be_said_to_be_public(monkeypatch):
+    with pytest.raises(study.StudyError, match="no learner of the study offers 'private-columns'"):
+        notes(made(neighbours=PRIVATE_COLUMNS))
+    offer(monkeypatch, REPLACE_ONE, PRIVATE_COLUMNS)
+    one = made(neighbours=PRIVATE_COLUMNS)
+    with pytest.raises(study.StudyError, match=r"on toy-line: .*yaml does not say that its label"):
+        notes(one)
+    about = datasets.describe("toy-line").domain
+    label = dataclasses.replace(about.label, public=True)
+    columns = tuple(dataclasses.replace(column, public=True) for column in about.columns)
+    with pytest.raises(study.StudyError, match="so nothing is private"):
+        notes(one, label=label, columns=columns)
+    private = tuple(dataclasses.replace(column, public=False) for column in about.columns)
+    assert notes(one, label=label, columns=private) == []
+
+
+def test_a_delta_that_shows_a_record_is_warned_of():
+    n_rows = datasets.describe("toy-line").n_rows
+    spec = {**BOOST, "deltas": [0, 0.5 / n_rows, 1 / n_rows]}
+    (note,) = notes(made({"boost": spec}))
+    assert note.startswith(f"s.yaml: boost~certified~delta={1 / n_rows:g}: ")
+    assert "is not private on toy-line" in note
+
+
+def test_the_jobs_of_each_way_of_selecting():
+    two, lone = {"boost": BOOST}, {"boost": {**BOOST, "grid": {"n_rounds": [5]}}}
+    one = jobs(made(two, splits=HOLDOUTS))
+    assert [split.fold for split in one.splits] == [f"{k}@0.25" for k in range(1, 5)]
+    assert one.selects
+    assert one.shards == 1
+    # A lone setting is taken; a study with folds has its cross-validation in its tables.
+    assert jobs(made(lone, splits=HOLDOUTS)).files == [one.refit]
+    assert jobs(made(lone)).shards == 1
+    everything = jobs(made(two, splits={"folds": 3}, select="all", outputs=["runs"]))
+    assert everything.runs == everything.files == [everything.shard(0)]
+    assert everything.benchmarks["refit"] == []
+    assert everything.splits == jobs(made()).splits
+    assert not everything.selects
+    assert everything.n_refits == 0
+    # With folds and repeats all runs are those that are elsewhere made of the selected setting.
+    runs = jobs(made(two, select="all", outputs=["runs"]))
+    assert runs.splits == jobs(made()).fresh_splits(has_test=False)
+
+
+def test_too_few_records_and_missing_probabilities_are_told_before_training():
+    data = datasets.load("toy-line")
+    for changes in ({}, {"splits": HOLDOUTS}, {"metric": "auc"}):
+        ready.check(made(**changes), data)
+    one_positive = dataclasses.replace(data, y=data.y.copy())
+    one_positive.y[:] = -1
+    one_positive.y[0] = 1
+    with pytest.raises(ValueError, match="toy-line: to hold records out, each label needs two"):
+        ready.check(made(splits=HOLDOUTS), one_positive)
+    with pytest.raises(ValueError, match=r"which lazybb \(boost~certified\) does not give"):
+        ready.check(made(metric="log_loss"), data)
+    ready.check(made({"lr": {"learner": "logistic_regression"}}, metric="log_loss"), data)
+
+
+def test_a_curve_is_made_of_its_parts():
+    one = made(splits=HOLDOUTS)
+    found = jobs(one)
+    assert found == Curve(one, found.dataset, one.arm("boost~certified"), 1, 1)
+    assert str(found.failures(0)).endswith("s/toy-line/boost~certified~shard~0-of-1.json")

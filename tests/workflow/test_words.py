@@ -1,0 +1,66 @@
+"""Words of a study by the real Snakemake: splits, shares, what is varied, and all runs."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from privcurve.experiments import results
+
+pytestmark = pytest.mark.workflow
+
+SPLITS = {"holdout": 0.2, "repeats": 3}
+LEARNERS = {
+    "boost": {
+        "learner": "lazybb",
+        "grid": {"n_rounds": [3, 5]},
+        "vary": {"density": [0.5]},
+    },
+    # Of a lone setting nothing is selected.
+    "one_rule": {"learner": "one_rule"},
+}
+WORDS = {"epsilons": [1], "splits": SPLITS, "train_shares": [0.1, 1], "metric": "auc"}
+PLAIN = ("folds", "repeats")
+
+
+def cells(project, pattern):
+    return results.read_cells(sorted((project.folder / "results").glob(pattern)))
+
+
+def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(project):
+    project.write_study(**WORDS, learners=LEARNERS, without=PLAIN)
+    refits = "results/refits/tiny/toy-line"
+    arms = ["boost~certified~density=0.5", "one_rule~certified"]
+    names = [name + share for name in arms for share in ("", "~train_share=0.1")]
+    targets = [f"{refits}/{name}/cells.parquet" for name in names]
+    output = project.run(*targets)
+    assert "Train one_rule" not in output
+    assert sorted(p.name for p in (project.folder / refits).iterdir()) == sorted(names)
+    fresh = cells(project, "refits/tiny/**/cells.parquet")
+    assert set(fresh["fold"]) == {f"{k}@0.2" for k in (1, 2, 3)}
+    assert set(fresh["status"]) == {"ok"}
+    small = fresh["arm"].str.endswith("~train_share=0.1")
+    n_train = round(0.8 * len_of(project))
+    assert set(fresh["n_train"][~small]) == {n_train}
+    assert set(fresh["n_train"][small]) == {n_train // 10}
+    for name in names:
+        selected = pd.read_csv(project.folder / refits / name / "selected.csv")
+        assert selected["cv_auc"].notna().all() == name.startswith("boost")
+    assert "Nothing to be done" in project.run(*targets)
+
+    # Every setting is a result: what was selected for the whole part is trained already.
+    project.forget_logs()
+    everything = {**WORDS, "select": "all", "outputs": ["accuracy"]}
+    without = (*PLAIN, "metric", "train_shares")
+    project.write_study(**everything, learners=LEARNERS, without=without)
+    shard = "results/cells/tiny/toy-line/{}/shard~0-of-1.parquet"
+    targets = [shard.format(name) for name in arms]
+    project.run(*targets)
+    runs = results.read_cells([project.folder / target for target in targets])
+    assert len(runs) == (2 + 1) * 3
+    assert project.counts() == (3, 2 * 3, 0)
+
+
+def len_of(project):
+    facts = json.loads((project.folder / "results/data/toy-line/domain.json").read_text())
+    return facts["n_rows"]
