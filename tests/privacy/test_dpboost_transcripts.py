@@ -195,7 +195,7 @@ def test_a_record_touches_no_tree_before_its_own():
         fits = [
             DPBoostClassifier(
                 n_trees=4, trees_per_ensemble=4, max_depth=2, n_bins=4, chunks="equal",
-                epsilon=1.0, random_state=9,
+                epsilon=1.0, random_state=np.random.default_rng(9),
             ).fit(*data)
             for data in ((X, y), (changed_X, changed_y))
         ]  # fmt: skip

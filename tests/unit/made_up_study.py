@@ -9,7 +9,7 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import results
-from privcurve.workflow import plan
+from privcurve.workflow import reading
 
 BOOST = {
     "learner": "lazybb",
@@ -77,7 +77,7 @@ def lay_out(folder, **changes):
     (paper / "claims.yaml").write_text(yaml.safe_dump(CLAIMS))
     data = datasets.load("toy-line")
     datasets.save(data, folder / "results/data/toy-line")
-    made = plan.of_one(Path("config/studies/tiny.yaml"), 1, 30)
+    made = reading.of_one(Path("config/studies/tiny.yaml"), 1, 30)
     for dataset, arm in itertools.product(made.studies["tiny"].datasets, made.studies["tiny"].arms):
         write_results(made.curve("tiny", dataset, arm))
     write_audit(folder / "results/audit/one_rule.csv")

@@ -32,9 +32,11 @@ def test_a_learner_with_bounds_is_the_pipelines_model_of_wdbc():
 
     coded, numbers = datasets.load("wdbc"), load_breast_cancer().data
     low, high = zip(*(c.bounds for c in coded.domain.columns), strict=True)
-    common = {"n_bins": coded.domain.n_bins, "classes": (-1, 1), "epsilon": 5.0, "random_state": 3}
-    ours = LazyBBClassifier(**common).fit(coded.X, coded.y)
-    theirs = LazyBBClassifier(bounds=(low, high), **common).fit(numbers, coded.y)
+    common = {"n_bins": coded.domain.n_bins, "classes": (-1, 1), "epsilon": 5.0}
+    one, other = (np.random.default_rng(3) for _ in range(2))
+    ours = LazyBBClassifier(random_state=one, **common).fit(coded.X, coded.y)
+    theirs = LazyBBClassifier(random_state=other, bounds=(low, high), **common)
+    theirs.fit(numbers, coded.y)
     assert np.array_equal(coding.equal_width(numbers, (low, high), ours.n_bins_), coded.X)
     assert np.array_equal(theirs._code(numbers, fit=False), coded.X)
     assert np.array_equal(ours.decision_function(coded.X), theirs.decision_function(numbers))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from privcurve.experiments.jobs import curves
 from privcurve.learners import registry
 
 STUDIES = Path(__file__).parents[2] / "config/studies"
-# Made by the first version of the code that had a list; a learner's raised version changes it,
-# and nothing else may.
+# Made by the first version of the code that had a list, when every learner was of version 1.
+# A raised version may change ids, a longer grid the digests of its arm; nothing else may.
 STORED = json.loads(Path(__file__).with_name("ids.json").read_text())
 SEED = 20210
 SECONDS_PER_JOB = 30
@@ -45,6 +46,8 @@ def digests(curve):
 @pytest.mark.parametrize("name", sorted(STORED))
 def test_a_shipped_study_has_the_ids_and_digests_that_it_had(name, monkeypatch):
     monkeypatch.setattr(registry, "missing_package", lambda learner: None)
+    first = {name: replace(entry, version=1) for name, entry in registry.LEARNERS.items()}
+    monkeypatch.setattr(registry, "LEARNERS", first)
     made = study.load(STUDIES / f"{name}.yaml")
     assert {arm.name: ids(made, arm) for arm in made.arms.values()} == STORED[name]["ids"]
     found = {str(one.name): digests(one) for one in curves(made, SEED, SECONDS_PER_JOB)}

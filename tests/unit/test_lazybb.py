@@ -79,7 +79,9 @@ def test_counts_are_repeated_records(data):
 
 def test_scores_are_the_model_read_aloud(data):
     X, y = data
-    model = LazyBBClassifier(epsilon=0.5, n_rounds=60, n_bins=N_BINS, random_state=5).fit(X, y)
+    model = LazyBBClassifier(
+        epsilon=0.5, n_rounds=60, ties="negative", n_bins=N_BINS, random_state=5
+    ).fit(X, y)
     expected = np.full(len(X), model.model_.constant)
     for votes, column, code in model.model_.votes:
         expected += votes * np.where(X[:, column] == code, 1, -1)
@@ -102,6 +104,54 @@ def test_model_is_readable():
     named = model.describe([["owner = no", "owner = yes"], ["grade = a", "b", "c"]])
     assert "   -2  owner = yes" in named
     assert str(VoteModel.from_picks(np.array([0, 1]), np.array([1]))).endswith("+0  always")
+
+
+TREES = dict(weak_learner="topdown", depth=2, leaves="rules")
+
+
+@pytest.mark.parametrize("weak", [{}, TREES])
+def test_ties_are_broken_by_the_vote_without_its_last_round(data, weak):
+    X, y = data
+    shared = dict(n_rounds=4, epsilon=0.5, n_bins=N_BINS, **weak)
+    by = {
+        ties: LazyBBClassifier(ties=ties, random_state=RNG(0), **shared).fit(X, y)
+        for ties in ("auto", "last_round", "negative")
+    }
+    votes = by["negative"].decision_function(X)
+    tied = votes == 0
+    assert 0 < tied.mean() < 1
+    *_, before, last = by["negative"].staged_decision_function(X)
+    assert np.array_equal(last, votes)
+    assert set(by["negative"].predict(X[tied])) == {-1}
+    expected = np.where(tied, np.sign(before) / 2, votes)
+    for ties in ("auto", "last_round"):
+        assert np.array_equal(by[ties].decision_function(X), expected)
+        assert np.array_equal(by[ties].predict(X)[tied], np.sign(before[tied]))
+        stages = list(by[ties].staged_decision_function(X))
+        assert all((stage != 0).all() for stage in stages)
+        assert np.array_equal(stages[-1], expected)
+    assert by["auto"].ties_ == "last_round"
+    # The model, what it costs and odd rounds are as they were.
+    assert by["auto"].privacy_ == by["negative"].privacy_
+    assert str(by["auto"].model_) == str(by["negative"].model_)
+    odd = [LazyBBClassifier(ties=t, n_rounds=3, n_bins=N_BINS, random_state=RNG(0)) for t in by]
+    one, *others = (model.fit(X, y).decision_function(X) for model in odd)
+    assert all(np.array_equal(one, other) for other in others)
+
+
+def test_published_keeps_the_rule_of_the_thesis_for_ties(data):
+    X, y = data
+    shared = dict(calibration="published", n_rounds=4, n_bins=N_BINS)
+    model = LazyBBClassifier(random_state=RNG(1), **shared).fit(X, y)
+    assert model.ties_ == "negative"
+    tied = model.decision_function(X) == 0
+    assert tied.any()
+    assert set(model.predict(X[tied])) == {-1}
+    asked = LazyBBClassifier(ties="last_round", random_state=RNG(1), **shared).fit(X, y)
+    assert (asked.decision_function(X) != 0).all()
+    # It is settled at the fit.
+    asked.set_params(ties="negative")
+    assert (asked.decision_function(X) != 0).all()
 
 
 SETTINGS = [

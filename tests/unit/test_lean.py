@@ -10,8 +10,7 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import results, study
-from privcurve.experiments.jobs import shard_digest, shard_points
-from privcurve.experiments.splits import selection_splits
+from privcurve.experiments.jobs import CODED, Curve
 from privcurve.experiments.train import Trainer
 from privcurve.steps._lean import put_off
 
@@ -60,18 +59,16 @@ def test_a_training_job_imports_nothing_heavy_and_trains_the_same(tmp_path):
     made = study.load(path)
     (arm,) = made.arms.values()
     dataset = datasets.load("toy-line")
-    datasets.save(dataset, tmp_path / "data")
+    datasets.save(dataset, tmp_path / CODED / "toy-line")
+    curve = Curve(made, datasets.describe("toy-line"), arm, 1, 1)
     arguments = {
         "study": path,
         "dataset": "toy-line",
         "arm": arm.name,
         "seed": 1,
-        "data": tmp_path / "data",
-        "store": tmp_path / "store",
-        "failures": tmp_path / "failures.json",
         "shard": 0,
         "shards": 1,
-        "digest": shard_digest(made, arm, 0, 1, 1),
+        "digest": curve.shard_digest(0),
         "output": tmp_path / "cells.parquet",
     }
     done = subprocess.run(
@@ -79,6 +76,7 @@ def test_a_training_job_imports_nothing_heavy_and_trains_the_same(tmp_path):
         capture_output=True,
         text=True,
         check=False,
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     said, modules = done.stdout.splitlines()
@@ -88,9 +86,8 @@ def test_a_training_job_imports_nothing_heavy_and_trains_the_same(tmp_path):
     assert loaded & HEAVY == set()
 
     # This process has all of them.
-    (point,) = shard_points(arm, 0, 1)
     trainer = Trainer(dataset, arm, 1, tmp_path / "other")
-    rows = trainer.run([(point, split) for split in selection_splits(2)])
+    rows = trainer.run(curve.tasks(0))
     results.write_cells(rows, tmp_path / "other.parquet")
     found, expected = (
         results.read_cells([tmp_path / name]).drop(columns="fit_seconds")

@@ -12,7 +12,7 @@ from made_up_study import STUDY, lay_out
 from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.outputs import record
 from privcurve.outputs.registry import OUTPUTS
-from privcurve.workflow import plan
+from privcurve.workflow import plan, reading
 
 ROOT = Path(__file__).parents[2]
 SMALL = {
@@ -95,7 +95,7 @@ def read(folder, configured=("good",), **studies):
         text = content if isinstance(content, str) else yaml.safe_dump(content)
         (folder / f"config/studies/{name}.yaml").write_text(text)
     configuration = {"studies": list(configured), "audit": False, "seed": 1, "seconds_per_job": 30}
-    return plan.read(configuration, folder)
+    return reading.read(configuration, folder)
 
 
 def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
@@ -153,6 +153,12 @@ def test_the_rules_are_all_reserved():
     assert set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE)) | {"audit"} == set(plan.RULES)
 
 
+def test_every_output_has_a_caption_in_the_report():
+    captions = {path.stem for path in (ROOT / "workflow/report").glob("*.rst")}
+    assert set(OUTPUTS) <= captions
+    assert captions - set(OUTPUTS) == {"workflow"}
+
+
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -160,7 +166,7 @@ def tiny(tmp_path, monkeypatch):
 
 
 def digests():
-    made = plan.of_one(Path("config/studies/tiny.yaml"), 1, 30)
+    made = reading.of_one(Path("config/studies/tiny.yaml"), 1, 30)
     return {one.key: made.digest(one) for one in made.of_study("tiny")}
 
 
@@ -212,7 +218,7 @@ def test_a_record_says_whether_files_are_what_is_wanted(tiny):
 def test_fresh_trainings_of_something_else_are_refused(tiny):
     from privcurve.experiments.results import IncompleteError
 
-    other = plan.of_one(Path("config/studies/tiny.yaml"), 2, 30)
+    other = reading.of_one(Path("config/studies/tiny.yaml"), 2, 30)
     asked = other.of_study("tiny")[0]
     with pytest.raises(IncompleteError, match="was made for another study, seed"):
         asked.output.make(other.context(asked))

@@ -1,10 +1,13 @@
 """Studies: what a file may say, and what is made of it."""
 
 import math
+from pathlib import Path
 
 import pytest
 
 from privcurve.experiments import canonical, study
+
+SHIPPED = Path(__file__).parents[2] / "config/studies"
 
 
 def content(**changes):
@@ -42,6 +45,18 @@ def test_arms_and_points_are_the_whole_product():
     assert made.figure == "s"
 
 
+def test_what_has_no_effect_may_stand_at_its_default():
+    made = study.from_mapping(boost(fixed={"depth": 3, "leaves": "labels"}), "s", "s.yaml")
+    assert made.arm("boost~certified").settings == (
+        {"depth": 3, "leaves": "labels", "n_rounds": 5},
+    )
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.yaml")), ids=lambda path: path.stem)
+def test_shipped_studies_are_allowed(path):
+    assert study.load(path).arms
+
+
 def test_estimator_parameters_hold_the_budget_for_private_learners_only():
     made = study.from_mapping(content(), "s", "s.yaml")
     arm = made.arm("boost~published")
@@ -64,6 +79,11 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         (boost(fixed={"n_rounds": 5}), "under both 'fixed' and 'grid'"),
         (boost(epsilons=[-1]), "epsilon = -1 is not above 0"),
         (boost(epsilons=[math.nan]), "epsilon = nan is not above 0"),
+        (boost(fixed={"depth": 2}), "depth = 2 has no effect with weak_learner = 'one_rule'"),
+        (
+            boost(fixed={"weak_learner": "topdown", "n_splits": 4, "depth": 2}),
+            "depth = 2 has no effect with n_splits = 4: leave it out, or give n_splits = None",
+        ),
         (boost(calibrations=["exact"]), "calibration 'exact' is not offered"),
         (boost(deltas=[1.5]), "delta = 1.5 is not in [0, 1)"),
         (content(learners={"m": {"learner": "majority_class", "epsilons": [1]}}), "not private"),

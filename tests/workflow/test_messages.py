@@ -38,9 +38,20 @@ def test_studies(project, changes, says):
     refused(project, "config/studies/tiny.yaml" if "datasets" not in changes else "", *says)
 
 
-def test_a_study_that_is_not_yaml_is_named(project):
+def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     (project.folder / "config/studies/mine.yaml").write_text("title: [")
-    refused(project, "config/studies/mine.yaml is not valid YAML")
+    refused(project, "config/studies/mine.yaml is not valid YAML", arguments=["mine"])
+    output = project.run("--dry-run")
+    assert output.count("left out: config/studies/mine.yaml is not valid YAML") == 1
+    assert "Make tiny_accuracy" in output
+
+
+def test_an_unknown_target_and_a_study_called_like_a_rule(project):
+    refused(project, "no target 'tinny'; did you mean 'tiny'? Studies: tiny.", arguments=["tinny"])
+    tiny = project.folder / "config/studies/tiny.yaml"
+    tiny.rename(tiny.with_name("summary.yaml"))
+    arguments = ["--config", "studies=[summary]"]
+    refused(project, "'summary' is already a target", "another name", arguments=arguments)
 
 
 def test_more_folds_than_records_of_a_class(project):

@@ -11,7 +11,7 @@ from privcurve import datasets
 from privcurve.experiments import jobs, results
 from privcurve.outputs import record
 from privcurve.steps._common import failed_attempts
-from privcurve.workflow import plan, snakemake as insides
+from privcurve.workflow import plan, reading, snakemake as insides
 from privcurve.workflow.snakemake import growing
 
 ENVIRONMENT = "../../environment.yml"
@@ -24,10 +24,10 @@ insides.report_what_is_there()
 insides.same_python()
 
 if config.get("data_mirror"):
-    os.environ["PRIVCURVE_DATA"] = str(config["data_mirror"])
+    os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
 try:
-    PLAN = plan.read(config, Path(workflow.basedir))
+    PLAN = reading.read(config, Path(workflow.basedir))
 except (ValueError, datasets.DatasetError, OSError) as error:
     raise WorkflowError(str(error)) from None
 

@@ -46,13 +46,14 @@ for asked in PLAN.outputs.values():
             word=asked.output.word,
             options=json.dumps(asked.options),
             seed=config["seed"],
+            per_job=config["seconds_per_job"],
             digest=lambda wildcards, asked=asked: PLAN.digest(asked),
         message:
             f"Make {asked.target}"
         shell:
             "python -m privcurve.steps.output --study {params.study} --output {params.word} "
             "--options {params.options:q} --seed {params.seed} "
-            "--seconds-per-job {config[seconds_per_job]} --digest {params.digest} > {log} 2>&1"
+            "--seconds-per-job {params.per_job} --digest {params.digest} > {log} 2>&1"
 
 
 for name in PLAN.studies:

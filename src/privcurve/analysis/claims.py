@@ -23,6 +23,8 @@ COLUMNS = [
 ]
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "not computed"
 KEYS = ["dataset", "epsilon"]
+# Tables have six decimals; differences of them have the rounding of floats.
+ROUNDING = 1e-9
 
 CAPTION = "What the paper claims, by our results"
 NOTES = (
@@ -32,10 +34,10 @@ NOTES = (
 )
 _CRITERIA: Mapping[str, tuple[str, Callable[[float, Any], bool]]] = {
     "above": ("> {:g}", lambda value, bound: value > bound),
-    "at_least": ("≥ {:g}", lambda value, bound: value >= bound),
+    "at_least": ("≥ {:g}", lambda value, bound: value >= bound - ROUNDING),
     "below": ("< {:g}", lambda value, bound: value < bound),
-    "at_most": ("≤ {:g}", lambda value, bound: value <= bound),
-    "within": ("{:g} ± {:g}", lambda value, bound: abs(value - bound[0]) <= bound[1]),
+    "at_most": ("≤ {:g}", lambda value, bound: value <= bound + ROUNDING),
+    "within": ("{:g} ± {:g}", lambda value, bound: abs(value - bound[0]) <= bound[1] + ROUNDING),
 }
 
 

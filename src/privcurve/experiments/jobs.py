@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,17 +26,33 @@ CODED = Path("results/data")
 STORE = Path("results/store")
 
 
-def _digest(study: Study, arm: Arm, points: Iterable[Point], seed: int) -> str:
-    """Give a digest of what some points are asked for.
+def _digest(study: Study, arm: Arm, seed: int, shard: int = 0, shards: int = 1) -> str:
+    """Give a digest of what a shard is asked for; on each dataset it is the same.
 
     What a study need not say stands in it only where it says something else.
     """
+    runs = study.repeats if study.select == ALL and not study.holdout else None
+    holdouts = (study.holdout, study.repeats) if study.holdout else None
+    return _digest_of(arm, study.folds, holdouts, runs, seed, shard, shards)
+
+
+@cache
+def _digest_of(
+    arm: Arm,
+    folds: int,
+    holdouts: tuple[float, int] | None,
+    runs: int | None,
+    seed: int,
+    shard: int,
+    shards: int,
+) -> str:
+    points = shard_points(arm, shard, shards)
     epsilons = {epsilon: canonical.number(epsilon) for epsilon in arm.epsilons}
     more = {
         "neighbours": arm.neighbours,
         "train_share": None if arm.train_share == 1 else arm.train_share,
-        "holdouts": [study.holdout, study.repeats] if study.holdout else None,
-        "runs": study.repeats if study.select == ALL and not study.holdout else None,
+        "holdouts": holdouts,
+        "runs": runs,
     }
     more = {word: value for word, value in more.items() if value is not None}
     return canonical.digest(
@@ -45,7 +61,7 @@ def _digest(study: Study, arm: Arm, points: Iterable[Point], seed: int) -> str:
             arm.learner,
             arm.calibration,
             arm.delta,
-            study.folds,
+            folds,
             seed,
             registry.entry(arm.learner).version,
             *([more] if more else []),
@@ -194,7 +210,7 @@ class Curve:
 
     def shard_digest(self, shard: int) -> str:
         """Give a digest of all that a shard is asked for: the job reruns when it changes."""
-        return _digest(self.study, self.arm, self.points(shard), self.seed)
+        return _digest(self.study, self.arm, self.seed, shard, self.shards)
 
     @cached_property
     def refit_digest(self) -> str:
@@ -202,7 +218,7 @@ class Curve:
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
-        whole = _digest(study, self.arm, self.arm.points, self.seed)
+        whole = _digest(study, self.arm, self.seed)
         return f"{study.repeats} {final}{metric}{whole}"
 
     def seconds(self, shard: int) -> float:

@@ -34,12 +34,14 @@ def balanced_accuracy(scores: Array, signs: Array, counts: Array) -> float:
 def auc(scores: Array, signs: Array, counts: Array) -> float:
     """Area under the ROC curve, ties counted half; NaN if there is one class only.
 
-    Integer scores of a vote need no sorting: this is many times faster than a general
+    Scores of a vote need no sorting: this is many times faster than a general
     routine, and is called once a cell.
     """
     positive = signs > 0
-    whole = scores.astype(np.int64)
-    if np.array_equal(whole, scores) and np.ptp(whole) < 2**16:
+    # A broken tie is half a vote.
+    halves = 2 * scores
+    whole = halves.astype(np.int64)
+    if np.array_equal(whole, halves) and np.ptp(whole) < 2**17:
         rank = whole - whole.min()
     else:
         rank = np.unique(scores, return_inverse=True)[1]
@@ -108,14 +110,16 @@ def score(
     loss = None
     if hasattr(learner, "predict_proba"):
         loss = log_loss(learner.predict_proba(scored.X), scored.y, scored.counts)
+    # Of a learner whose every answer costs privacy, records of training are not asked again.
+    train_accuracy = None
+    if not getattr(learner, "scores_cost_answers", False):
+        train_accuracy = accuracy(learner.decision_function(train.X), train.y, train.counts)
     statement = learner.privacy_
     if relation is not None and statement.private and statement.neighbours != relation:
         return failure(
             ValueError(f"the statement is for {statement.neighbours!r}, not for {relation!r}")
         )
     own = measures(learner)
-    # Where an answer about a training record would cost ε once more, none is asked for.
-    free = not getattr(learner, "scores_cost_answers", False)
     return {
         "neighbours": statement.neighbours,
         "epsilon_spent": float(statement.epsilon_spent),
@@ -123,9 +127,7 @@ def score(
         "balanced_accuracy": balanced_accuracy(values, scored.y, scored.counts),
         "auc": auc(values, scored.y, scored.counts),
         "log_loss": loss,
-        "train_accuracy": accuracy(learner.decision_function(train.X), train.y, train.counts)
-        if free
-        else None,
+        "train_accuracy": train_accuracy,
         "n_train": int(train.counts.sum()),
         "n_features_used": int(learner.n_features_used_),
         "fit_seconds": round(seconds, 6),

@@ -55,7 +55,8 @@ class Inspection:
 
     def margins(self, part: Part) -> NDArray[np.float64]:
         """Give the normalised margin y·Σh/τ of each row of a part, in [−1, 1]."""
-        return self.learner.decision_function(part.X) * part.y / len(self.learner.chosen_)
+        model = self.learner.model_
+        return np.asarray(model.tally(part.X) * part.y / model.n_rounds)
 
     def advantages(self) -> NDArray[np.float64]:
         """Give the advantage of each round on the records it was trained on."""

@@ -61,6 +61,8 @@ def model_card(card: pd.DataFrame, title: str, positive: str) -> Figure:
             color=[colours[bool(votes > 0)] for votes in card["votes"]],
         )
         panel.set_yticks(list(places), names)
+        if wide:
+            panel.margins(y=0.01)
         panel.invert_yaxis()
         panel.tick_params(axis="y", length=0)
         panel.grid(False, axis="y")

@@ -64,27 +64,22 @@ def boost(
     if noise is None:
         noise = np.empty((0, 0))
     picks, largest = _boost(
-        *rows, positive, counts, density, learning_rate, rates, normalise, noise, unit
+        rows, positive, counts, unit, density, learning_rate, rates, normalise, noise
     )
     return picks, float(largest)
 
 
 @njit(cache=True, nogil=True)
 def _boost(
-    columns: NDArray[np.uint16],
-    cells: NDArray[Any],
-    group_starts: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    cell_bins: NDArray[np.uint32],
-    bin_starts: NDArray[np.int64],
+    rows: PackedRows,
     positive: NDArray[np.bool_],
     counts: NDArray[np.int64],
+    unit: int,
     density: float,
     learning_rate: float,
     rates: NDArray[np.float64],
     normalise: bool,
     noise: NDArray[np.float64],
-    unit: int,
 ) -> tuple[NDArray[np.int64], float]:
     n_rows = len(counts)
     n_rounds = len(rates)
@@ -101,8 +96,8 @@ def _boost(
     signed = np.zeros(2 * side, np.int64)
     correct = np.zeros(side, np.int64)
     weights = np.zeros(side, np.int64)
-    sums = np.zeros(group_starts[-1], np.int64)
-    bins = np.zeros(bin_starts[-1], np.int64)
+    sums = np.zeros(rows.group_starts[-1], np.int64)
+    bins = np.zeros(rows.bin_starts[-1], np.int64)
     picks = np.zeros(n_rounds, np.int64)
     largest = 0.0
     for t in range(n_rounds):
@@ -116,8 +111,8 @@ def _boost(
             signed[side + t - k] = -weights[k]
             positive_weight += histogram[k] * weights[k]
             negative_weight += histogram[side + t - k] * weights[k]
-        _add_rows(cells, state, counts, signed, sums)
-        _sum_by_bin(sums, group_starts, groups, cell_bins, bins)
+        _add_rows(rows.cells, state, counts, signed, sums)
+        _sum_by_bin(sums, rows, bins)
         if np.isinf(rates[t]):
             picks[t] = _least(bins, positive_weight, negative_weight)
         else:
@@ -127,7 +122,7 @@ def _boost(
             picks[t] = _noisy_least(
                 bins, positive_weight, negative_weight, rates[t] / total, noise[t]
             )
-        _vote(columns, bin_starts, picks[t], state, counts, histogram)
+        _vote(rows, picks[t], state, counts, histogram)
     return picks, largest
 
 
@@ -153,18 +148,13 @@ def _add_rows(
 
 
 @njit(cache=True, nogil=True)
-def _sum_by_bin(
-    sums: NDArray[np.int64],
-    group_starts: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    cell_bins: NDArray[np.uint32],
-    bins: NDArray[np.int64],
-) -> None:
+def _sum_by_bin(sums: NDArray[np.int64], rows: PackedRows, bins: NDArray[np.int64]) -> None:
     bins[:] = 0
-    for j in range(len(groups)):
-        start = group_starts[groups[j]]
-        for k in range(group_starts[groups[j] + 1] - start):
-            bins[cell_bins[j, k]] += sums[start + k]
+    for j in range(len(rows.groups)):
+        group = rows.groups[j]
+        start = rows.group_starts[group]
+        for k in range(rows.group_starts[group + 1] - start):
+            bins[rows.cell_bins[j, k]] += sums[start + k]
 
 
 @njit(cache=True, nogil=True)
@@ -226,13 +216,13 @@ def literal_error(
 
 @njit(cache=True, nogil=True)
 def _vote(
-    columns: NDArray[np.uint16],
-    bin_starts: NDArray[np.int64],
+    rows: PackedRows,
     literal: int,
     state: NDArray[np.uint32],
     counts: NDArray[np.int64],
     histogram: NDArray[np.int64],
 ) -> None:
+    bin_starts = rows.bin_starts
     b = literal >> 1
     j = 0
     code = NO_CODE
@@ -243,7 +233,7 @@ def _vote(
         code = np.uint32(b - bin_starts[j])
     else:
         negated = not negated
-    column = columns[j]
+    column = rows.columns[j]
     for i in range(len(state)):
         state[i] += np.uint32((column[i] == code) != negated)
     histogram[:] = 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes
 from privcurve.kernels.newton import minimise_logistic
@@ -101,7 +102,8 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier):
         )
         learned = _LearnedHalfSpaces(noise, self._points(codes, public=False), signs, counts, rng)
         rounds = Rounds(noise.error, learned, signs > 0, counts, rng)
-        self._boost(rounds, codes, signs, counts)
+        with threadpool_limits(1):
+            self._boost(rounds, codes, signs, counts)
         self._adopt(rounds.votes, rounds.estimates, n)
         return noise.statement(rounds.alphas, self._roles.public)
 

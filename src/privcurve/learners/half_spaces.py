@@ -174,13 +174,13 @@ class HalfSpaceVoteClassifier(StagedClassifier):
     ) -> None:
         """Run the rounds, beside a public classifier where columns are public."""
         public = self._roles.public
+        if public is None:
+            rounds.private()
+            return
+        rows = PublicRows.of(codes, signs, counts, public, self.n_bins_)
         # One thread: equal bits on any machine, and faster for vectors this short.
         with threadpool_limits(1):
-            if public is None:
-                rounds.private()
-            else:
-                rows = PublicRows.of(codes, signs, counts, public, self.n_bins_)
-                rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
+            rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
 
     def _adopt(self, votes: Sequence[Vote], estimates: Sequence[float], n: int) -> None:
         self.votes_ = tuple(votes)

@@ -11,11 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.one_rule import ONE_RULES
-from privcurve.learners.public_part import NO_START, PublicStart, started_roles
+from privcurve.learners.public_part import (
+    NO_START,
+    PUBLIC_START,
+    PublicStart,
+    started_roles,
+)
 from privcurve.learners.roles import Roles
 from privcurve.learners.trees import TOP_DOWN_TREES
 from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
+from privcurve.privacy.budget import PUBLISHED
+from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.public_facts import with_public
+
+# Who wins a tied vote.
+LAST_ROUND = "last_round"
+NEGATIVE = "negative"
 
 # By the name that a study gives. Each brings its own parameters, in the registry and below.
 WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TOP_DOWN_TREES}
@@ -62,6 +73,11 @@ class LazyBBClassifier(VotingClassifier):
         Positions of public columns, read by a public start alone.
     depth, n_splits, splits, criterion, split_share, leaves
         Shape and budget of a tree, see ``TopDownTreeClassifier``; refused for 1-rules.
+    ties : str
+        What an even number of rounds answers where its votes cancel. ``last_round``: what it
+        answers without the last round, which costs no privacy; the score is half a vote.
+        ``negative``: the negative label (thesis, §1.2). ``auto``: ``last_round``, but for
+        ``published`` the thesis' rule.
     n_bins : int or sequence of int
         Codes of each column.
     bounds : pair of array-like, optional
@@ -77,6 +93,8 @@ class LazyBBClassifier(VotingClassifier):
     chosen_ : ndarray of shape (n_rounds,)
         With 1-rules alone: the literal of each round, numbered as in
         :mod:`privcurve.kernels.lazybb_rules`.
+    ties_ : str
+        ``last_round`` or ``negative``; it follows from the parameters.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.voting.VotingClassifier`.
     start_ : PublicStart
@@ -117,6 +135,7 @@ class LazyBBClassifier(VotingClassifier):
         start: str = NO_START,
         vote_worth: float | None = None,
         public_columns: Sequence[int] | None = None,
+        ties: str = "auto",
         n_bins: int | Sequence[int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         classes: Sequence[Any] | None = None,
@@ -139,6 +158,7 @@ class LazyBBClassifier(VotingClassifier):
         self.start = start
         self.vote_worth = vote_worth
         self.public_columns = public_columns
+        self.ties = ties
         self.n_bins = n_bins
         self.bounds = bounds
         self.classes = classes
@@ -174,19 +194,34 @@ class LazyBBClassifier(VotingClassifier):
                 learner.n_features_used_ += len(roles.public)
                 learner._fitted_statement = with_public(learner._fitted_statement, roles.public)
 
+    def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
+        super()._adopt(released, n, statement)
+        automatic = NEGATIVE if self.calibration == PUBLISHED else LAST_ROUND
+        self.ties_ = automatic if self.ties == "auto" else self.ties
+
     def _worth(self) -> float:
         if self.vote_worth is not None:
             return float(self.vote_worth)
         return 1.0 if self.n_rounds == 1 else 2 * float(self.learning_rate)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return self._from_start(codes, super()._scores(codes))
+        if self.start == PUBLIC_START:
+            return self.start_.of_rows(codes) + self._worth() * super()._scores(codes)
+        votes = self.model_.tally(codes)
+        scores: NDArray[np.float64] = votes.astype(np.float64)
+        tied = votes == 0
+        if self.ties_ == LAST_ROUND and tied.any():
+            scores[tied] = -0.5 * self.model_.tally(codes[tied], self.model_.n_rounds - 1)
+        return scores
 
     def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
-        for votes in super()._stages(codes):
-            yield self._from_start(codes, votes)
-
-    def _from_start(self, codes: Codes, votes: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.start == NO_START:
-            return votes
-        return self.start_.of_rows(codes) + self._worth() * votes
+        if self.start == PUBLIC_START:
+            start = self.start_.of_rows(codes)
+            yield from (start + self._worth() * votes for votes in super()._stages(codes))
+            return
+        votes = np.zeros(len(codes), dtype=np.int64)
+        for t in range(self.model_.n_rounds):
+            last = self.model_.tally(codes, t, t + 1)
+            votes += last
+            broken = -0.5 * last if self.ties_ == LAST_ROUND else 0.0
+            yield np.where(votes == 0, broken, votes)

@@ -301,8 +301,9 @@ def _minimum(
 
     def perturbed(model: NDArray[np.float64], *data: Any) -> tuple[float, NDArray[np.float64]]:
         value, gradient = logistic_loss(model, *data)
-        added = linear @ model / n + 0.5 * extra * (model @ model)
-        return value + float(added), gradient + (linear / n + extra * model)
+        value += float(linear @ model) / n
+        value += 0.5 * extra * float(model @ model)
+        return value, gradient + (linear / n + extra * model)
 
     result = minimize(
         perturbed,

@@ -86,18 +86,7 @@ class VoteModel:
         return len({literal >> 1 for literal in self.literals} - {constant})
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
-        """Sum the votes for each row.
-
-        Parameters
-        ----------
-        codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-        start, stop : int
-            Rounds that vote: from `start` to before `stop`; default all.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
+        """Sum the votes of rounds for each row, see :class:`~privcurve.learners.voting.Model`."""
         starts = np.concatenate([[0], np.cumsum(self.n_bins)])
         picks = np.array(self.literals[start:stop], dtype=np.int64)
         return count_votes(codes, starts, *vote_table(picks, int(starts[-1])))

@@ -48,7 +48,7 @@ _ENTRIES = (
     LearnerEntry(
         name="lazybb",
         path="privcurve.learners.lazybb:LazyBBClassifier",
-        version=1,
+        version=2,
         title="LazyBB, 1-rules",
         calibrations=BOTH,
         approximate=True,
@@ -58,6 +58,7 @@ _ENTRIES = (
             "learning_rate": Parameter(0.45, float, low=0, high=1, open_low=True),
             "density": Parameter(0.35, float, low=0, high=1, open_low=True),
             "mechanism": _MECHANISM,
+            "ties": Parameter("auto", choices=("auto", "last_round", "negative")),
             **_BOOSTED_TREE,
             "start": _START,
             "vote_worth": Parameter(

@@ -188,18 +188,7 @@ class TreeModel:
         return len(self.questions)
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
-        """Sum the votes for each row.
-
-        Parameters
-        ----------
-        codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-        start, stop : int
-            Trees that vote: from `start` to before `stop`; default all.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
+        """Sum the votes of trees for each row, see :class:`~privcurve.learners.voting.Model`."""
         splits, children, labels = self.forest
         voters = splits[start:stop], children[start:stop], labels[start:stop]
         return count_tree_votes(codes, self.columns, self.values, *voters)

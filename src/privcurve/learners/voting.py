@@ -75,7 +75,18 @@ class Model(Protocol):
         """Distinct questions that they ask."""
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
-        """Sum the votes of the rounds from `start` to before `stop` for each row."""
+        """Sum the votes for each row.
+
+        Parameters
+        ----------
+        codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+        start, stop : int
+            Rounds that vote: from `start` to before `stop`; default all.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
 
     def measures(self) -> dict[str, float]:
         """Give sizes of the model."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
-from privcurve.outputs.base import Asked, Context, Files, Output, Reads
+from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.outputs.context import Context
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +48,8 @@ class Accuracy(Output):
         return whole(asked.study)
 
     def make(self, context: Context) -> None:  # noqa: D102
-        context.write(accuracy_of(context.study, complete(context), context.refits()))
+        table = accuracy_of(context.study, complete(context), context.refits())
+        context.write(replace(table, notes=(*table.notes, *context.data_notes())))
 
 
 def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> Table:

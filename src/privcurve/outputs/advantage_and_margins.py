@@ -12,12 +12,12 @@ from privcurve.outputs.base import (
     REQUIRED,
     TEXT,
     Asked,
-    Context,
     Files,
     Option,
     Output,
     Reads,
 )
+from privcurve.outputs.context import Context
 
 WITHOUT_NOISE = "without noise"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from privcurve.learners import registry
-from privcurve.outputs.base import LIST, Asked, Context, Files, Option, Output, Reads
+from privcurve.outputs.base import LIST, Asked, Files, Option, Output, Reads
+from privcurve.outputs.context import Context
 from privcurve.schema import nearest
 
 

@@ -7,24 +7,19 @@ of this file or of an output's own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis.names import method_of
-from privcurve.experiments import jobs
-from privcurve.experiments.jobs import Curve
+from privcurve.datasets import Description, describe
 from privcurve.experiments.study import ALL, Arm, Study, StudyError
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-    from privcurve.datasets import Dataset
-    from privcurve.tables.table import Table
+    from privcurve.outputs.context import Context
 
 TABLES = Path("results/tables")
 FIGURES = Path("results/figures")
@@ -264,6 +259,16 @@ class Asked:
                 raise ValueError(f"the curve {arm.name} has no epsilon = {epsilon:g}")
 
 
+@cache
+def _about(dataset: str, folder: Path) -> Description:
+    return describe(dataset)
+
+
+def about(dataset: str) -> Description:
+    """Give the description of a dataset, read once: a run sees one state of its file."""
+    return _about(dataset, Path.cwd())
+
+
 def ask(
     known: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
 ) -> Asked:
@@ -318,85 +323,3 @@ def ask(
     except ValueError as error:
         raise StudyError(f"{here}: {word}: {error}") from None
     return asked
-
-
-@dataclass(frozen=True)
-class Context:
-    """What an output has at hand when it is made.
-
-    Attributes
-    ----------
-    asked : Asked
-    curves : tuple of Curve
-        In the order of what it reads.
-    others : mapping of str to Asked
-        The outputs of the study that it reads, by their words or names.
-    seed : int
-        Base seed.
-    """
-
-    asked: Asked
-    curves: tuple[Curve, ...]
-    others: Mapping[str, Asked]
-    seed: int
-
-    @property
-    def study(self) -> Study:
-        """The study."""
-        return self.asked.study
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """The options, with defaults."""
-        return self.asked.options
-
-    def refits(self) -> pd.DataFrame:
-        """Read the fresh trainings of the curves; refuses those of something else."""
-        return jobs.read_refits(self.curves)
-
-    def runs(self) -> pd.DataFrame:
-        """Read the runs that are results: fresh trainings or, if nothing is selected, all."""
-        import pandas as pd
-
-        return pd.concat(
-            [part for curve in self.curves for part in curve.results()], ignore_index=True
-        )
-
-    def selected(self) -> pd.DataFrame:
-        """Read the selected settings of the curves; refuses those of something else."""
-        from privcurve.tables.table import read_table
-
-        for curve in self.curves:
-            curve.check_refit()
-        return read_table(*(curve.selected for curve in self.curves))
-
-    def cells(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        """Read the cross-validation of the curves, a shard at a time."""
-        for curve in self.curves:
-            yield from curve.selection(columns)
-
-    def data(self, dataset: str) -> Dataset:
-        """Read a coded dataset."""
-        from privcurve import datasets
-
-        return datasets.read(jobs.CODED / dataset)
-
-    def table_of(self, word: str) -> pd.DataFrame:
-        """Read the table of another output of the study, or what its figure shows."""
-        from privcurve.tables.table import read_table
-
-        return read_table(self.others[word].files.frames[0])
-
-    def audit(self, learner: str) -> Path:
-        """Give the file of a learner's audit."""
-        return AUDITS / f"{learner}.csv"
-
-    def write(self, table: Table) -> None:
-        """Write the output's table."""
-        table.write(self.asked.files.tables[0])
-
-    def draw(self, figure: Figure, frame: pd.DataFrame) -> None:
-        """Save the output's figure, with the frame that it was drawn from."""
-        from privcurve.figures import style
-
-        style.save(figure, frame, self.asked.files.figures[0])

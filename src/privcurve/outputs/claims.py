@@ -10,12 +10,12 @@ from privcurve.outputs.base import (
     PRINTED,
     TEXT,
     Asked,
-    Context,
     Files,
     Option,
     Output,
     Reads,
 )
+from privcurve.outputs.context import Context
 
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from privcurve.outputs.base import FIGURES, Asked, Context, Files, Output, Reads
+from privcurve.outputs.base import FIGURES, Asked, Files, Output, Reads, about
+from privcurve.outputs.context import Context
 
 
 class LearningCurves(Output):
@@ -39,13 +40,9 @@ class LearningCurves(Output):
 
 def dataset_title(name: str) -> str:
     """Give the short title of a dataset: what stands before the colon."""
-    from privcurve.datasets import describe
-
-    return describe(name).title.partition(":")[0]
+    return about(name).title.partition(":")[0]
 
 
 def source(name: str) -> str:
     """Give the dataset whose raw files one is made from: of the same records, panels compare."""
-    from privcurve.datasets import describe
-
-    return describe(name).source
+    return about(name).source

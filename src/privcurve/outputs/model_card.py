@@ -15,12 +15,12 @@ from privcurve.outputs.base import (
     REQUIRED,
     TEXT,
     Asked,
-    Context,
     Files,
     Option,
     Output,
     Reads,
 )
+from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
 
 if TYPE_CHECKING:

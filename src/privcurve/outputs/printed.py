@@ -11,12 +11,12 @@ from privcurve.outputs.base import (
     REQUIRED,
     TEXT,
     Asked,
-    Context,
     Files,
     Option,
     Output,
     Reads,
 )
+from privcurve.outputs.context import Context
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.experiments.study import Study
 from privcurve.outputs.accuracy import SELECTION_NOTES, complete, whole
-from privcurve.outputs.base import Asked, Context, Files, Output, Reads
+from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.outputs.context import Context
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import ClassVar
 
-from privcurve.outputs.base import REQUIRED, TEXT, Asked, Context, Files, Option, Output, Reads
+from privcurve.outputs.base import REQUIRED, TEXT, Asked, Files, Option, Output, Reads
+from privcurve.outputs.context import Context
 
 
 class Sparsity(Output):

@@ -13,12 +13,12 @@ from privcurve.outputs.base import (
     REQUIRED,
     TEXT,
     Asked,
-    Context,
     Files,
     Option,
     Output,
     Reads,
 )
+from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
 from privcurve.schema import nearest
 

@@ -23,9 +23,9 @@ def main() -> None:
     from privcurve.outputs import record
     from privcurve.outputs.base import ask
     from privcurve.outputs.registry import OUTPUTS
-    from privcurve.workflow import plan
+    from privcurve.workflow import reading
 
-    whole = plan.of_one(arguments.study, arguments.seed, arguments.seconds_per_job)
+    whole = reading.of_one(arguments.study, arguments.seed, arguments.seconds_per_job)
     (study,) = whole.studies.values()
     asked = ask(OUTPUTS, study, arguments.output, arguments.options, str(arguments.study))
     if whole.digest(asked) != arguments.digest:

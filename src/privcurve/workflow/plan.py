@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import audit, schema
-from privcurve.datasets import DatasetError, Description, describe
+from privcurve.datasets import Description
 from privcurve.experiments import jobs
 from privcurve.experiments import study as studies
 from privcurve.experiments.jobs import Curve
@@ -23,7 +22,8 @@ from privcurve.experiments.study import Study, StudyError
 from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
-from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, Context, ask
+from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, about, ask
+from privcurve.outputs.context import Context
 from privcurve.outputs.registry import OUTPUTS
 
 # The workflow's own targets and rules: a study or an output may not be called like one.
@@ -71,8 +71,8 @@ class Plan:
         if key not in self._curves:
             one = self.studies[study]
             per_job = self.configuration["seconds_per_job"]
-            about = self.describe(dataset)
-            self._curves[key] = jobs.curve(one, about, one.arm(arm), self.seed, per_job)
+            known = self.describe(dataset)
+            self._curves[key] = jobs.curve(one, known, one.arm(arm), self.seed, per_job)
         return self._curves[key]
 
     def cut(self, study: str, dataset: str, arm: str, shards: int) -> Curve:
@@ -88,9 +88,7 @@ class Plan:
 
     def describe(self, dataset: str) -> Description:
         """Give the public description of a dataset."""
-        if dataset not in self._descriptions:
-            self._descriptions[dataset] = describe(dataset)
-        return self._descriptions[dataset]
+        return about(dataset)
 
     def description_digest(self, dataset: str) -> str:
         """Give a digest of what the public description of a dataset means."""
@@ -189,8 +187,8 @@ class Plan:
 
     def _notes(self, study: str) -> list[str]:
         one = self.studies[study]
-        about = {name: self.describe(name) for name in one.datasets}
-        return [*one.skipped, *studies.notes(one, about, str(self.files.get(study, study)))]
+        known = {name: self.describe(name) for name in one.datasets}
+        return [*one.skipped, *studies.notes(one, known, str(self.files.get(study, study)))]
 
     def files_of(self, names: Iterable[str]) -> list[str]:
         """Give all files of all outputs of some studies."""
@@ -261,10 +259,6 @@ class Plan:
         return {}
 
     @cached_property
-    def _descriptions(self) -> dict[str, Description]:
-        return {}
-
-    @cached_property
     def _asked(self) -> dict[str, list[Asked]]:
         return {}
 
@@ -316,86 +310,3 @@ def _by_name(asked: Iterable[Asked]) -> dict[str, Asked]:
     """Give the outputs of a study by their names, and the first of each word by its word."""
     named = {one.key: one for one in asked}
     return {one.output.word: one for one in reversed(list(named.values()))} | named
-
-
-def read(configuration: Mapping[str, Any], root: Path) -> Plan:
-    """Read and check the configuration and all study files, before anything runs.
-
-    Parameters
-    ----------
-    configuration : mapping
-    root : Path
-        The folder of the Snakefile.
-
-    Returns
-    -------
-    Plan
-        A study that can't be read does not stop the others.
-
-    Raises
-    ------
-    SchemaError, StudyError
-        If the configuration is not allowed or names a study that is not there.
-    """
-    schemas = root / "workflow/schemas"
-    schema.check(configuration, schemas / "config.schema.yaml", "configuration")
-    paths = {path.stem: path for path in sorted((root / "config/studies").glob("*.yaml"))}
-    unknown = [name for name in configuration["studies"] if name not in paths]
-    if unknown:
-        hint = schema.nearest(unknown[0], paths)
-        raise StudyError(
-            f"configuration: there is no study {unknown[0]!r}{hint} There are: {', '.join(paths)}"
-        )
-    found: dict[str, Study] = {}
-    broken: dict[str, str] = {}
-    owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
-    # Configured ones first: of two that claim the same, the other one has to give way.
-    for name in dict.fromkeys([*configuration["studies"], *paths]):
-        where = f"config/studies/{name}.yaml"
-        try:
-            one = _study(paths[name], where, schemas)
-            _claim(owners, where, [name, *_claims(outputs_of(one, where))])
-        except (ValueError, DatasetError, OSError) as error:
-            broken[name] = str(error) if where in str(error) else f"{where}: {error}"
-        else:
-            found[name] = one
-    in_order = {name: found[name] for name in paths if name in found}
-    files = {name: Path(os.path.relpath(path)) for name, path in paths.items()}
-    return Plan(configuration, in_order, broken, files)
-
-
-def of_one(path: Path, seed: int, seconds_per_job: float) -> Plan:
-    """Give the plan of one study alone, as a job sees it."""
-    one = studies.load(path)
-    configuration = {
-        "studies": [one.name],
-        "audit": False,
-        "seed": seed,
-        "seconds_per_job": seconds_per_job,
-    }
-    return Plan(configuration, {one.name: one}, files={one.name: path})
-
-
-def _study(path: Path, where: str, schemas: Path) -> Study:
-    content = schema.read_yaml(path)
-    schema.check(content, schemas / "study.schema.yaml", where)
-    one = studies.from_mapping(content, path.stem, where)
-    # What they say is repeated when the study is asked for; what it refuses, is told now.
-    list(studies.notes(one, {name: describe(name) for name in one.datasets}, where))
-    return one
-
-
-def _claims(asked: Iterable[Asked]) -> list[str]:
-    """Give the targets and the files that outputs take for themselves."""
-    return [text for one in asked for text in (one.target, *map(str, one.files.all))]
-
-
-def _claim(owners: dict[str, str], where: str, mine: Sequence[str]) -> None:
-    """Take names and files; refuse those that are taken."""
-    for place, text in enumerate(mine):
-        if text in owners or text in mine[:place]:
-            raise StudyError(
-                f"{where}: {text!r} is already a target or a file of {owners.get(text, where)}; "
-                "give this one another name"
-            )
-    owners.update(dict.fromkeys(mine, where))

@@ -1,0 +1,109 @@
+"""What an output has at hand when it is made: the one way to what it reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privcurve.experiments import jobs
+from privcurve.experiments.jobs import Curve
+from privcurve.experiments.study import Study
+from privcurve.outputs.base import AUDITS, Asked
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from privcurve.datasets import Dataset
+    from privcurve.tables.table import Table
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an output has at hand when it is made.
+
+    Attributes
+    ----------
+    asked : Asked
+    curves : tuple of Curve
+        In the order of what it reads.
+    others : mapping of str to Asked
+        The outputs of the study that it reads, by their words or names.
+    seed : int
+        Base seed.
+    """
+
+    asked: Asked
+    curves: tuple[Curve, ...]
+    others: Mapping[str, Asked]
+    seed: int
+
+    @property
+    def study(self) -> Study:
+        """The study."""
+        return self.asked.study
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options, with defaults."""
+        return self.asked.options
+
+    def refits(self) -> pd.DataFrame:
+        """Read the fresh trainings of the curves; refuses those of something else."""
+        return jobs.read_refits(self.curves)
+
+    def runs(self) -> pd.DataFrame:
+        """Read the runs that are results: fresh trainings or, if nothing is selected, all."""
+        import pandas as pd
+
+        return pd.concat(
+            [part for curve in self.curves for part in curve.results()], ignore_index=True
+        )
+
+    def selected(self) -> pd.DataFrame:
+        """Read the selected settings of the curves; refuses those of something else."""
+        from privcurve.tables.table import read_table
+
+        for curve in self.curves:
+            curve.check_refit()
+        return read_table(*(curve.selected for curve in self.curves))
+
+    def cells(self, columns: list[str]) -> Iterator[pd.DataFrame]:
+        """Read the cross-validation of the curves, a shard at a time."""
+        for curve in self.curves:
+            yield from curve.selection(columns)
+
+    def data(self, dataset: str) -> Dataset:
+        """Read a coded dataset."""
+        from privcurve import datasets
+
+        return datasets.read(jobs.CODED / dataset)
+
+    def data_notes(self) -> tuple[str, ...]:
+        """Give what readers must know of the datasets: values that bounds have cut off."""
+        from privcurve import datasets
+
+        found = [datasets.facts(jobs.CODED / name) for name in self.asked.reads.data]
+        return tuple(note for facts in found if facts for note in datasets.clipping_notes(facts))
+
+    def table_of(self, word: str) -> pd.DataFrame:
+        """Read the table of another output of the study, or what its figure shows."""
+        from privcurve.tables.table import read_table
+
+        return read_table(self.others[word].files.frames[0])
+
+    def audit(self, learner: str) -> Path:
+        """Give the file of a learner's audit."""
+        return AUDITS / f"{learner}.csv"
+
+    def write(self, table: Table) -> None:
+        """Write the output's table."""
+        table.write(self.asked.files.tables[0])
+
+    def draw(self, figure: Figure, frame: pd.DataFrame) -> None:
+        """Save the output's figure, with the frame that it was drawn from."""
+        from privcurve.figures import style
+
+        style.save(figure, frame, self.asked.files.figures[0])

@@ -1,0 +1,98 @@
+"""Read the plan of a run: configuration and study files, checked before anything runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from privcurve import schema
+from privcurve.datasets import DatasetError
+from privcurve.experiments import study as studies
+from privcurve.experiments.study import Study, StudyError
+from privcurve.outputs.base import Asked, about
+from privcurve.workflow.plan import RULES, Plan, outputs_of
+
+
+def read(configuration: Mapping[str, Any], root: Path) -> Plan:
+    """Read and check the configuration and all study files, before anything runs.
+
+    Parameters
+    ----------
+    configuration : mapping
+    root : Path
+        The folder of the Snakefile.
+
+    Returns
+    -------
+    Plan
+        A study that can't be read does not stop the others.
+
+    Raises
+    ------
+    SchemaError, StudyError
+        If the configuration is not allowed or names a study that is not there.
+    """
+    schemas = root / "workflow/schemas"
+    schema.check(configuration, schemas / "config.schema.yaml", "configuration")
+    found_paths = sorted((root / "config/studies").glob("*.yaml"))
+    paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
+    unknown = [name for name in configuration["studies"] if name not in paths]
+    if unknown:
+        hint = schema.nearest(unknown[0], paths)
+        raise StudyError(
+            f"configuration: there is no study {unknown[0]!r}{hint} There are: {', '.join(paths)}"
+        )
+    found: dict[str, Study] = {}
+    broken: dict[str, str] = {}
+    owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
+    # Configured ones first: of two that claim the same, the other one has to give way.
+    for name in dict.fromkeys([*configuration["studies"], *paths]):
+        where = f"config/studies/{name}.yaml"
+        try:
+            one = _study(paths[name], where, schemas)
+            _claim(owners, where, [name, *_claims(outputs_of(one, where))])
+        except (ValueError, DatasetError, OSError) as error:
+            broken[name] = str(error) if where in str(error) else f"{where}: {error}"
+        else:
+            found[name] = one
+    in_order = {name: found[name] for name in paths if name in found}
+    return Plan(configuration, in_order, broken, paths)
+
+
+def of_one(path: Path, seed: int, seconds_per_job: float) -> Plan:
+    """Give the plan of one study alone, as a job sees it."""
+    one = studies.load(path)
+    configuration = {
+        "studies": [one.name],
+        "audit": False,
+        "seed": seed,
+        "seconds_per_job": seconds_per_job,
+    }
+    return Plan(configuration, {one.name: one}, files={one.name: path})
+
+
+def _study(path: Path, where: str, schemas: Path) -> Study:
+    content = schema.read_yaml(path)
+    schema.check(content, schemas / "study.schema.yaml", where)
+    one = studies.from_mapping(content, path.stem, where)
+    # What they say is repeated when the study is asked for; what it refuses, is told now.
+    list(studies.notes(one, {name: about(name) for name in one.datasets}, where))
+    return one
+
+
+def _claims(asked: Iterable[Asked]) -> list[str]:
+    """Give the targets and the files that outputs take for themselves."""
+    return [text for one in asked for text in (one.target, *map(str, one.files.all))]
+
+
+def _claim(owners: dict[str, str], where: str, mine: Sequence[str]) -> None:
+    """Take names and files; refuse those that are taken."""
+    for place, text in enumerate(mine):
+        if text in owners or text in mine[:place]:
+            raise StudyError(
+                f"{where}: {text!r} is already a target or a file of {owners.get(text, where)}; "
+                "give this one another name"
+            )
+    owners.update(dict.fromkeys(mine, where))
