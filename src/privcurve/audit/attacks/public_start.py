@@ -61,7 +61,7 @@ def _noisy_bayes() -> Iterator[Claim]:
             n_trainings=1_000,
             n_pairs=TWO_RECORDS,
         )
-        yield started(name, {}, 1_000, delta)
+        yield started(name, {}, 300, delta)
 
 
 def _box() -> Iterator[Claim]:
