@@ -41,7 +41,7 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
     ]
     names = "a record alone", "one of six equal records", "one of four records"
     return [
-        Pair("tiny", f"{name}, which moves", *sides, 0, PRIVATE_COLUMNS, PRIVATE)
+        Pair("tiny", f"{name}, which moves", sides[0], sides[1], 0, PRIVATE_COLUMNS, PRIVATE)
         for name, sides in zip(names, (alone, among, beside), strict=True)
     ]
 
