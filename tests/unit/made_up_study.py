@@ -34,6 +34,7 @@ STUDY = {
         "selected_settings",
         "learning_curves",
         {"sweep": {"x": "mechanism", "learners": ["rule"], "lines": ["epsilon"]}},
+        {"boxes": {"x": "epsilon", "learners": ["boost"], "lines": ["method", "calibration"]}},
         "claims",
         {"printed": {"paper": "tiny", "learner": "boost"}},
         {"model_card": {"learner": "boost", "dataset": "toy-line", "epsilon": 2}},

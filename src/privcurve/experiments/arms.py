@@ -96,6 +96,11 @@ class Arm:
         """The neighbour relation that its statements must name; None without privacy."""
         if self.calibration is None:
             return None
+        return self.claim
+
+    @property
+    def claim(self) -> str:
+        """The neighbour relation that its learner is told, which says what it may read exactly."""
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
     def estimator_parameters(self, point: Point) -> dict[str, Any]:
@@ -107,8 +112,6 @@ class Arm:
                 "delta": self.delta,
                 "calibration": self.calibration,
             }
-        if self.neighbours is not None:
-            parameters["neighbours"] = self.neighbours
         return parameters
 
 
@@ -168,12 +171,13 @@ def _below_one(share: float) -> dict[str, float]:
 
 
 def _relation(entry: LearnerEntry, own: str | None, study: str | None) -> str | None:
-    """Give the relation that a learner is asked for; None for its own."""
+    """Give the relation that a learner is asked for, or told of; None for its own."""
     asked = own or study
     if not entry.private:
         if own:
             raise ValueError(f"{entry.name} is not private: it takes no 'neighbours'")
-        return None
+        # It promises nothing, but may be asked to read public columns alone.
+        return PRIVATE_COLUMNS if study == PRIVATE_COLUMNS in entry.neighbours else None
     if asked is None or asked in entry.neighbours:
         return asked
     if own is None and asked == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:

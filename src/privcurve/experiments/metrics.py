@@ -110,6 +110,10 @@ def score(
     loss = None
     if hasattr(learner, "predict_proba"):
         loss = log_loss(learner.predict_proba(scored.X), scored.y, scored.counts)
+    # Of a learner whose every answer costs privacy, records of training are not asked again.
+    train_accuracy = None
+    if not getattr(learner, "scores_cost_answers", False):
+        train_accuracy = accuracy(learner.decision_function(train.X), train.y, train.counts)
     statement = learner.privacy_
     if relation is not None and statement.private and statement.neighbours != relation:
         return failure(
@@ -123,7 +127,7 @@ def score(
         "balanced_accuracy": balanced_accuracy(values, scored.y, scored.counts),
         "auc": auc(values, scored.y, scored.counts),
         "log_loss": loss,
-        "train_accuracy": accuracy(learner.decision_function(train.X), train.y, train.counts),
+        "train_accuracy": train_accuracy,
         "n_train": int(train.counts.sum()),
         "n_features_used": int(learner.n_features_used_),
         "fit_seconds": round(seconds, 6),

@@ -228,7 +228,8 @@ def inspect(
     if dataset.X_test is not None and dataset.y_test is not None:
         unseen = Part(*distinct(dataset.X_test, dataset.y_test))
     ids = CellIds(dataset.name, dataset.checksum, arm, seed)
-    template = registry.make(arm.learner, dataset.domain, arm.estimator_parameters(point))
+    parameters = arm.estimator_parameters(point)
+    template = registry.make(arm.learner, dataset.domain, parameters, arm.claim)
     for repeat in range(1, repeats + 1):
         cell = ids.cell(point, Split(WHOLE if unseen is None else TEST, repeat))
         (learner,) = template.fit_many(train.X, train.y, [{}], [generator(cell)], train.counts)

@@ -27,7 +27,7 @@ def only_label(signs: NDArray[np.int8]) -> int | None:
 
 def logistic_loss(
     model: NDArray[np.float64],
-    rows: csr_array,
+    rows: csr_array | NDArray[np.float64],
     signs: NDArray[np.int8],
     counts: NDArray[np.int64],
     penalty: float,
@@ -101,8 +101,16 @@ class OneHotClassifier(LogOddsClassifier):
     coef_: NDArray[np.float64]
     intercept_: float
 
+    def _width(self) -> int:
+        """Give how many inputs there are."""
+        return int(self.n_bins_.sum())
+
+    def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | NDArray[np.float64]:
+        """Give the inputs: what the score is linear in, times a value."""
+        return one_hot(codes, self.n_bins_, value)
+
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
+        return np.asarray(self._rows(codes) @ self.coef_ + self.intercept_)
 
     def _regress(
         self,
@@ -115,13 +123,13 @@ class OneHotClassifier(LogOddsClassifier):
         label = only_label(signs)
         if label is not None:
             # scikit-learn refuses one label: the unpenalised intercept would be infinite.
-            self.coef_ = np.zeros(int(self.n_bins_.sum()))
+            self.coef_ = np.zeros(self._width())
             self.intercept_ = CERTAIN * label
         else:
             # Newton: exact in some ten steps, where L-BFGS takes hundreds or stops early.
             model = LogisticRegression(C=self.C, solver="newton-cholesky", **options)
             with threadpool_limits(1):
-                model.fit(one_hot(codes, self.n_bins_), signs, sample_weight=counts)
+                model.fit(self._rows(codes), signs, sample_weight=counts)
             self.coef_ = model.coef_[0]
             self.intercept_ = float(model.intercept_[0])
         self.n_features_used_ = int(np.count_nonzero(self.coef_))

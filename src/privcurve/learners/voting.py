@@ -148,6 +148,24 @@ class VotingClassifier(StagedClassifier):
     def _boosting(self) -> Boosting:
         return ONE_ROUND
 
+    def _hidden(self) -> tuple[int, ...]:
+        """Give the columns that no voter may ask for."""
+        return ()
+
+    def _seen(self, codes: Codes) -> Codes:
+        """Give the codes as voters see them: a hidden column has one code alone."""
+        if not self._hidden():
+            return codes
+        codes = codes.copy()
+        codes[:, list(self._hidden())] = 0
+        return codes
+
+    def _seen_bins(self) -> NDArray[np.int64]:
+        """Give how many codes of each column voters see."""
+        bins = self.n_bins_.copy()
+        bins[list(self._hidden())] = 1
+        return bins
+
     def _plan(self, n: int) -> Any:
         """Settle the parameters for n records."""
         return self._weak.plan(self, self._boosting(), n)
@@ -161,28 +179,30 @@ class VotingClassifier(StagedClassifier):
         rngs: Sequence[np.random.Generator],
     ) -> None:
         n = int(counts.sum())
-        prepared: dict[WeakLearner, Any] = {}
+        prepared: dict[tuple[WeakLearner, tuple[int, ...]], Any] = {}
         for learner, rng in zip(learners, rngs, strict=True):
-            weak = learner._weak
-            if weak not in prepared:
-                prepared[weak] = weak.prepare(codes, self.n_bins_, signs, counts)
+            weak, hidden = learner._weak, learner._hidden()
+            if (weak, hidden) not in prepared:
+                bins = learner._seen_bins()
+                prepared[weak, hidden] = weak.prepare(learner._seen(codes), bins, signs, counts)
             plan = learner._plan(n)
-            released, largest = weak.train(prepared[weak], plan, rng)
+            released, largest = weak.train(prepared[weak, hidden], plan, rng)
             check_largest_weight(largest, type(self).__name__)
             learner._adopt(released, n, plan.noise.statement)
 
     def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
-        for name, value in self._weak.attributes(released, self.n_bins_).items():
+        for name, value in self._weak.attributes(released, self._seen_bins()).items():
             setattr(self, name, value)
         self.n_features_used_ = self.model_.n_features_used
         self.n_records_ = n
         self._fitted_statement = statement
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        votes: NDArray[np.int64] = self.model_.tally(codes)
+        votes: NDArray[np.int64] = self.model_.tally(self._seen(codes))
         return votes.astype(np.float64)
 
     def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        codes = self._seen(codes)
         votes = np.zeros(len(codes), dtype=np.int64)
         for t in range(self.model_.n_rounds):
             votes += self.model_.tally(codes, t, t + 1)

@@ -8,6 +8,7 @@ from privcurve.outputs.accuracy import Accuracy
 from privcurve.outputs.advantage_and_margins import AdvantageAndMargins
 from privcurve.outputs.audit import Audit
 from privcurve.outputs.base import Output
+from privcurve.outputs.boxes import Boxes
 from privcurve.outputs.claims import Claims
 from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.model_card import ModelCard
@@ -24,6 +25,7 @@ OUTPUTS: Mapping[str, Output] = {
         SelectedSettings(),
         LearningCurves(),
         Sweep(),
+        Boxes(),
         Claims(),
         Printed(),
         ModelCard(),
