@@ -7,22 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from privcurve.coding import Codes, one_hot
 from privcurve.learners.base import CodedClassifier
+from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.learners.threads import one_thread
-
-# The score for "all records have this label". Finite, so that the log-loss is; the
-# probability is 1 minus the relative rounding error of a float32, as scikit-learn's
-# gradient boosting has it.
-CERTAIN = float(-logit(np.finfo(np.float32).eps))
-
-
-def only_label(signs: NDArray[np.int8]) -> int | None:
-    """Give the sign that all records share, None if both occur."""
-    return int(signs[0]) if (signs == signs[0]).all() else None
 
 
 def logistic_loss(

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from privcurve.coding import Codes, scaled
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.checks import RandomState
-from privcurve.learners.log_odds import LogOddsClassifier, only_label
+from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.one_label import only_label
 from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles, distinct_keys
 from privcurve.learners.threads import one_thread

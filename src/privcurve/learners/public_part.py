@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, hstack
 
 from privcurve.coding import Codes, one_hot, scaled
 from privcurve.kernels.newton import minimise_logistic
-from privcurve.learners.log_odds import CERTAIN, only_label
+from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.learners.roles import PublicRows, Roles
 from privcurve.learners.threads import one_thread
 
