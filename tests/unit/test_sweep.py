@@ -1,7 +1,6 @@
 """What a sweep and its boxes are drawn from, and learners that have no place on the axis."""
 
 import dataclasses
-import itertools
 import json
 
 import numpy as np
