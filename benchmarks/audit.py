@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from privcurve import datasets
-from privcurve.audit.configuration import Configuration, run
-from privcurve.audit.configurations import COMPARISONS, CONFIGURATIONS
-from privcurve.audit.pairs import Target, flipped_constant, records
-from privcurve.audit.transcripts import one_rule_picks
+from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
+from privcurve.audit.attacks.one_rules import sample_picks
+from privcurve.audit.claim import Claim
+from privcurve.audit.pairs import Target, crossed, flipped_constant, records
+from privcurve.audit.run import run
+from privcurve.audit.states import sample_states
 from privcurve.learners.lazybb import LazyBBClassifier
 
 
@@ -25,38 +27,44 @@ def rates(n_trainings: int) -> None:
     rng = np.random.default_rng(0)
     for n_rounds in (1, 3, 39):
         learner = LazyBBClassifier(n_rounds=n_rounds, n_bins=[1], classes=(-1, 1))
-        one_rule_picks(learner, side, 10, rng)  # compiles
-        start = time.perf_counter()
-        one_rule_picks(learner, side, n_trainings, rng)
-        direct = n_trainings / (time.perf_counter() - start)
-        some = max(1, n_trainings // 50)
-        start = time.perf_counter()
-        learner.fit_many(side.codes, side.signs, [{}] * some, [rng] * some, side.counts)
-        batch = some / (time.perf_counter() - start)
-        print(
-            f"LazyBB, {n_rounds:2d} rounds, 8 records: {direct:10,.0f} trainings a second in the "
-            f"audit, {batch:7,.0f} with fit_many"
-        )
+        sample_picks(learner, side, 10, rng)  # compiles
+        start = time.process_time()
+        sample_picks(learner, side, n_trainings, rng)
+        picks = n_trainings / (time.process_time() - start)
+        print(f"LazyBB, {n_rounds:2d} rounds, 8 records: picks of {picks:10,.0f} fits a second")
+    pair = crossed()
+    for name, attack in ATTACKS.items():
+        c = attack.claims[-1]
+        learner = c.estimator(pair.left.n_bins)
+        sample_states(learner, pair, pair.left, 2, rng)
+        n = max(2, n_trainings // 500)
+        start = time.process_time()
+        sample_states(learner, pair, pair.left, n, rng)
+        states = n / (time.process_time() - start)
+        print(f"{name:24s} whole states of {states:7,.0f} fits a second")
 
 
 def parts(learners: list[str], folder: Path, seed: int) -> None:
     dataset = datasets.read(folder)
     target = Target(dataset.name, records(dataset.X, dataset.y, dataset.domain.n_bins))
+    total = 0.0
     for name in learners:
         seconds: dict[tuple[str, str], float] = {}
         trainings: dict[tuple[str, str], int] = {}
-        for c in CONFIGURATIONS[name]:
-            start = time.perf_counter()
+        for c in ATTACKS[name].claims:
+            start = time.process_time()
             row = run([c], target, seed, COMPARISONS).iloc[0]
             key = c.method, str(row["dataset"])
-            seconds[key] = seconds.get(key, 0.0) + time.perf_counter() - start
+            seconds[key] = seconds.get(key, 0.0) + time.process_time() - start
             trainings[key] = trainings.get(key, 0) + _trainings(c)
         for key, spent in seconds.items():
             rate = f", {trainings[key] / spent:9,.0f} trainings a second" if trainings[key] else ""
             print(f"{name:24s} {key[0]:8s} {key[1]:20s} {spent:7.2f} s{rate}")
+        total += sum(seconds.values())
+    print(f"all together: {total:.0f} s of one core")
 
 
-def _trainings(c: Configuration) -> int:
+def _trainings(c: Claim) -> int:
     return 2 * c.n_trainings * c.n_pairs
 
 
@@ -64,7 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--trainings", type=int, default=100_000)
     parser.add_argument("--data", type=Path, help="folder of a coded dataset: time whole audits")
-    parser.add_argument("--learners", nargs="+", default=list(CONFIGURATIONS))
+    parser.add_argument("--learners", nargs="+", default=list(ATTACKS))
     parser.add_argument("--seed", type=int, default=20210)
     arguments = parser.parse_args()
     rates(arguments.trainings)

@@ -27,7 +27,8 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import cells, results, study
-from privcurve.experiments.jobs import CODED, STORE, Curve, curves
+from privcurve.experiments.bundles import curves
+from privcurve.experiments.jobs import CODED, STORE, Curve
 from privcurve.experiments.keys import Keys
 from privcurve.experiments.shards import key_scheme, shard_key
 from privcurve.experiments.splits import selection_splits
@@ -95,6 +96,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     show("summary, all done", "< 10 s", *summary())
     shutil.move("results/cells", "cells")
     show("a job, all of its cells stored", "", *train(curve, 1), says="trained 0 cells")
+    shutil.rmtree("results/cells")
     show("summary, stored under other shards", "< 10 s", *summary())
     shutil.move("cells", "results/cells")
     found["store"] = read_store(curve)
@@ -204,16 +206,12 @@ def common(curve: Curve) -> list[str]:
 
 
 def train(curve: Curve, shard: int) -> list[str]:
-    own = ["--shard", str(shard), "--digest", curve.shard_digest(shard), "--output", "a.parquet"]
+    own = ["--shard", str(shard), "--digest", curve.shard_digest(shard)]
     return ["-m", "privcurve.steps.train", *common(curve), *own]
 
 
 def refit(curve: Curve) -> list[str]:
-    own = [
-        *("--digest", curve.refit_digest, "--output", str(curve.refit)),
-        *("--selected", str(curve.selected)),
-    ]
-    return ["-m", "privcurve.steps.refit", *common(curve), *own]
+    return ["-m", "privcurve.steps.refit", *common(curve), "--digest", curve.refit_digest]
 
 
 def summary() -> list[str]:

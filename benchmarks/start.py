@@ -22,8 +22,9 @@ from pathlib import Path
 import yaml
 
 from privcurve.experiments import study
-from privcurve.experiments.jobs import CODED, curves
-from scale import PER_JOB, STORE, lay_out, train
+from privcurve.experiments.bundles import curves
+from privcurve.experiments.jobs import CODED
+from scale import PER_JOB, SEED, STORE, lay_out, train
 
 
 def main() -> None:
@@ -34,7 +35,8 @@ def main() -> None:
         lay_out(Path(temporary), 1, 2048)
         os.chdir(temporary)
         made = study.load(Path("config/studies/scale.yaml"))
-        (curve,) = curves(made, yaml.safe_load(Path("config/config.yaml").read_text())[PER_JOB])
+        per_job = yaml.safe_load(Path("config/config.yaml").read_text())[PER_JOB]
+        (curve,) = curves(made, SEED, per_job)
         seconds("-m", "privcurve.steps.prepare", "toy-line", "--output", str(CODED / "toy-line"))
         compare(
             {

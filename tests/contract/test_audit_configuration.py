@@ -1,68 +1,175 @@
-"""Every private learner is audited, on what it really claims."""
+"""Every private learner is audited, on what it really claims and on all that it leaves behind."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 
-from privcurve.audit.configuration import check_configurations, statement
-from privcurve.audit.configurations import COMPARISONS, CONFIGURATIONS
-from privcurve.audit.pairs import Target, records
+from privcurve.audit.attacks import all as attacks
+from privcurve.audit.attacks.all import ATTACKS, COMPARISONS, gather
+from privcurve.audit.attacks.pairs import several
+from privcurve.audit.claim import Attack
+from privcurve.audit.pairs import Target, check_pair, records
+from privcurve.audit.run import check_attacks
+from privcurve.audit.states import COUNT, PUBLIC, left_on
 from privcurve.learners import registry
+from privcurve.learners.registry import estimator_class
+from privcurve.privacy.budget import ADD_REMOVE
 
 RNG = np.random.default_rng(5)
 TARGET = Target("drawn", records(RNG.integers(0, 3, (120, 3)), RNG.choice([-1, 1], 120), [3, 3, 3]))
+CLAIMS = [c for attack in ATTACKS.values() for c in attack.claims]
+
+
+def only(learner, keep):
+    """The attack of a learner, with some of its claims."""
+    attack = ATTACKS[learner]
+    return dataclasses.replace(attack, claims=tuple(c for c in attack.claims if keep(c)))
 
 
 def test_every_private_learner_and_calibration_is_audited():
-    assert check_configurations(CONFIGURATIONS, registry.LEARNERS) == []
+    assert check_attacks(ATTACKS, registry.LEARNERS) == []
 
 
-def test_a_private_learner_without_configuration_is_named(monkeypatch):
+def test_a_private_learner_without_an_attack_is_named(monkeypatch):
     new = dataclasses.replace(registry.entry("one_rule"), name="new")
     monkeypatch.setattr(registry, "LEARNERS", {"new": new})
-    (problem,) = check_configurations(CONFIGURATIONS, registry.LEARNERS)
-    assert "'new' has no audit configuration" in problem
-    assert check_configurations({**CONFIGURATIONS, "new": ()}, registry.LEARNERS) == [problem]
-    half = tuple(c for c in CONFIGURATIONS["one_rule"] if c.calibration == "published")
-    (problem,) = check_configurations({**CONFIGURATIONS, "new": half}, registry.LEARNERS)
-    assert problem == "new: no audit configuration has the calibration 'certified'"
+    (problem,) = check_attacks(ATTACKS, registry.LEARNERS)
+    assert "'new' has no attack: add a file to src/privcurve/audit/attacks" in problem
+    assert check_attacks({**ATTACKS, "new": Attack("new", (), {})}, registry.LEARNERS) == [problem]
+    half = only("one_rule", lambda c: c.calibration == "published")
+    (problem,) = check_attacks({**ATTACKS, "new": half}, registry.LEARNERS)
+    assert problem == "new: no claim of its attack has the calibration 'certified'"
 
 
 def test_a_learner_that_offers_delta_is_audited_with_it(monkeypatch):
     new = dataclasses.replace(registry.entry("one_rule"), name="new")
     monkeypatch.setattr(registry, "LEARNERS", {"new": new})
-    pure = tuple(c for c in CONFIGURATIONS["one_rule"] if c.delta == 0)
-    (problem,) = check_configurations({"new": pure}, registry.LEARNERS)
-    assert problem == "new offers δ > 0, but no audit configuration has it"
+    pure = only("one_rule", lambda c: c.delta == 0)
+    (problem,) = check_attacks({"new": pure}, registry.LEARNERS)
+    assert problem == "new offers δ > 0, but no claim of its attack has it"
     monkeypatch.setattr(registry, "LEARNERS", {"new": dataclasses.replace(new, approximate=False)})
-    assert check_configurations({"new": pure}, registry.LEARNERS) == []
+    assert check_attacks({"new": pure}, registry.LEARNERS) == []
+
+
+def test_what_is_tried_beyond_a_statement_does_not_count_as_its_claim(monkeypatch):
+    new = dataclasses.replace(registry.entry("dpboost"), name="new", calibrations=("published",))
+    monkeypatch.setattr(registry, "LEARNERS", {"new": new})
+    beyond = only("dpboost", lambda c: c.neighbours == ADD_REMOVE)
+    assert beyond.claims
+    problems = check_attacks({"new": beyond}, registry.LEARNERS)
+    assert "new: no claim of its attack has the calibration 'published'" in problems
 
 
 def test_both_weak_learners_of_lazybb_are_audited_with_delta():
-    some = [c.setting.get("weak_learner") for c in CONFIGURATIONS["lazybb"] if c.delta > 0]
+    some = [c.setting.get("weak_learner") for c in ATTACKS["lazybb"].claims if c.delta > 0]
     assert {None, "topdown"} == set(some)
+
+
+def test_the_recipe_covers_every_calibration():
+    """All that a fit leaves, on several pairs: of each learner and calibration."""
+    covered = {(c.learner, c.calibration) for c in CLAIMS if c.pairs is several}
+    assert covered == {(c.learner, c.calibration) for c in CLAIMS}
+
+
+def test_small_parts_are_tried():
+    """Two partitions, two trees an ensemble, three rounds, three codes."""
+    recipe = [c for c in CLAIMS if c.pairs is several]
+    assert any(c.setting.get("n_partitions") == 2 for c in recipe)
+    assert any(c.setting.get("trees_per_ensemble") == 2 for c in recipe)
+    rounds = [c for c in recipe if c.setting.get("n_rounds") == 3]
+    assert {c.setting.get("weak_learner") for c in rounds} == {None, "topdown"}
+    for c in CLAIMS:
+        if c.pairs is several:
+            assert any(3 in pair.left.n_bins for pair in c.pairs(c, TARGET))
+
+
+def test_an_attack_is_found_by_itself(tmp_path, monkeypatch):
+    (tmp_path / "brand_new.py").write_text(
+        "from privcurve.audit.claim import Attack\nATTACKS = (Attack('new', (), {'coef_': 'why'}),)"
+    )
+    monkeypatch.setattr(attacks.attacks, "__path__", [*attacks.attacks.__path__, str(tmp_path)])
+    found = gather(attacks.discovered())
+    assert found["new"].released == {"coef_": "why"}
+    assert set(found) == {*ATTACKS, "new"}
+
+
+def test_the_same_claim_twice_is_refused():
+    with pytest.raises(ValueError, match="one_rule has the same claim twice"):
+        gather([ATTACKS["one_rule"], ATTACKS["one_rule"]])
 
 
 def test_peers_and_learners_without_privacy_are_exempt():
     exempt = [n for n, known in registry.LEARNERS.items() if known.peer or not known.private]
     assert "majority_class" in exempt
-    assert check_configurations({}, exempt) == []
+    assert check_attacks({}, exempt) == []
 
 
 def test_verdicts_share_their_error_over_all_sampled_pairs():
-    sampled = [c for some in CONFIGURATIONS.values() for c in some if c.method == "sampled"]
-    assert sum(c.n_pairs for c in sampled) == COMPARISONS >= len(sampled)
-    for c in sampled:
+    chosen = [c for c in CLAIMS if c.method == "sampled"]
+    assert sum(c.n_pairs for c in chosen) == COMPARISONS >= len(chosen)
+    for c in chosen:
         assert len(list(c.pairs(c, TARGET))) == c.n_pairs, c.name
 
 
-@pytest.mark.parametrize("learner", CONFIGURATIONS)
-def test_configurations_are_distinct_and_claim_what_the_learner_states(learner):
-    configurations = CONFIGURATIONS[learner]
-    assert {c.learner for c in configurations} == {learner}
-    assert len({c.name for c in configurations}) == len(configurations)
-    for c in configurations:
+@pytest.mark.parametrize("learner", ATTACKS)
+def test_claims_are_what_the_learner_states(learner):
+    for c in ATTACKS[learner].claims:
         pair = next(iter(c.pairs(c, TARGET)))
-        said = statement(c, pair.left)
+        check_pair(pair)
+        assert pair.neighbours == c.neighbours
+        said = c.statement(pair.left)
         assert (said.learner, said.calibration) == (learner, c.calibration)
+
+
+# What a fit leaves on the model ---------------------------------------------------------
+
+# Of learners that are not attacked: methods without privacy, which hide nothing, and peers,
+# whose models are other libraries' objects.
+NOT_ATTACKED = {
+    "logistic_regression": {"coef_", "intercept_"},
+    "gradient_boosting": {"model_", "constant_"},
+    "majority_class": {"model_", "score_"},
+    "dp_ebm": {"model_", "constant_"},
+    "dpl_random_forest": {"model_"},
+    "dpl_decision_tree": {"model_"},
+}
+
+
+def fitted(name):
+    """Fits that between them leave all that the learner may leave."""
+    known = registry.entry(name)
+    settings = [{}, {"weak_learner": "topdown"}] if name == "lazybb" else [{}]
+    for setting in settings:
+        for calibration in known.calibrations or (None,):
+            private = {} if calibration is None else {"calibration": calibration}
+            if not known.pure:
+                private["delta"] = 1e-5
+            learner = estimator_class(name)(n_bins=3, random_state=0, **private, **setting)
+            side = TARGET.records
+            yield learner.fit(side.codes, side.signs)
+
+
+@pytest.mark.parametrize("name", registry.LEARNERS)
+def test_every_fitted_attribute_is_known_by_name(name):
+    if registry.missing_package(name):
+        pytest.skip(registry.missing_package(name))
+    own = set(ATTACKS[name].released) if name in ATTACKS else NOT_ATTACKED[name]
+    found = set()
+    for model in fitted(name):
+        left = set(left_on(model))
+        unknown = left - own - set(PUBLIC) - set(COUNT)
+        assert not unknown, (
+            f"a fit of {name} leaves {sorted(unknown)} on the model: say in its attack "
+            "(released=) why it may be there"
+        )
+        if model.privacy_.neighbours == ADD_REMOVE:
+            assert not left & set(COUNT), "the number of records is not public if one is added"
+        found |= left
+    assert own <= found, f"no fit of {name} leaves {sorted(own - found)}"
+
+
+def test_each_attribute_has_a_reason():
+    reasons = [*PUBLIC.items(), *COUNT.items()]
+    reasons += [item for attack in ATTACKS.values() for item in attack.released.items()]
+    assert all(len(why) > 10 for _, why in reasons)

@@ -1,9 +1,9 @@
 """The auditor flags what is broken and leaves alone what is sound."""
 
+import audit_controls as controls
 import numpy as np
 import pytest
 
-from privcurve.audit import controls
 from privcurve.audit.search import VERDICT_ERROR
 
 SEEDS = 20

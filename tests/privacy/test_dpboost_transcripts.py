@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privcurve.audit.gradient_transcripts import (
+from privcurve.audit.attacks.dpboost import (
     gradient_tree_distribution,
     leaf_cuts,
     sample_gradient_trees,

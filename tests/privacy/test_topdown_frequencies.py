@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from privcurve.audit.attacks.trees import tree_outcomes
 from privcurve.audit.pairs import Records
-from privcurve.audit.tree_transcripts import tree_outcomes
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
 
 FALSE_ALARM = 1e-4

@@ -8,9 +8,9 @@ not exceed ε, and come near enough to be a test of it.
 import numpy as np
 import pytest
 
+from privcurve.audit.attacks.trees import tree_distribution
 from privcurve.audit.pairs import Pair, Records, all_neighbours
 from privcurve.audit.search import search_exact
-from privcurve.audit.tree_transcripts import tree_distribution
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
 
 EPSILON = 2.0

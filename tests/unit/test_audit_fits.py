@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from privcurve.audit import fits as module
-from privcurve.audit.bagging_transcripts import sample_students
+from privcurve.audit.attacks.dp_bagging import sample_students
+from privcurve.audit.attacks.dpboost import sample_gradient_trees
+from privcurve.audit.attacks.trees import sample_trees
 from privcurve.audit.fits import fits, sample_numbered
-from privcurve.audit.gradient_transcripts import sample_gradient_trees
 from privcurve.audit.pairs import Pair, records
 from privcurve.audit.scores import sample_canary_scores
-from privcurve.audit.tree_transcripts import sample_trees
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
 from privcurve.learners.dp_bagging import DPBaggingClassifier
 from privcurve.learners.dpboost import DPBoostClassifier

@@ -6,14 +6,19 @@ import numpy as np
 import pytest
 
 from privcurve.audit.pairs import (
+    Pair,
     Target,
+    added,
     all_neighbours,
+    check_pair,
     flipped_balance,
     flipped_constant,
     records,
     with_canary,
+    with_hidden_canary,
 )
 from privcurve.audit.scores import rare_canary
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
 
 def multiset(side):
@@ -24,6 +29,7 @@ def multiset(side):
 
 
 def assert_neighbours(pair):
+    check_pair(pair)
     left, right = multiset(pair.left), multiset(pair.right)
     assert pair.left.n == pair.right.n == sum(left.values())
     assert sum((left - right).values()) == sum((right - left).values()) == 1
@@ -74,3 +80,63 @@ def test_order_of_records_does_not_show():
     turned = records([[1], [1], [0]], [1, -1, 1], [2], [3, 2, 1])
     assert base.key() != turned.key()
     assert base.ordered().key() == turned.ordered().key()
+
+
+def test_neighbours_in_private_columns():
+    pairs = list(all_neighbours(2, (2, 3), private=[1]))
+    for pair in pairs:
+        assert_neighbours(pair)
+        assert (pair.neighbours, pair.private) == (PRIVATE_COLUMNS, (1,))
+        assert pair.left.signs[0] == pair.right.signs[0]
+        assert pair.left.codes[0, 0] == pair.right.codes[0, 0]
+    # 12 kinds of another record; 4 public facts, each with 3 pairs of the hidden code.
+    assert len(pairs) == 12 * 4 * 3
+
+
+def test_a_hidden_canary_keeps_what_is_public():
+    base = records([[0, 0, 1], [1, 0, 0]], [1, -1], [2, 3, 2])
+    pair = with_hidden_canary(Target("base", base), [0, 1], [2, 0], private=[1, 2])
+    check_pair(pair)
+    assert pair.canaries.tolist() == [[0, 0, 1], [0, 2, 0]]
+    assert pair.private == (1, 2)
+
+
+def test_an_added_record():
+    base = records([[0], [1]], [1, -1], [2], [3, 1])
+    pair = added(base, [1], -1, "one more")
+    check_pair(pair)
+    assert pair.neighbours == ADD_REMOVE
+    assert (pair.left.n, pair.right.n, pair.larger) == (4, 5, pair.right)
+    assert pair.canaries.tolist() == [[1]]
+    # A negative record on the right: its score is the higher on the left.
+    assert pair.labels.tolist() == [1.0]
+    grown = records([[0], [1]], [1, -1], [2], [4, 1])
+    check_pair(Pair("tiny", "a row that grows", grown, base, 0, ADD_REMOVE))
+
+
+LEFT = records([[0, 0], [1, 1]], [1, -1], [2, 2])
+OTHERS = {
+    "a label too": records([[0, 1], [1, 1]], [-1, -1], [2, 2]),
+    "nothing": LEFT,
+    "two records": records([[0, 1], [1, 0]], [1, -1], [2, 2]),
+    "the public column": records([[1, 0], [1, 1]], [1, -1], [2, 2]),
+    "one more record": records([[0, 0], [1, 1], [1, 1]], [1, -1, -1], [2, 2]),
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "neighbours"),
+    [
+        ("nothing", "replace-one"),
+        ("two records", "replace-one"),
+        ("one more record", "replace-one"),
+        ("a label too", PRIVATE_COLUMNS),
+        ("the public column", PRIVATE_COLUMNS),
+        ("the public column", ADD_REMOVE),
+        ("nothing", ADD_REMOVE),
+    ],
+)
+def test_what_are_no_neighbours_is_refused(what, neighbours):
+    pair = Pair("tiny", what, LEFT, OTHERS[what], 0, neighbours, (1,))
+    with pytest.raises(ValueError, match=f"'{what}' is no pair of {neighbours} neighbours"):
+        check_pair(pair)

@@ -8,29 +8,22 @@ import pandas as pd
 import pytest
 
 from privcurve.audit import report
-from privcurve.audit.configuration import (
-    COLUMNS,
-    Configuration,
-    generator,
-    n_comparisons,
-    not_covered,
-    run,
-    verdict,
-)
+from privcurve.audit.attacks.one_rules import one_rule_distribution, sample_transcripts
+from privcurve.audit.claim import Claim, generator
 from privcurve.audit.pairs import Target, flipped_constant, records
+from privcurve.audit.run import COLUMNS, n_comparisons, not_covered, run, verdict
 from privcurve.audit.search import Found
-from privcurve.audit.transcripts import one_rule_distribution, sample_transcripts
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 
 TARGET = Target("small", records([[0], [1], [0]], [1, -1, -1], [2]))
 
 
-def pairs(configuration, target):
+def pairs(claim, target):
     return [flipped_constant(6), flipped_constant(3)]
 
 
 def exact(calibration="certified", delta=0.0, setting=None):
-    return Configuration(
+    return Claim(
         "one_rule",
         calibration,
         1.0,
@@ -41,8 +34,8 @@ def exact(calibration="certified", delta=0.0, setting=None):
     )
 
 
-def sampled(n_trainings=2000, of=pairs):
-    return Configuration(
+def sampled(n_trainings=8000, of=pairs):
+    return Claim(
         "one_rule",
         "published",
         1.0,
@@ -82,14 +75,16 @@ def test_names_tell_configurations_apart():
 
 
 def test_either_a_distribution_or_a_sample():
-    with pytest.raises(ValueError, match="either distribution= or sample="):
-        Configuration("one_rule", "certified", 1.0, pairs)
+    with pytest.raises(ValueError, match="one of distribution=, densities= and sample="):
+        Claim("one_rule", "certified", 1.0, pairs)
+    with pytest.raises(ValueError, match="densities can refute δ = 0 alone"):
+        Claim("one_rule", "certified", 1.0, pairs, 0.1, densities=lambda learner, pair: None)
     with pytest.raises(ValueError, match="n_trainings"):
         sampled(n_trainings=1)
 
 
 def test_a_claim_that_the_learner_does_not_make_is_refused():
-    class Other(Configuration):
+    class Other(Claim):
         def estimator(self, n_bins):
             return super().estimator(n_bins).set_params(epsilon=2.0)
 
@@ -112,28 +107,69 @@ def frame():
     return rows
 
 
-def test_table(frame):
+def test_table_has_all_rows(frame):
     table = report.table([frame, frame.assign(learner="lazybb", verdict="violated")])
     assert len(table) == 6
     assert table["found_delta"].tolist()[:3] == [0.0, 0.0, None]
-    shown = report.shown(table)
-    assert shown["found ε"][0] == f"{frame['found_epsilon'][0]:.3f}"
-    assert shown["found ε"][2] == "–"
-    assert shown["trainings"].tolist()[:3] == ["–", "–", "2000"]
     assert "6 claims tried, 3 refuted" in report.notes(table)[0]
+
+
+def test_a_reader_sees_the_worst_of_each_learner_calibration_and_delta(frame):
+    more = frame.iloc[[0, 0, 1, 2]].assign(
+        epsilon=[1.0, 5.0, 1.0, 1.0],
+        found_epsilon=[0.9, 2.0, 0.5, -0.25],
+        verdict=["stands", "stands", "violated", "found nothing"],
+    )
+    shown = report.shown(report.table([more]))
+    assert shown["claimed δ"].tolist() == ["0", "0.01", "0"]
+    # 0.9 of 1 is worse than 2 of 5.
+    assert shown["worst found ε"].tolist() == ["0.900", "0.500", "–"]
+    assert shown["claimed ε"].tolist() == ["1", "1", "1"]
+    assert shown["tried"].tolist() == ["2", "1", "1"]
+    assert shown["verdict"].tolist() == ["stands", "violated", "found nothing"]
+
+
+def test_a_violation_is_the_worst_however_little_was_found(frame):
+    """At δ > 0 a claim can be refuted by δ alone."""
+    rows = frame.iloc[[0, 0]].assign(found_epsilon=[0.9, 0.8], verdict=["stands", "violated"])
+    assert report.worst(report.table([rows]))["verdict"].tolist() == ["violated"]
 
 
 def test_a_refuted_claim_is_named_with_what_its_own_statement_says(frame):
     """Read back from CSV, where an empty text is NaN."""
-    two = frame.iloc[:2].assign(verdict="violated", not_covered=["replacing a record", math.nan])
+    two = frame.iloc[:2].assign(
+        verdict="violated",
+        found_epsilon=2.0,
+        not_covered=["refuted: a flaw of the noise", math.nan],
+    )
     said = [note for note in report.notes(two) if note.startswith("Refuted")]
     assert said == [
-        "Refuted: one_rule, certified, ε = 1 (exact): its own statement does not cover "
-        "replacing a record.",
-        "Refuted: one_rule, published, ε = 1 (exact): nothing in its statement excludes this; a "
-        "proof or the program is wrong.",
+        "Refuted: one_rule, certified, ε = 1 (exact, 2.000 found): its own statement makes a "
+        "reservation (refuted: a flaw of the noise).",
+        "Refuted: one_rule, published, ε = 1 (exact, 2.000 found): nothing in its statement "
+        "excludes this; a proof or the program is wrong.",
     ]
     assert not [note for note in report.notes(frame) if note.startswith("Refuted")]
+
+
+def test_a_violation_beyond_the_statement_refutes_nothing(frame):
+    beyond = frame.iloc[:2].assign(
+        neighbours=["add-remove", "replace-one"],
+        verdict=["violated", "stands"],
+        found_epsilon=[6.93, 0.5],
+        method=["density", "exact"],
+    )
+    table = report.table([beyond])
+    notes = report.notes(table)
+    assert "2 claims tried, 0 refuted" in notes[0]
+    assert notes[1] == (
+        "Beyond its statement: one_rule, certified, does not have ε = 1 for add-remove "
+        "neighbours; ≥ 6.930 was found. It states replace-one."
+    )
+    assert report.shown(table)["neighbours"].tolist() == [
+        "add-remove (not claimed)",
+        "replace-one",
+    ]
 
 
 def test_what_all_statements_exclude_is_no_excuse(frame):

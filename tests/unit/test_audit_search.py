@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from privcurve.audit.pairs import flipped_constant
-from privcurve.audit.search import choose_event, search_exact, search_sampled
+from privcurve.audit.search import (
+    choose_event,
+    search_densities,
+    search_exact,
+    search_sampled,
+)
 
 PAIR = flipped_constant(4)
 
@@ -101,9 +106,27 @@ def test_equal_sides_show_nothing():
     assert event.holds(same).all()
 
 
+def test_densities_bound_from_below_with_certainty():
+    """Laplace densities around 0 and 1: e^(1/scale) apart beyond either."""
+
+    def densities(pair):
+        points = np.array([0.5, 2.0])
+        centres = [float(positive(side)) for side in (pair.left, pair.right)]
+        return tuple(-np.abs(points - centre) / 0.5 for centre in centres)
+
+    found = search_densities([flipped_constant(3), PAIR], densities, 1.9)
+    assert found.epsilon == pytest.approx(2.0)
+    assert found.violated
+    assert math.isnan(found.delta)
+    assert (found.n_pairs, found.pair.left.n) == (2, 3)
+    assert not search_densities([PAIR], densities, 2.0).violated
+
+
 def test_no_pairs():
     distribution, sample = response(1.0)
     with pytest.raises(ValueError, match="no pairs"):
         search_exact([], distribution, 1.0, 0.0)
+    with pytest.raises(ValueError, match="no pairs"):
+        search_densities([], lambda pair: None, 1.0)
     with pytest.raises(ValueError, match="no pairs"):
         search_sampled([], sample, 10, 1.0, 0.0, np.random.default_rng(0), 1)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from privcurve.experiments import study
+from privcurve.experiments.bundles import curves
 from privcurve.experiments.cells import CellIds
-from privcurve.experiments.jobs import curves
 from privcurve.learners import registry
 
 STUDIES = Path(__file__).parents[2] / "config/studies"

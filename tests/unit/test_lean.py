@@ -10,7 +10,8 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import results, study
-from privcurve.experiments.jobs import CODED, Curve
+from privcurve.experiments.bundles import curves
+from privcurve.experiments.jobs import CODED
 from privcurve.experiments.train import Trainer
 from privcurve.steps._lean import put_off
 
@@ -53,30 +54,27 @@ HEAVY = {
 }
 
 
-def test_a_training_job_imports_nothing_heavy_and_trains_the_same(tmp_path):
+def test_a_training_job_imports_nothing_heavy_and_trains_the_same(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "lean.yaml"
     path.write_text(yaml.safe_dump(STUDY))
-    made = study.load(path)
-    (arm,) = made.arms.values()
     dataset = datasets.load("toy-line")
-    datasets.save(dataset, tmp_path / CODED / "toy-line")
-    curve = Curve(made, datasets.describe("toy-line"), arm, 1, 1)
+    datasets.save(dataset, CODED / "toy-line")
+    (curve,) = curves(study.load(path), 1, 30)
     arguments = {
         "study": path,
         "dataset": "toy-line",
-        "arm": arm.name,
+        "arm": curve.arm.name,
         "seed": 1,
         "shard": 0,
         "shards": 1,
         "digest": curve.shard_digest(0),
-        "output": tmp_path / "cells.parquet",
     }
     done = subprocess.run(
         [sys.executable, "-c", RUN, "train", *(f"--{k}={v}" for k, v in arguments.items())],
         capture_output=True,
         text=True,
         check=False,
-        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     said, modules = done.stdout.splitlines()
@@ -86,12 +84,12 @@ def test_a_training_job_imports_nothing_heavy_and_trains_the_same(tmp_path):
     assert loaded & HEAVY == set()
 
     # This process has all of them.
-    trainer = Trainer(dataset, arm, 1, tmp_path / "other")
+    trainer = Trainer(dataset, curve.arm, 1, tmp_path / "other")
     rows = trainer.run(curve.tasks(0))
     results.write_cells(rows, tmp_path / "other.parquet")
     found, expected = (
-        results.read_cells([tmp_path / name]).drop(columns="fit_seconds")
-        for name in ("cells.parquet", "other.parquet")
+        results.read_cells([file]).drop(columns="fit_seconds")
+        for file in (curve.shard(0), tmp_path / "other.parquet")
     )
     assert found.equals(expected)
 

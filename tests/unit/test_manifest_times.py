@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from privcurve.experiments import manifest, results, study
-from privcurve.experiments.jobs import curves
+from privcurve.experiments.bundles import curves
 
 HEAD = "s\th:m:s\tmax_rss\tcpu_time\n"
 FOLDER = Path("benchmarks/tables")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from privcurve import datasets
+from privcurve.experiments import splits
 from privcurve.experiments.splits import (
     Split,
     Splitter,
@@ -89,6 +90,20 @@ def test_the_sample_of_a_test_part_differs_from_repeat_to_repeat():
     first, second = (Splitter(data, 1, 0.1).parts(Split("test", repeat)) for repeat in (1, 2))
     assert rows(first[0]) != rows(second[0])
     assert rows(first[1]) == rows(second[1])
+
+
+def test_parts_are_remembered_while_there_is_room(dataset, monkeypatch):
+    splitter = Splitter(dataset, 1)
+    first = splitter.parts(Split("1/5", 0))
+    # A finalist's draw has the same rows as what selected; another partition has not.
+    assert splitter.parts(Split("1/5", -3)) is first
+    assert splitter.parts(Split("1/5", 1)) is not first
+    monkeypatch.setattr(splits, "REMEMBERED", 1)
+    other = splitter.parts(Split("2/5", 0))
+    assert splitter.parts(Split("2/5", -1)) is other
+    again = splitter.parts(Split("1/5", 0))
+    assert again is not first
+    assert rows(again[0]) == rows(first[0])
 
 
 def test_a_sub_sample_has_a_record_of_each_label():

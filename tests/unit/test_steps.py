@@ -40,6 +40,7 @@ def test_an_expected_error_is_one_line(capsys):
         "prepare",
         "train",
         "refit",
+        "bundle",
         "output",
         "summary",
         "manifest",

@@ -3,8 +3,10 @@
 import dataclasses
 import math
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 
 from privcurve import datasets
 from privcurve.experiments import ready, study
@@ -12,7 +14,9 @@ from privcurve.experiments.cells import CellIds
 from privcurve.experiments.jobs import Curve, curve
 from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.workflow import plan, reading
 
+ROOT = Path(__file__).parents[2]
 HOLDOUTS = {"holdout": 0.25, "repeats": 4}
 BOOST = {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}
 PLAIN = {"folds": 3, "repeats": 2}
@@ -140,6 +144,26 @@ def test_shares_are_checked(shares, says):
         made(train_shares=shares)
 
 
+def test_a_study_named_like_a_rule_is_refused_by_name(tmp_path):
+    text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    rules = set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE))
+    assert {"train", "manifest"} <= rules <= set(plan.RULES)
+    (tmp_path / "config/studies").mkdir(parents=True)
+    (tmp_path / "workflow").mkdir()
+    (tmp_path / "workflow/schemas").symlink_to(ROOT / "workflow/schemas")
+    for name in ("mine", "summary"):
+        path = tmp_path / f"config/studies/{name}.yaml"
+        path.write_text(yaml.safe_dump(content(figure=name)))
+    asked = {"studies": ["mine"], "audit": False, "seed": 1, "seconds_per_job": 30}
+    found = reading.read(asked, tmp_path)
+    assert list(found.studies) == ["mine"]
+    assert found.broken["summary"].startswith("config/studies/summary.yaml: 'summary' is already")
+    # A plain run is of what is configured.
+    found.refuse([])
+    with pytest.raises(study.StudyError, match="'summary' is already a target"):
+        found.refuse(["summary"])
+
+
 def test_what_is_varied_is_an_arm_of_its_own():
     vary = {"learning_rate": [0.25, 0.5], "mechanism": ["auto", "exponential"]}
     one = made({"boost": {**BOOST, "vary": vary, "deltas": [1e-5]}}, train_shares=[0.1, 1])
@@ -248,6 +272,14 @@ def test_the_jobs_of_each_way_of_selecting():
     # With folds and repeats all runs are those that are elsewhere made of the selected setting.
     runs = jobs(made(two, select="all", outputs=["runs"]))
     assert runs.splits == jobs(made()).fresh_splits(has_test=False)
+
+
+def test_estimates_are_of_the_rows_that_a_share_leaves():
+    one = made(train_shares=[0.1, 1])
+    whole, part = (jobs(one, f"boost~certified{s}") for s in ("", "~train_share=0.1"))
+    n_rows, n_columns = whole.shape
+    assert part.shape == (n_rows // 10, n_columns)
+    assert part.work < whole.work
 
 
 def test_too_few_records_and_missing_probabilities_are_told_before_training():

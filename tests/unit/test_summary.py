@@ -6,7 +6,8 @@ import pytest
 
 from privcurve import datasets
 from privcurve.experiments import results, study, summary, train
-from privcurve.experiments.jobs import CODED, STORE, curves
+from privcurve.experiments.bundles import curves
+from privcurve.experiments.jobs import CODED, STORE
 from privcurve.learners import lazybb
 
 SEED = 1

@@ -11,7 +11,7 @@ import pytest
 
 from privcurve import datasets
 from privcurve.experiments import refit, results, study, train
-from privcurve.experiments.jobs import CODED, STORE, Curve, expected_keys, read_refits
+from privcurve.experiments.jobs import CODED, STORE, Curve, read_results
 from privcurve.experiments.progress import Progress
 from privcurve.experiments.shards import shard_points
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
@@ -148,7 +148,7 @@ def test_rows_survive_a_file_and_missing_ones_are_named(dataset, arm, tmp_path):
     assert list(frame.columns) == results.SCHEMA.names
     assert frame["epsilon_spent"].to_numpy() == pytest.approx(frame["epsilon"].to_numpy())
     with pytest.raises(results.IncompleteError, match=r"2 cells are missing: ε=2 .*fold 2/3"):
-        results.check_complete(frame, expected_keys(tasks(arm)), "toy-line, b")
+        results.check_complete(frame, results.expected_keys(tasks(arm)), "toy-line, b")
 
 
 @pytest.fixture
@@ -213,15 +213,15 @@ def test_the_selected_setting_is_trained_afresh_and_read_if_it_is_of_what_is_ask
     assert [row["setting"] for row in rows] == [selected["setting"][0]] * 2
     assert [row["repeat"] for row in rows] == [1, 2]
     with pytest.raises(results.IncompleteError, match=r"cells.parquet is missing"):
-        read_refits([one])
+        read_results([one])
     facts = {"digest": one.refit_digest, "checksum": one.checksum}
     results.write_cells(rows, one.refit, facts)
-    assert len(read_refits([one, one])) == 4
+    assert len(read_results([one, one])) == 4
     with pytest.raises(results.IncompleteError, match="was made for another"):
-        read_refits([curve(repeats=3)])
+        read_results([curve(repeats=3)])
     change_data()
     with pytest.raises(results.IncompleteError, match="was made for another"):
-        read_refits([one])
+        read_results([one])
 
 
 def test_all_runs_are_results_where_nothing_is_selected(curve):

@@ -50,15 +50,17 @@ def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(pr
 
     # Every setting is a result: what was selected for the whole part is trained already.
     project.forget_logs()
-    everything = {**WORDS, "select": "all", "outputs": ["accuracy"]}
+    sweep = {"sweep": {"x": "n_rounds", "learners": ["boost"]}}
+    everything = {**WORDS, "select": "all", "outputs": [sweep]}
     without = (*PLAIN, "metric", "train_shares")
     project.write_study(**everything, learners=LEARNERS, without=without)
-    shard = "results/cells/tiny/toy-line/{}/shard~0-of-1.parquet"
-    targets = [shard.format(name) for name in arms]
-    project.run(*targets)
-    runs = results.read_cells([project.folder / target for target in targets])
-    assert len(runs) == (2 + 1) * 3
+    project.run("tiny")
     assert project.counts() == (3, 2 * 3, 0)
+    runs = cells(project, "cells/tiny/**/shard~0-of-1.parquet")
+    # Those that selected are still there.
+    assert len(runs[runs["repeat"] > 0]) == (2 + 1) * 3
+    (drawn,) = project.outputs().keys() & {"results/figures/tiny/sweep.csv"}
+    assert len(pd.read_csv(project.folder / drawn)) == 2
 
 
 def len_of(project):

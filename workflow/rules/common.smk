@@ -2,6 +2,8 @@
 # src/privcurve/workflow/plan.py; this file puts Snakemake's names to it.
 import json
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -15,8 +17,8 @@ from privcurve.workflow import plan, reading, snakemake as insides
 from privcurve.workflow.snakemake import growing
 
 ENVIRONMENT = "../../environment.yml"
-SHARD_FILE = "results/cells/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.parquet"
-REFIT_FILE = "results/refits/{study}/{dataset}/{arm}/cells.parquet"
+SHARD_FILE = "results/cells/{curve}/shard~{shard}-of-{shards}.parquet"
+REFIT_FILE = "results/refits/{curve}/cells.parquet"
 MANIFEST = plan.MANIFEST
 
 insides.one_timer()
@@ -55,22 +57,42 @@ CONFIG_FOLDER = os.path.relpath(Path(workflow.basedir) / "config")
 wildcard_constraints:
     study="|".join(PLAN.studies),
     dataset=r"[A-Za-z0-9_-]+",
-    arm=r"[A-Za-z0-9_~=.-]+",
+    # Study, dataset and arm of what shares its jobs with no other; of none, it matches nothing.
+    curve="|".join(map(re.escape, PLAN.alone)) or r"(?!)",
     shard=r"\d+",
     shards=r"\d+",
 
 
-def study_file(wildcards):
-    """Give the file of a study."""
-    return str(PLAN.files[wildcards.study])
-
-
 def curve(wildcards):
     """Give an arm on a dataset, cut into as many shards as the wildcards say, or today's."""
-    named = wildcards.study, wildcards.dataset, wildcards.arm
-    if "shards" in wildcards.keys():
-        return PLAN.cut(*named, int(wildcards.shards))
-    return PLAN.curve(*named)
+    found = PLAN.alone[wildcards.curve]
+    shards = int(wildcards.get("shards", found.shards))
+    return found if found.shards == shards else replace(found, shards=shards)
+
+
+def study_file(wildcards):
+    """Give the file of a curve's study."""
+    return str(PLAN.files[curve(wildcards).study.name])
+
+
+def dataset(wildcards):
+    """Give the name of a curve's dataset."""
+    return curve(wildcards).dataset.name
+
+
+def arm(wildcards):
+    """Give the name of a curve's arm."""
+    return curve(wildcards).arm.name
+
+
+def coded(name):
+    """Give an input function: a file of the coded data of a curve."""
+    return lambda wildcards: str(curve(wildcards).data / name)
+
+
+def ready(wildcards):
+    """Give the file that says that all datasets of a curve's study are there."""
+    return f"results/data/ready/{curve(wildcards).study.name}.txt"
 
 
 def shard_files(wildcards):
@@ -99,7 +121,7 @@ def unless_current(pattern, digest):
     """Give an input function: a file of cells that was made for something else is made again."""
 
     def is_current(path, wildcards):
-        checksum = record.coded_checksum(wildcards.dataset)
+        checksum = record.coded_checksum(curve(wildcards).dataset.name)
         return results.is_current(path, digest(wildcards), checksum)
 
     return insides.unless(workflow, pattern, is_current)

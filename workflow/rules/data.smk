@@ -53,7 +53,7 @@ rule datasets_ready:
         mem_mb=growing(1000),
         runtime=growing(10),
     params:
-        study=study_file,
+        study=lambda wildcards: str(PLAN.files[wildcards.study]),
         folders=per_dataset("results/data/{dataset}"),
         folds=lambda wildcards: PLAN.studies[wildcards.study].resampling,
     message:

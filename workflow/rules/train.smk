@@ -1,53 +1,54 @@
-# Cross-validated grids, and fresh trainings of the selected settings.
+# Cross-validated grids, and fresh trainings of the selected settings; small ones share jobs.
 
 
 rule train:
     input:
-        data="results/data/{dataset}/encoded.npz",
-        domain="results/data/{dataset}/domain.json",
-        ready="results/data/ready/{study}.txt",
+        data=coded("encoded.npz"),
+        domain=coded("domain.json"),
+        ready=ready,
         again=unless_current(SHARD_FILE, shard_digest),
     output:
         SHARD_FILE,
     log:
-        "logs/train/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.log",
+        "logs/train/{curve}/shard~{shard}-of-{shards}.log",
     benchmark:
-        "benchmarks/train/{study}/{dataset}/{arm}/shard~{shard}-of-{shards}.tsv"
+        "benchmarks/train/{curve}/shard~{shard}-of-{shards}.tsv"
     conda:
         ENVIRONMENT
     resources:
         mem_mb=growing(1000),
         runtime=lambda wildcards, attempt: PLAN.minutes(
-            curve(wildcards), int(wildcards.shard), attempt
+            curve(wildcards).seconds(int(wildcards.shard)), attempt
         ),
     params:
         study=study_file,
+        dataset=dataset,
+        arm=arm,
         digest=shard_digest,
         attempts=attempts,
         seed=config["seed"],
     message:
-        "Train {wildcards.arm} on {wildcards.dataset} "
-        "(shard {wildcards.shard} of {wildcards.shards})"
+        "Train {params.arm} on {params.dataset} (shard {wildcards.shard} of {wildcards.shards})"
     shell:
-        "python -m privcurve.steps.train --study {params.study} --dataset {wildcards.dataset} "
-        "--arm {wildcards.arm} --shard {wildcards.shard} --shards {wildcards.shards} "
-        "--digest {params.digest} --seed {params.seed} --output {output} > {log} 2>&1"
+        "python -m privcurve.steps.train --study {params.study} --dataset {params.dataset} "
+        "--arm {params.arm} --shard {wildcards.shard} --shards {wildcards.shards} "
+        "--digest {params.digest} --seed {params.seed} > {log} 2>&1"
 
 
 rule refit:
     input:
-        data="results/data/{dataset}/encoded.npz",
-        domain="results/data/{dataset}/domain.json",
-        ready="results/data/ready/{study}.txt",
+        data=coded("encoded.npz"),
+        domain=coded("domain.json"),
+        ready=ready,
         again=unless_current(REFIT_FILE, refit_digest),
         cells=shard_files,
     output:
-        selected="results/refits/{study}/{dataset}/{arm}/selected.csv",
+        selected="results/refits/{curve}/selected.csv",
         cells=REFIT_FILE,
     log:
-        "logs/refit/{study}/{dataset}/{arm}.log",
+        "logs/refit/{curve}.log",
     benchmark:
-        "benchmarks/refit/{study}/{dataset}/{arm}.tsv"
+        "benchmarks/refit/{curve}.tsv"
     conda:
         ENVIRONMENT
     resources:
@@ -55,14 +56,62 @@ rule refit:
         runtime=growing(60),
     params:
         study=study_file,
+        dataset=dataset,
+        arm=arm,
         shards=lambda wildcards: curve(wildcards).shards,
         digest=refit_digest,
         attempts=attempts,
         seed=config["seed"],
     message:
-        "Select settings of {wildcards.arm} on {wildcards.dataset} and train them afresh"
+        "Select settings of {params.arm} on {params.dataset} and train them afresh"
     shell:
-        "python -m privcurve.steps.refit --study {params.study} --dataset {wildcards.dataset} "
-        "--arm {wildcards.arm} --shards {params.shards} --digest {params.digest:q} "
-        "--seed {params.seed} "
-        "--selected {output.selected} --output {output.cells} > {log} 2>&1"
+        "python -m privcurve.steps.refit --study {params.study} --dataset {params.dataset} "
+        "--arm {params.arm} --shards {params.shards} --digest {params.digest:q} "
+        "--seed {params.seed} > {log} 2>&1"
+
+
+# Of each bundle it is known what it makes: a rule of its own, without wildcards.
+for bundle in PLAN.bundles:
+
+    rule:
+        name:
+            bundle.rule
+        input:
+            *(
+                insides.unless(
+                    workflow,
+                    str(path),
+                    lambda path, wildcards, bundle=bundle: bundle.is_current(path),
+                )
+                for curve_ in bundle.curves
+                for path in curve_.files
+            ),
+            data=[f"results/data/{name}/encoded.npz" for name in bundle.datasets],
+            domains=[f"results/data/{name}/domain.json" for name in bundle.datasets],
+            ready=f"results/data/ready/{bundle.study}.txt",
+        output:
+            list(map(str, bundle.outputs)),
+        log:
+            f"logs/train/{bundle.study}/{bundle.name}.log",
+        benchmark:
+            f"benchmarks/train/{bundle.study}/{bundle.name}.tsv"
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=growing(1000),
+            runtime=lambda wildcards, attempt, bundle=bundle: PLAN.minutes(
+                bundle.work, attempt
+            ),
+        params:
+            study=str(PLAN.files[bundle.study]),
+            curves=bundle.arguments,
+            digest=lambda wildcards, bundle=bundle: bundle.digest,
+            attempts=lambda wildcards, bundle=bundle: list(
+                map(failed_attempts, bundle.failures)
+            ),
+            seed=config["seed"],
+        message:
+            f"Train {len(bundle.curves)} small curves of {bundle.study} ({bundle.name})"
+        shell:
+            "python -m privcurve.steps.bundle --study {params.study} --curves {params.curves} "
+            "--digest {params.digest} --seed {params.seed} > {log} 2>&1"

@@ -40,13 +40,38 @@ def fits(
     CodedClassifier
         Fitted, of the class of `learner`.
     """
-    apart = np.random.default_rng(0)
-    first = learner.fit_many(side.codes, side.signs, [{}], [apart], side.counts)[0]
-    codes = first._code(side.codes, fit=False)
+    checked = untrained(learner, side)
+    codes = checked._code(side.codes, fit=False)
     for start in range(0, n, BATCH):
-        models = [copy(first) for _ in range(min(BATCH, n - start))]
-        first._fit_batch(models, codes, side.signs, side.counts, [rng] * len(models))
+        models = [copy(checked) for _ in range(min(BATCH, n - start))]
+        checked._fit_batch(models, codes, side.signs, side.counts, [rng] * len(models))
         yield from models
+
+
+def untrained(learner: CodedClassifier, side: Records) -> Any:
+    """Give what `fit_many` makes of a learner before its training begins.
+
+    Parameters
+    ----------
+    learner : CodedClassifier
+        Not fitted.
+    side : Records
+
+    Returns
+    -------
+    CodedClassifier
+        With checked parameters and the facts of the domain.
+    """
+
+    def nothing(*arguments: Any) -> None:
+        """Train nothing."""
+
+    idle = type("Idle", (type(learner),), {"_fit_batch": nothing})
+    blank = idle(**learner.get_params(deep=False))
+    apart = np.random.default_rng(0)
+    (found,) = blank.fit_many(side.codes, side.signs, [{}], [apart], side.counts)
+    found.__class__ = type(learner)
+    return found
 
 
 def sample_numbered(

@@ -1,14 +1,17 @@
-"""Neighbouring datasets: two sets of records that differ in one."""
+"""Neighbouring datasets: two sets of records that differ in one, and in which way."""
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Pair:
-    """Replace-one neighbours: the record at `where` differs, no other.
+    """Neighbours: one record differs, no other.
 
     Attributes
     ----------
@@ -59,7 +62,13 @@ class Pair:
         Says what the pair is.
     left, right : Records
     where : int
-        The row of the replaced record; it stands for one record.
+        The row of the record that differs. It stands for one record; or, where a record is
+        added, the row of the larger side that has it.
+    neighbours : str
+        ``replace-one``; ``add-remove``: one side has a record more; or ``private-columns``:
+        the record differs in private columns alone.
+    private : tuple of int
+        Which columns are private, for ``private-columns``. Others and the label are public.
     """
 
     dataset: str
@@ -67,11 +76,79 @@ class Pair:
     left: Records
     right: Records
     where: int = 0
+    neighbours: str = REPLACE_ONE
+    private: tuple[int, ...] = ()
 
     @property
     def canaries(self) -> NDArray[np.unsignedinteger[Any]]:
-        """The codes of the replaced record, on the left and on the right."""
+        """The codes of the record, on the left and on the right; once if it is added."""
+        if self.neighbours == ADD_REMOVE:
+            return self.larger.codes[[self.where]]
         return np.stack([self.left.codes[self.where], self.right.codes[self.where]])
+
+    @property
+    def labels(self) -> NDArray[np.float64]:
+        """What the scores of the canaries are multiplied by, so that the left has more."""
+        if self.neighbours == ADD_REMOVE:
+            side = 1 if self.larger is self.left else -1
+            return np.array([side * self.larger.signs[self.where]], dtype=float)
+        signs = self.left.signs[self.where], -self.right.signs[self.where]
+        return np.array(signs, dtype=float)
+
+    @property
+    def larger(self) -> Records:
+        """The side that has more records; the left one if they have as many."""
+        return self.right if self.right.n > self.left.n else self.left
+
+
+def check_pair(pair: Pair) -> None:
+    """Check that the two sides are neighbours in the way that the pair says.
+
+    Parameters
+    ----------
+    pair : Pair
+
+    Raises
+    ------
+    ValueError
+        If more or less than that differs.
+    """
+    left, right, i = pair.left, pair.right, pair.where
+    if not np.array_equal(left.n_bins, right.n_bins):
+        raise ValueError(f"the pair '{pair.name}' has two domains")
+    if pair.neighbours == ADD_REMOVE:
+        differ = _counted(left)
+        differ.subtract(_counted(right))
+        sound = sum(map(abs, differ.values())) == 1
+        sound = sound and differ[_key(pair.larger, i)] in (-1, 1)
+    else:
+        same = left.codes.shape == right.codes.shape and left.counts[i] == right.counts[i] == 1
+        if same:
+            differs = (left.codes != right.codes).any(axis=1)
+            differs |= (left.signs != right.signs) | (left.counts != right.counts)
+            same = bool(differs[i]) and int(differs.sum()) == 1
+        sound = same and (pair.neighbours == REPLACE_ONE or _only_private_differ(pair))
+    if not sound:
+        raise ValueError(f"the pair '{pair.name}' is no pair of {pair.neighbours} neighbours")
+
+
+def _only_private_differ(pair: Pair) -> bool:
+    if pair.neighbours != PRIVATE_COLUMNS or not pair.private:
+        return False
+    left, right, i = pair.left, pair.right, pair.where
+    columns = np.flatnonzero(left.codes[i] != right.codes[i])
+    return bool(left.signs[i] == right.signs[i] and np.isin(columns, pair.private).all())
+
+
+def _key(side: Records, row: int) -> tuple[int, ...]:
+    return (*side.codes[row].tolist(), int(side.signs[row]))
+
+
+def _counted(side: Records) -> Counter[tuple[int, ...]]:
+    found: Counter[tuple[int, ...]] = Counter()
+    for row, count in enumerate(side.counts.tolist()):
+        found[_key(side, row)] += count
+    return found
 
 
 @dataclass(frozen=True)
@@ -105,7 +182,7 @@ def records(
     return Records(table, labels, bins, of_rows.astype(np.int64))
 
 
-def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
+def all_neighbours(n: int, n_bins: Sequence[int], private: Sequence[int] = ()) -> Iterator[Pair]:
     """Give every pair of neighbours of n records over a small domain.
 
     A record is one of all combinations of codes and labels; the order of records does not
@@ -115,8 +192,15 @@ def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
     ----------
     n : int
     n_bins : sequence of int
+    private : sequence of int
+        Private columns: if there are any, neighbours differ in these columns alone.
     """
     cells = list(itertools.product(*(range(bins) for bins in n_bins), (-1, 1)))
+    relation = PRIVATE_COLUMNS if private else REPLACE_ONE
+    hidden = {int(column) for column in private}
+
+    def public(cell: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(part for j, part in enumerate(cell) if j not in hidden)
 
     def make(chosen: tuple[int, ...]) -> Records:
         table = np.array([cells[i] for i in chosen], dtype=np.int64).reshape(n, -1)
@@ -124,8 +208,11 @@ def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
 
     for others in itertools.combinations_with_replacement(range(len(cells)), n - 1):
         for one, other in itertools.combinations(range(len(cells)), 2):
+            if private and public(cells[one]) != public(cells[other]):
+                continue
             name = f"{cells[one]} or {cells[other]} with {[cells[i] for i in others]}"
-            yield Pair("tiny", name, make((one, *others)), make((other, *others)))
+            sides = make((one, *others)), make((other, *others))
+            yield Pair("tiny", name, *sides, 0, relation, tuple(sorted(hidden)))
 
 
 def flipped_constant(n: int) -> Pair:
@@ -179,14 +266,14 @@ def crossed() -> Pair:
     return Pair("tiny", "two records, columns that change places", sides[0], sides[1])
 
 
-def alone() -> Pair:
-    """Give one positive record, which differs in its code.
+def alone(n_codes: int = 2) -> Pair:
+    """Give one positive record, which differs in its code: the first, or the last.
 
     What is unknown to a learner is negative for it: a teacher of bagging votes + on the
-    left for the code 0 alone, and on the right for the code 1 alone.
+    left for the code 0 alone, and on the right for the last code alone.
     """
-    sides = [records([[code]], [1], [2]) for code in (0, 1)]
-    return Pair("tiny", "one record alone, in one of two bins", sides[0], sides[1])
+    sides = [records([[code]], [1], [n_codes]) for code in (0, n_codes - 1)]
+    return Pair("tiny", f"one record alone, in one of {n_codes} bins", sides[0], sides[1])
 
 
 def with_canary(target: Target, row: NDArray[Any], where: int = 0) -> Pair:
@@ -210,3 +297,55 @@ def with_canary(target: Target, row: NDArray[Any], where: int = 0) -> Pair:
         signs[where] = label
         sides.append(Records(codes, signs, base.n_bins, base.counts))
     return Pair(target.name, "canary with its label flipped", sides[0], sides[1], where)
+
+
+def with_hidden_canary(
+    target: Target, left: NDArray[Any], right: NDArray[Any], private: Sequence[int], where: int = 0
+) -> Pair:
+    """Put a canary into the private columns of one record; all that is public stays.
+
+    Parameters
+    ----------
+    target : Target
+    left, right : ndarray of shape (n_private,)
+        Codes of the private columns on either side.
+    private : sequence of int
+        The private columns.
+    where : int
+        The record; its label and its public columns are kept.
+    """
+    base = target.records
+    assert base.counts[where] == 1, "the canary replaces a single record"
+    columns = np.asarray(private, dtype=np.int64)
+    sides = []
+    for hidden in (left, right):
+        codes = base.codes.copy()
+        codes[where, columns] = hidden
+        sides.append(Records(codes, base.signs, base.n_bins, base.counts))
+    return Pair(
+        target.name,
+        "canary in the private columns",
+        sides[0],
+        sides[1],
+        where,
+        PRIVATE_COLUMNS,
+        tuple(sorted(columns.tolist())),
+    )
+
+
+def added(side: Records, row: Sequence[int] | NDArray[Any], sign: int, name: str) -> Pair:
+    """Add a record: it is on the right alone.
+
+    Parameters
+    ----------
+    side : Records
+    row : sequence of int
+        Its codes.
+    sign : int
+        Its label.
+    name : str
+    """
+    codes = np.concatenate([side.codes, np.asarray([row], dtype=side.codes.dtype)])
+    signs = np.append(side.signs, np.int8(sign))
+    right = Records(codes, signs, side.n_bins, np.append(side.counts, 1))
+    return Pair("tiny", name, side, right, len(signs) - 1, ADD_REMOVE)

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
-from privcurve.audit.configuration import COLUMNS, EXACT, VIOLATED
+from privcurve.audit.claim import EXACT
+from privcurve.audit.run import COLUMNS, VIOLATED
 from privcurve.audit.search import REPORTED_ERROR, VERDICT_ERROR
 
+MISSING = "–"
 CAPTION = "Audit: privacy found against privacy claimed"
 
-# What Markdown and LaTeX show, and under which name. The CSV has all columns.
+# What Markdown and LaTeX show, and under which name: one row of each of `GROUP`, its worst.
+# The CSV has all rows and all columns.
 SHOWN = {
     "learner": "learner",
     "calibration": "calibration",
-    "mechanism": "mechanism",
-    "setting": "setting",
-    "method": "method",
-    "dataset": "dataset",
-    "n_records": "records",
-    "n_trainings": "trainings",
-    "epsilon": "claimed ε",
+    "neighbours": "neighbours",
     "delta": "claimed δ",
-    "found_epsilon": "found ε",
-    "found_delta": "found δ",
+    "epsilon": "claimed ε",
+    "found_epsilon": "worst found ε",
+    "method": "by",
+    "pair": "on",
+    "n_tried": "tried",
     "verdict": "verdict",
 }
+GROUP = ["learner", "calibration", "neighbours", "delta"]
 
 
 def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -35,7 +37,7 @@ def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     Parameters
     ----------
     parts : sequence of DataFrame
-        One a learner, as :func:`privcurve.audit.configuration.run` gives them.
+        One a learner, as :func:`privcurve.audit.run.run` gives them.
 
     Returns
     -------
@@ -64,38 +66,78 @@ def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return frame
 
 
+def claimed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give the rows of what learners state: not what is tried beyond their statements."""
+    return frame[frame["neighbours"] == frame["stated_neighbours"]]
+
+
+def worst(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give the worst row of each learner, calibration, relation and δ.
+
+    That is a violation, if there is any, and else the largest share of the claimed ε.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As :func:`table` gives it.
+
+    Returns
+    -------
+    DataFrame
+        With the column `n_tried`: how many rows it is the worst of.
+    """
+    order = frame.assign(
+        share=frame["found_epsilon"] / frame["epsilon"], violated=frame["verdict"] == VIOLATED
+    ).sort_values(["violated", "share"], ascending=False, kind="stable")
+    chosen = order.drop_duplicates(GROUP).index
+    counted = frame.groupby(GROUP)["verdict"].transform("size")
+    return frame.assign(n_tried=counted).loc[sorted(chosen)].reset_index(drop=True)
+
+
 def shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the table as a reader wants it: fewer columns, no more digits than are known."""
-    text = pd.DataFrame(index=frame.index)
+    """Give what a reader wants of the table: the worst rows, no more digits than are known."""
+    rows = worst(frame)
+    text = pd.DataFrame(index=rows.index)
     for column, title in SHOWN.items():
-        text[title] = [_text(column, value) for value in frame[column]]
-    exact = frame["method"] == EXACT
-    text["found ε"] = [
-        value if known else f"≥ {value}" if number > 0 else "–"
-        for value, known, number in zip(text["found ε"], exact, frame["found_epsilon"], strict=True)
+        text[title] = [_text(value) for value in rows[column]]
+    text[SHOWN["found_epsilon"]] = [
+        _found(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
+    ]
+    text["neighbours"] = [
+        tried if tried == stated else f"{tried} (not claimed)"
+        for tried, stated in zip(rows["neighbours"], rows["stated_neighbours"], strict=True)
     ]
     return text
 
 
-def _text(column: str, value: object) -> str:
-    if value is None or value != value or (column == "n_trainings" and value == 0):
-        return "–"
-    if column == "found_epsilon":
-        return f"{value:.3f}"
+def _found(row: dict[Any, Any]) -> str:
+    if row["method"] == EXACT:
+        return f"{row['found_epsilon']:.3f}"
+    return f"≥ {row['found_epsilon']:.3f}" if row["found_epsilon"] > 0 else MISSING
+
+
+def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _refuted(frame: pd.DataFrame) -> list[str]:
     """Say which claims were refuted, and what the learner's own statement says of each."""
     found = []
-    for row in frame[frame["verdict"] == VIOLATED].to_dict("records"):
+    for row in worst(frame[frame["verdict"] == VIOLATED]).to_dict("records"):
+        if row["neighbours"] != row["stated_neighbours"]:
+            found.append(
+                f"Beyond its statement: {row['learner']}, {row['calibration']}, does not have "
+                f"ε = {row['epsilon']:g} for {row['neighbours']} neighbours; {_found(row)} was "
+                f"found. It states {row['stated_neighbours']}."
+            )
+            continue
         # A CSV file gives NaN for an empty text.
         excluded = row["not_covered"] if isinstance(row["not_covered"], str) else ""
         found.append(
             f"Refuted: {row['learner']}, {row['calibration']}, ε = {row['epsilon']:g} "
-            f"({row['method']}): "
+            f"({row['method']}, {_found(row)} found): "
             + (
-                f"its own statement does not cover {excluded}."
+                f"its own statement makes a reservation ({excluded})."
                 if excluded
                 else "nothing in its statement excludes this; a proof or the program is wrong."
             )
@@ -105,17 +147,20 @@ def _refuted(frame: pd.DataFrame) -> list[str]:
 
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """Say how the numbers came about, and how many claims were refuted."""
-    n_violated = int((frame["verdict"] == VIOLATED).sum())
+    refuted = claimed(frame)["verdict"] == VIOLATED
     return (
-        f"{len(frame)} claims tried, {n_violated} refuted. An audit can refute a claim; that a "
-        "claim stands is no proof of it (proofs: docs/privacy.md).",
+        f"{len(frame)} claims tried, {int(refuted.sum())} refuted; each row is the worst of those "
+        "tried, and the CSV has all of them. An audit can refute a claim; that a claim stands is "
+        "no proof of it (proofs: docs/privacy.md).",
         *_refuted(frame),
-        "Neighbours differ in one replaced record. 'exact': every transcript on every pair of "
-        "tiny neighbouring datasets was enumerated (numbers that are released: by cells); found ε "
-        "and δ (at the claimed ε) are those of the worst pair.",
-        "'sampled': so many trainings on each side of a pair. Half of them chose one event, the "
+        "Neighbours are as the column says: one record is replaced by another, or added, or "
+        "changed in its private columns. 'exact': every transcript on every pair of tiny "
+        "neighbouring datasets was enumerated (numbers that are released: by cells). 'density': "
+        "the densities of some outputs on both sides of a pair, a certain lower bound.",
+        "'sampled': many trainings on each side of a pair. Half of them chose one event, the "
         f"other half bound ε from below at {100 * (1 - REPORTED_ERROR):g} % (Clopper–Pearson; for "
         "δ > 0 from (p − δ)/q). A dash: no evidence that ε is above 0.",
         "A sampled claim counts as violated only if its bound at a confidence that leaves the "
-        f"whole audit a chance of {VERDICT_ERROR:g} of any false alarm is above the claimed ε.",
+        f"whole audit a chance of {VERDICT_ERROR:g} of any false alarm is above the claimed ε; "
+        "an exact one with δ > 0, if its exact δ at the claimed ε is above the claimed δ.",
     )

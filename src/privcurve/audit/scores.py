@@ -32,11 +32,11 @@ def sample_canary_scores(
     -------
     ndarray of shape (n,)
     """
-    signs = np.array([pair.left.signs[pair.where], -pair.right.signs[pair.where]], dtype=float)
+    canaries, labels = pair.canaries, pair.labels
     with warnings.catch_warnings():
         # A fit that warns is part of what is audited.
         warnings.simplefilter("ignore")
-        scores = [model._scores(pair.canaries) @ signs for model in fits(learner, side, n, rng)]
+        scores = [model._scores(canaries) @ labels for model in fits(learner, side, n, rng)]
     return np.array(scores)
 
 

@@ -1,10 +1,10 @@
-"""The two searches for a large ε: over known distributions, and over samples."""
+"""The searches for a large ε: over known distributions, known densities, and samples."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from privcurve.audit.bounds import epsilon_from_counts, exact_delta, exact_epsilon
 from privcurve.audit.pairs import Pair, Records
+from privcurve.audit.states import States
+from privcurve.audit.views import views
 
 Distribution = Callable[[Records], NDArray[np.float64]]
-Sampler = Callable[[Pair, Records, int, np.random.Generator], NDArray[Any]]
+Densities = Callable[[Pair], tuple[NDArray[np.float64], NDArray[np.float64]]]
+Sampler = Callable[[Pair, Records, int, np.random.Generator], NDArray[Any] | States]
 
 # What counts as chance that a reported bound is too high.
 REPORTED_ERROR = 0.05
@@ -23,6 +26,12 @@ VERDICT_ERROR = 1e-4
 
 # Thresholds tried on a score, so many on each tail, evenly and from the far end.
 N_THRESHOLDS = 64
+
+# Of fitted states: a column of at most so many values, and so few for the trainings that
+# choose, is taken as outcomes, others as scores; and so many columns are looked at closely.
+MOST_OUTCOMES = 2000
+PER_OUTCOME = 5
+MOST_COLUMNS = 6
 
 # Rounding of exact probabilities.
 TOLERANCE = 1e-9
@@ -106,6 +115,40 @@ def search_exact(
     return Found(worst[1], worst[0], largest_delta, violated, event, n_pairs)
 
 
+def search_densities(pairs: Iterable[Pair], densities: Densities, epsilon: float) -> Found:
+    """Find the output whose density differs most between the sides of any pair.
+
+    For a pure claim alone: near that output every small set shows the ratio.
+
+    Parameters
+    ----------
+    pairs : iterable of Pair
+    densities : callable
+        Gives the logarithms of the densities of the same outputs on the left and on the right.
+    epsilon : float
+        The claim.
+
+    Returns
+    -------
+    Found
+        With a certain lower bound on ε.
+    """
+    worst: Found | None = None
+    n_pairs = 0
+    for pair in pairs:
+        n_pairs += 1
+        left, right = densities(pair)
+        ratios = np.abs(left - right)
+        found = float(ratios.max())
+        if worst is None or found > worst.epsilon * (1 + TOLERANCE):
+            violated = found > epsilon * (1 + TOLERANCE)
+            event = f"next to one of {len(ratios)} outputs"
+            worst = Found(pair, found, math.nan, violated, event, 0)
+    if worst is None:
+        raise ValueError("there are no pairs to search")
+    return replace(worst, n_pairs=n_pairs)
+
+
 @dataclass(frozen=True)
 class Event:
     """A set of outputs, in one of the two orders of a pair.
@@ -164,7 +207,12 @@ def search_sampled(
     for pair in searched:
         left = sample(pair, pair.left, n_trainings, rng)
         right = sample(pair, pair.right, n_trainings, rng)
-        event = choose_event(left[:n_choosing], right[:n_choosing], delta)
+        if isinstance(left, States) and isinstance(right, States):
+            event, left, right = _choose_view(left, right, n_choosing, delta)
+        else:
+            assert isinstance(left, np.ndarray)
+            assert isinstance(right, np.ndarray)
+            event = choose_event(left[:n_choosing], right[:n_choosing], delta)
         p, q = (left, right) if event.forward else (right, left)
         hits = int(event.holds(p[n_choosing:]).sum()), int(event.holds(q[n_choosing:]).sum())
         n = n_trainings - n_choosing
@@ -177,7 +225,7 @@ def search_sampled(
             worst = Found(pair, reported, math.nan, False, text, len(searched))
     if worst is None:
         raise ValueError("there are no pairs to search")
-    return Found(worst.pair, worst.epsilon, math.nan, violated, worst.event, worst.n_pairs)
+    return replace(worst, violated=violated)
 
 
 def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event:
@@ -197,6 +245,10 @@ def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event
     -------
     Event
     """
+    return _best_event(left, right, delta)[1]
+
+
+def _best_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> tuple[float, Event]:
     n = len(left)
     candidates = _outcome_sets if left.dtype.kind in "iu" else _tails
     best: tuple[float, Event] | None = None
@@ -208,7 +260,58 @@ def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event
                 holds, text = event_of(i)
                 best = float(bounds[i]), Event(holds, forward, text)
     assert best is not None
-    return best[1]
+    return best
+
+
+def _choose_view(
+    left: States, right: States, n_choosing: int, delta: float
+) -> tuple[Event, NDArray[Any], NDArray[Any]]:
+    """Choose a view of fitted states and an event in it; give that view of both sides.
+
+    The first half of the trainings that choose estimates the likelihood ratio of the two
+    sides, the other half chooses.
+    """
+    n_learning = n_choosing // 2
+    of_left, of_right, names = views(left, right, n_learning)
+    chooses = slice(n_learning, n_choosing)
+    columns = []
+    for one, other in zip(of_left.T, of_right.T, strict=True):
+        if _few_values(np.concatenate([one[chooses], other[chooses]])):
+            one, other = _numbered(one), _numbered(other)
+        columns.append((one, other))
+    promise = [_promise(one[chooses], other[chooses], delta) for one, other in columns]
+    best: tuple[float, Event, int] | None = None
+    for j in np.argsort(promise, kind="stable")[::-1][:MOST_COLUMNS].tolist():
+        one, other = columns[j]
+        bound, event = _best_event(one[chooses], other[chooses], delta)
+        if best is None or bound > best[0]:
+            best = bound, replace(event, text=f"{names[j]}: {event.text}"), j
+    assert best is not None
+    return best[1], *columns[best[2]]
+
+
+def _few_values(values: NDArray[np.float64]) -> bool:
+    n_values = len(np.unique(values))
+    return n_values <= min(MOST_OUTCOMES, len(values) // PER_OUTCOME)
+
+
+def _numbered(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Give the bits of each number: equal outcomes have equal ones."""
+    return np.ascontiguousarray(values + 0.0).view(np.int64)
+
+
+def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
+    """Give roughly the bound that a column could give, for a fraction of the time."""
+    n = len(left)
+    most = -math.inf
+    for _, hits_left, hits_right in (_outcome_sets if left.dtype.kind in "iu" else _tails)(
+        left, right
+    ):
+        for p, q in ((hits_left, hits_right), (hits_right, hits_left)):
+            above = p - 4 * np.sqrt(p) - delta * n
+            bound = np.log(np.maximum(above, 1e-9) / (q + 4 * np.sqrt(q) + 8))
+            most = max(most, float(bound.max()))
+    return most
 
 
 _Candidates = tuple[

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from privcurve.datasets import Description, check_current, describe, facts
+from privcurve.datasets import Domain, check_current, facts
 from privcurve.experiments import canonical, results
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.results import Key
@@ -69,9 +69,24 @@ def _digest_of(
     )
 
 
-def second_round(study: Study, arm: Arm) -> Finalists | None:
-    """Give the second round of an arm's selection; a learner without noise needs none."""
-    return study.finalists if arm.calibration and len(arm.settings) > 1 else None
+class About(Protocol):
+    """What a curve knows of its dataset: a description, or facts of the coded data."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def domain(self) -> Domain:
+        """What is public."""
+
+    @property
+    def n_rows(self) -> int:
+        """Training records."""
+
+    @property
+    def n_test(self) -> int:
+        """Records of the test part."""
 
 
 @dataclass(frozen=True)
@@ -85,18 +100,22 @@ class Curve:
     Attributes
     ----------
     study : Study
-    dataset : Description
+    dataset : About
     arm : Arm
     shards : int
     seed : int
         Base seed of the run.
+    bundle : str
+        The job that a small one shares with others, ``bundle~k``; empty where its jobs are
+        its own.
     """
 
     study: Study
-    dataset: Description
+    dataset: About
     arm: Arm
     shards: int
     seed: int
+    bundle: str = ""
 
     @property
     def name(self) -> Path:
@@ -153,7 +172,9 @@ class Curve:
 
     @property
     def benchmarks(self) -> dict[str, list[Path]]:
-        """Snakemake's benchmark files of its jobs, by rule."""
+        """Snakemake's benchmark files of its jobs, by rule; those of a bundle are all of it."""
+        if self.bundle:
+            return {"train": [Path("benchmarks/train", self.study.name, f"{self.bundle}.tsv")]}
         train, refit = Path("benchmarks/train", self.name), Path("benchmarks/refit", self.name)
         shards = [self.shard(shard).stem for shard in range(self.shards)]
         return {
@@ -180,8 +201,8 @@ class Curve:
 
     @property
     def finalists(self) -> Finalists | None:
-        """The second round of its selection."""
-        return second_round(self.study, self.arm)
+        """The second round of its selection; a learner without noise needs none."""
+        return self.study.finalists if self.arm.calibration and len(self.arm.settings) > 1 else None
 
     @property
     def final_splits(self) -> list[Split]:
@@ -221,10 +242,23 @@ class Curve:
         whole = _digest(study, self.arm, self.seed)
         return f"{study.repeats} {final}{metric}{whole}"
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """About how many rows a fit takes, and how many columns: for estimates of cost."""
+        rows = round(self.dataset.n_rows * self.arm.train_share)
+        return max(1, rows), len(self.dataset.domain.columns)
+
     def seconds(self, shard: int) -> float:
         """Give an estimate of the time that one shard takes."""
-        rows, columns = self.dataset.n_rows, len(self.dataset.domain.columns)
-        return shard_seconds(self.arm, len(self.splits), shard, self.shards, rows, columns)
+        return shard_seconds(self.arm, len(self.splits), shard, self.shards, *self.shape)
+
+    @cached_property
+    def work(self) -> float:
+        """An estimate of the seconds that all of its jobs train."""
+        cost = registry.entry(self.arm.learner).cost
+        each = [cost(setting, *self.shape) for setting in self.arm.settings]
+        selection = sum(each) * len(self.splits) if self.shards else 0.0
+        return len(self.arm.epsilons) * (selection + self.n_refits * sum(each) / len(each))
 
     # Results
 
@@ -261,21 +295,25 @@ class Curve:
         """
 
         def keys(shard: int) -> list[Key]:
-            return expected_keys(self.tasks(shard))
+            return results.expected_keys(self.tasks(shard))
 
         return results.read_shards(
             self.folder, self.shards, columns, self.shard_digest, self.checksum, keys
         )
 
-    def check_refit(self) -> None:
-        """Refuse fresh trainings that are not of what is asked for now.
+    def check_results(self) -> None:
+        """Refuse results that are not of what is asked for now, or are not complete.
 
         Raises
         ------
         IncompleteError
             Naming the file.
         """
-        results.check_current(self.refit, self.refit_digest, self.checksum)
+        if self.selects:
+            results.check_current(self.refit, self.refit_digest, self.checksum)
+            return
+        for _ in self.selection([]):
+            pass
 
     def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
         """Read the runs that are its results, as they are asked for now.
@@ -296,13 +334,13 @@ class Curve:
             If a file was made for something else, is damaged, or has other cells than it must.
         """
         if self.selects:
-            yield read_refits([self], columns)
+            yield read_results([self], columns)
         else:
             yield from self.selection(columns or results.SCHEMA.names)
 
 
-def read_refits(curves: Sequence[Curve], columns: list[str] | None = None) -> pd.DataFrame:
-    """Read the fresh trainings of some curves, as they are asked for now.
+def read_results(curves: Sequence[Curve], columns: list[str] | None = None) -> pd.DataFrame:
+    """Read the runs that are the results of some curves, as they are asked for now.
 
     Parameters
     ----------
@@ -313,7 +351,7 @@ def read_refits(curves: Sequence[Curve], columns: list[str] | None = None) -> pd
     Returns
     -------
     DataFrame
-        In the order of `curves`.
+        In the order of `curves`: fresh trainings of what was selected, or all runs.
 
     Raises
     ------
@@ -321,23 +359,23 @@ def read_refits(curves: Sequence[Curve], columns: list[str] | None = None) -> pd
         If a file was made for something else, or is damaged.
     """
     for curve in curves:
-        curve.check_refit()
-    frame: pd.DataFrame = results.read_cells([curve.refit for curve in curves], columns)
+        curve.check_results()
+    frame: pd.DataFrame = results.read_cells([p for one in curves for p in one.runs], columns)
     return frame
 
 
 def begun(study: str) -> bool:
     """Whether something of a study was trained below the working directory."""
-    return Path("results/cells", study).is_dir()
+    return any(Path("results", part, study).is_dir() for part in ("cells", "refits"))
 
 
-def curve(study: Study, dataset: Description, arm: Arm, seed: int, seconds_per_job: float) -> Curve:
+def curve(study: Study, dataset: About, arm: Arm, seed: int, seconds_per_job: float) -> Curve:
     """Cut an arm on a dataset into jobs of about `seconds_per_job`."""
     whole = Curve(study, dataset, arm, 1, seed)
     if is_lone(study, arm):
         return replace(whole, shards=0)
-    rows, columns = dataset.n_rows, len(dataset.domain.columns)
-    return replace(whole, shards=n_shards(arm, len(whole.splits), rows, columns, seconds_per_job))
+    shards = n_shards(arm, len(whole.splits), *whole.shape, seconds_per_job)
+    return replace(whole, shards=shards)
 
 
 def is_lone(study: Study, arm: Arm) -> bool:
@@ -346,19 +384,3 @@ def is_lone(study: Study, arm: Arm) -> bool:
     A study with folds has its cross-validated accuracy in its tables, of lone settings too.
     """
     return study.select == BEST and bool(study.holdout) and len(arm.settings) == 1
-
-
-def curves(study: Study, seed: int, seconds_per_job: float) -> Iterator[Curve]:
-    """Give all curves of a study, dataset by dataset."""
-    for name in study.datasets:
-        dataset = describe(name)
-        for arm in study.arms.values():
-            yield curve(study, dataset, arm, seed, seconds_per_job)
-
-
-def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
-    """Give the keys that the rows of some tasks must have."""
-    return [
-        (canonical.number(point.epsilon), point.text, split.fold, split.repeat)
-        for point, split in tasks
-    ]

@@ -60,11 +60,12 @@ def manifest(
         jobs.setdefault(Path(path.parts[1]).stem, []).append(path)
     work, training_jobs = {}, []
     for name, curves in studies.items():
-        mine = []
-        for curve in curves:
-            for rule, paths in curve.benchmarks.items():
-                jobs.setdefault(rule, []).extend(paths)
-                mine.extend(paths)
+        # A job that some curves share is one.
+        mine = {
+            path: rule for c in curves for rule, paths in c.benchmarks.items() for path in paths
+        }
+        for path, rule in mine.items():
+            jobs.setdefault(rule, []).append(path)
         training_jobs.append(_times(mine))
         work[name] = _work(curves, training_jobs[-1])
     names = sorted({c.dataset.name for curves in studies.values() for c in curves})

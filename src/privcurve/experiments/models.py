@@ -221,6 +221,8 @@ def inspect(
     """
     if arm.learner not in ("lazybb", "topdown"):
         raise StudyError(f"{arm.name}: only LazyBB and TopDown trees can be looked into")
+    if arm.train_share < 1:
+        raise StudyError(f"{arm.name}: only models of the whole training part can be looked into")
     train = Part(*distinct(dataset.X, dataset.y))
     unseen = None
     if dataset.X_test is not None and dataset.y_test is not None:

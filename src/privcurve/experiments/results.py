@@ -6,13 +6,17 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from privcurve.experiments import arrow
+from privcurve.experiments import arrow, canonical
 from privcurve.files import replace_file
+
+if TYPE_CHECKING:
+    from privcurve.experiments.arms import Point
+    from privcurve.experiments.splits import Split
 
 SCHEMA = pa.schema(
     [
@@ -249,6 +253,14 @@ def read_shards(
         yield frame
 
 
+def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
+    """Give the keys that the rows of some tasks must have."""
+    return [
+        (canonical.number(point.epsilon), point.text, split.fold, split.repeat)
+        for point, split in tasks
+    ]
+
+
 def check_complete(frame: Any, expected: Iterable[Key], what: str) -> None:
     """Compare the cells that are there with those that must be, no fewer and no others.
 
@@ -265,8 +277,6 @@ def check_complete(frame: Any, expected: Iterable[Key], what: str) -> None:
     IncompleteError
         Naming up to five missing cells, or one that should not be there.
     """
-    from privcurve.experiments import canonical
-
     keys = zip(
         map(canonical.number, frame["epsilon"]),
         frame["setting"],

@@ -13,6 +13,10 @@ from privcurve.experiments import canonical
 
 TEST = "test"
 
+# Parts that a splitter remembers may take about so many bytes: to find the distinct rows again, for
+# each repeat and each arm, costs more than many a fit.
+REMEMBERED = 2**27
+
 
 @dataclass(frozen=True)
 class Split:
@@ -194,9 +198,20 @@ class Splitter:
         self._seed = seed
         self._share = train_share
         self._folds: dict[tuple[int, int], Any] = {}
+        self._parts: dict[tuple[str, int], tuple[Part, Part]] = {}
 
     def parts(self, split: Split) -> tuple[Part, Part]:
-        """Give the training and the scoring part of a split."""
+        """Give the training and the scoring part of a split: remembered, if not too many."""
+        partition = self._partition(split)
+        key = (split.fold, 0 if split.fold == TEST and self._share == 1 else partition)
+        if key not in self._parts:
+            size = self._dataset.X.nbytes + 9 * len(self._dataset.y)
+            while len(self._parts) >= max(1, REMEMBERED // size):
+                del self._parts[next(iter(self._parts))]
+            self._parts[key] = self._cut(split)
+        return self._parts[key]
+
+    def _cut(self, split: Split) -> tuple[Part, Part]:
         data = self._dataset
         if split.fold == TEST:
             if data.X_test is None or data.y_test is None:
@@ -227,8 +242,10 @@ class Splitter:
         return Part(*distinct(data.X[rows], data.y[rows]))
 
     def _stream(self, split: Split, **more: Any) -> np.random.Generator:
-        data = self._dataset
-        partition = split.repeat if split.fold == TEST else split.partition
+        data, partition = self._dataset, self._partition(split)
         return partition_generator(
             data.name, data.checksum, split.n_folds, partition, self._seed, **more
         )
+
+    def _partition(self, split: Split) -> int:
+        return split.repeat if split.fold == TEST else split.partition

@@ -67,6 +67,8 @@ class Study:
     arms : dict of str to Arm
     finalists : Finalists or None
         None: the best of the cross-validation is selected as it is.
+    paper : str or None
+        The paper whose figures it makes.
     skipped : tuple of str
         For each entry whose learner needs a package that is not installed: which it is,
         and how to get it.
@@ -78,6 +80,8 @@ class Study:
         ``best``: at each ε one setting; ``all``: nothing is selected, all runs are results.
     neighbours : str or None
         The relation that the study asks for; None: each learner's own.
+    outputs : tuple of (str, mapping)
+        What is made of its results, in the order of the file: word and options.
     """
 
     name: str

@@ -75,7 +75,17 @@ def progress(curves: Iterable[Curve]) -> Progress:
         Results are looked for below the working directory; a dataset that is not coded yet
         has none.
     """
-    return sum(map(_progress, curves), Progress())
+    alone, shared = Progress(), Progress()
+    unfinished = set()
+    for curve in curves:
+        found = _progress(curve)
+        if not curve.bundle:
+            alone += found
+            continue
+        shared += found
+        if found.jobs_left:
+            unfinished.add((curve.study.name, curve.bundle))
+    return alone + replace(shared, jobs_left=len(unfinished))
 
 
 def _progress(curve: Curve) -> Progress:
@@ -149,9 +159,8 @@ class _Costs:
 
     def __init__(self, curve: Curve) -> None:
         cost = registry.entry(curve.arm.learner).cost
-        rows, columns = curve.dataset.n_rows, len(curve.dataset.domain.columns)
         # By identity: the settings of an arm are the same objects in all its points.
-        self._of = {id(s): cost(s, rows, columns) for s in curve.arm.settings}
+        self._of = {id(s): cost(s, *curve.shape) for s in curve.arm.settings}
         self._n_splits = len(curve.splits)
         self._measured = self._estimated = 0.0
 

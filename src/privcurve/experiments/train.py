@@ -42,6 +42,8 @@ class Trainer:
         Base seed.
     store : Path
         Folder of the store; results are kept in a folder of this dataset and learner.
+    splitter : Splitter, optional
+        Of the dataset, the seed and the arm's share: one that other trainers use too.
 
     Attributes
     ----------
@@ -51,11 +53,18 @@ class Trainer:
         Spent in fits and scores so far.
     """
 
-    def __init__(self, dataset: Dataset, arm: Arm, seed: int, store: Path) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        arm: Arm,
+        seed: int,
+        store: Path,
+        splitter: Splitter | None = None,
+    ) -> None:
         self._dataset = dataset
         self._arm = arm
         self._ids = CellIds(dataset.name, dataset.checksum, arm, seed)
-        self._splitter = Splitter(dataset, seed, arm.train_share)
+        self._splitter = splitter or Splitter(dataset, seed, arm.train_share)
         self._folder = store / dataset.name / arm.learner
         self._version = registry.entry(arm.learner).version
         self.n_trained = self.n_reused = self.n_failed = 0

@@ -47,8 +47,8 @@ def audit(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     Parameters
     ----------
     frame : DataFrame
-        One row a claim, with the columns learner, calibration, method (exact or sampled),
-        epsilon, found_epsilon and verdict.
+        One row a claim, with the columns learner, calibration, method (exact, density:
+        drawn alike; or sampled), epsilon, found_epsilon and verdict.
     titles : mapping of str to str
         The names of the learners, in the order of colours.
 
@@ -115,7 +115,7 @@ def _draw_claim(panel: Axes, rows: pd.DataFrame, learners: Sequence[str], limits
         cycle, colour = divmod(learners.index(learner), len(style.COLOURS))
         of_group = (rows["learner"] == learner) & (rows["calibration"] == calibration)
         for row in rows[of_group].to_dict("records"):
-            shapes = EXACT if row["method"] == "exact" else SAMPLED
+            shapes = SAMPLED if row["method"] == "sampled" else EXACT
             shape = NOTHING if row["verdict"] == "found nothing" else shapes[cycle % len(shapes)]
             mark = _mark(shape, style.COLOURS[colour], calibration == "certified")
             x = row["epsilon"] * shift
@@ -167,7 +167,7 @@ def _finish(
     panel.fill_between(x, y, ceiling, color="0.5", alpha=0.12, linewidth=0, zorder=1)
     panel.text(0.03, 0.97, "more than claimed", transform=panel.transAxes, va="top", color="0.35")
     panel.set_xlabel("Claimed ε")
-    panel.set_ylabel("Found ε (exact, or 95 % lower bound)")
+    panel.set_ylabel("Found ε (exact, or lower bound)")
     panel.xaxis.set_major_locator(FixedLocator(list(claims)))
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     panel.xaxis.set_minor_locator(NullLocator())
@@ -182,7 +182,7 @@ def _handles(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[Line2D]:
         handles.append(Line2D([], [], label=title, **_mark(shape, style.COLOURS[colour], True)))
     grey = "0.35"
     second = len(titles) > len(style.COLOURS)
-    for name, shapes in (("exact", EXACT), ("sampled", SAMPLED)):
+    for name, shapes in (("exact or certain", EXACT), ("sampled", SAMPLED)):
         for shape in shapes if second else shapes[:1]:
             handles.append(Line2D([], [], label=name, **_mark(shape, grey, True)))
     handles.append(Line2D([], [], label="certified", **_mark("s", grey, True)))

@@ -14,6 +14,7 @@ class Audit(Output):
     """Table and figure ``audit``."""
 
     word: ClassVar[str] = "audit"
+    version: ClassVar[int] = 2
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option("a list of private learners; by default those of the study", LIST)
@@ -55,7 +56,8 @@ class Audit(Output):
         frame = report.table([pd.read_csv(context.audit(name)) for name in learners])
         context.write(Table(frame, report.CAPTION, report.notes(frame), report.shown(frame)))
         titles = {name: registry.entry(name).title for name in learners}
-        context.draw(audit.audit(frame, titles), frame)
+        claims = report.claimed(frame)
+        context.draw(audit.audit(claims, titles), claims)
 
 
 def audited() -> list[str]:

@@ -52,7 +52,7 @@ class Context:
 
     def refits(self) -> pd.DataFrame:
         """Read the fresh trainings of the curves; refuses those of something else."""
-        return jobs.read_refits(self.curves)
+        return jobs.read_results(self.curves)
 
     def runs(self) -> pd.DataFrame:
         """Read the runs that are results: fresh trainings or, if nothing is selected, all."""
@@ -67,7 +67,7 @@ class Context:
         from privcurve.tables.table import read_table
 
         for curve in self.curves:
-            curve.check_refit()
+            curve.check_results()
         return read_table(*(curve.selected for curve in self.curves))
 
     def cells(self, columns: list[str]) -> Iterator[pd.DataFrame]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privcurve.experiments.jobs import curves
-from privcurve.experiments.progress import start_log
+from privcurve.experiments.bundles import curves
 
 if TYPE_CHECKING:
+    from privcurve.datasets import Dataset, Domain
     from privcurve.experiments.jobs import Curve
+    from privcurve.experiments.splits import Splitter
     from privcurve.experiments.study import StudyError
     from privcurve.experiments.train import Trainer
 
@@ -36,14 +39,19 @@ def run(main: Callable[[], None]) -> None:
         sys.exit(f"error: {error}")
 
 
+def add_study_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that name a study, and what the workflow asks of a job."""
+    parser.add_argument("--study", type=Path, required=True, help="study file")
+    parser.add_argument("--seed", type=int, required=True, help="base seed")
+    parser.add_argument("--digest", required=True, help="of what the workflow asks for")
+
+
 def add_curve_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name an arm on a dataset, and what the workflow asks of it."""
-    parser.add_argument("--study", type=Path, required=True, help="study file")
+    add_study_arguments(parser)
     parser.add_argument("--dataset", required=True)
     parser.add_argument("--arm", required=True, help="name of the arm in the study")
     parser.add_argument("--shards", type=int, required=True, help="how many it is cut into")
-    parser.add_argument("--seed", type=int, required=True, help="base seed")
-    parser.add_argument("--digest", required=True, help="of what the workflow asks for")
 
 
 def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,27 +96,88 @@ def changed(path: Path) -> StudyError:
 
 def curve(arguments: argparse.Namespace) -> Curve:
     """Give the curve that the command line names."""
-    from privcurve import datasets
+    (found,) = curves_of_study(arguments, [(arguments.dataset, arguments.arm, arguments.shards)])
+    return found
+
+
+def curves_of_study(
+    arguments: argparse.Namespace, named: Iterable[tuple[str, str, int]]
+) -> list[Curve]:
+    """Give curves of a study by dataset, arm and number of shards."""
     from privcurve.experiments import study as studies
     from privcurve.experiments.jobs import Curve
 
     study = studies.load(arguments.study)
-    if arguments.arm not in study.arms:
-        raise changed(arguments.study)
-    about = datasets.describe(arguments.dataset)
-    return Curve(study, about, study.arms[arguments.arm], arguments.shards, arguments.seed)
+    # A description would be checked against its schema, which takes a tenth of a second.
+    about = cache(_coded)
+    found = []
+    for dataset, arm, shards in named:
+        if arm not in study.arms:
+            raise changed(arguments.study)
+        one = Curve(study, about(dataset), study.arms[arm], shards, arguments.seed)
+        found.append(one)
+    return found
 
 
-def trainer(curve: Curve) -> Trainer:
-    """Give a trainer for a curve, and start the log."""
+@dataclass(frozen=True)
+class _Coded:
+    """Facts of coded data."""
+
+    name: str
+    domain: Domain
+    n_rows: int
+    n_test: int
+
+
+def _coded(name: str) -> _Coded:
+    """Give what a curve needs to know of a dataset that is coded."""
     from privcurve import datasets
-    from privcurve.experiments import train
-    from privcurve.experiments.jobs import STORE
+    from privcurve.experiments.jobs import CODED
+
+    found = datasets.facts(CODED / name)
+    if found is None:
+        raise datasets.DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
+    domain = datasets.Domain.from_json(json.dumps(found["domain"]))
+    return _Coded(name, domain, found["n_rows"], found["n_test"])
+
+
+def start() -> None:
+    """Start the log of a job that trains, and import what every fit needs."""
+    from privcurve.experiments.progress import start_log
     from privcurve.steps._lean import import_sklearn
 
     start_log()
     import_sklearn()
-    return train.Trainer(datasets.read(curve.data), curve.arm, curve.seed, STORE)
+
+
+def train_shard(
+    curve: Curve, shard: int, dataset: Dataset, splitter: Splitter | None = None
+) -> None:
+    """Train a shard and write its file."""
+    from privcurve.experiments import results
+    from privcurve.experiments.jobs import STORE
+    from privcurve.experiments.train import Trainer
+
+    trainer = Trainer(dataset, curve.arm, curve.seed, STORE, splitter)
+    rows = trainer.run(curve.tasks(shard))
+    results.write_cells(rows, curve.shard(shard), trainer.facts(curve.shard_digest(shard)))
+    report(trainer, curve.failures(shard))
+
+
+def select_and_train(curve: Curve, dataset: Dataset, splitter: Splitter | None = None) -> None:
+    """Select settings, train them afresh, and write both files."""
+    from privcurve.experiments import refit, results
+    from privcurve.experiments.jobs import STORE
+    from privcurve.experiments.train import Trainer
+    from privcurve.files import replace_file
+
+    trainer = Trainer(dataset, curve.arm, curve.seed, STORE, splitter)
+    selected, rows = refit.select_and_train(curve, trainer)
+    replace_file(
+        curve.selected, lambda path: selected.to_csv(path, index=False, float_format="%.17g")
+    )
+    results.write_cells(rows, curve.refit, trainer.facts(curve.refit_digest))
+    report(trainer, curve.failures())
 
 
 def report(trainer: Trainer, failures: Path) -> None:

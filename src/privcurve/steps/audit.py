@@ -18,22 +18,18 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from privcurve import datasets
-    from privcurve.audit import configuration, configurations
+    from privcurve.audit import run
+    from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
     from privcurve.audit.pairs import Target, records
     from privcurve.files import replace_file
     from privcurve.learners import own
 
-    known = {**configurations.CONFIGURATIONS, **own.claims()}
+    known = {name: one.claims for name, one in ATTACKS.items()} | own.claims()
     if arguments.learner not in known:
-        raise SystemExit(f"error: {configuration.missing(arguments.learner)}")
+        raise SystemExit(f"error: {run.missing(arguments.learner)}")
     dataset = datasets.read(arguments.data)
     target = Target(dataset.name, records(dataset.X, dataset.y, dataset.domain.n_bins))
-    frame = configuration.run(
-        known[arguments.learner],
-        target,
-        arguments.seed,
-        configurations.COMPARISONS,
-    )
+    frame = run.run(known[arguments.learner], target, arguments.seed, COMPARISONS)
     # Twelve digits: the last bits of an exponential differ between machines.
     replace_file(
         arguments.output, lambda path: frame.to_csv(path, index=False, float_format="%.12g")

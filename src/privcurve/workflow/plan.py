@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from privcurve import audit, schema
 from privcurve.datasets import Description
 from privcurve.experiments import jobs
 from privcurve.experiments import study as studies
+from privcurve.experiments.bundles import Bundle, bundles, curves
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study, StudyError
 from privcurve.learners import own, registry
@@ -67,23 +68,23 @@ class Plan:
 
     def curve(self, study: str, dataset: str, arm: str) -> Curve:
         """Give the jobs of an arm on a dataset."""
-        key = (study, dataset, arm)
-        if key not in self._curves:
-            one = self.studies[study]
-            per_job = self.configuration["seconds_per_job"]
-            known = self.describe(dataset)
-            self._curves[key] = jobs.curve(one, known, one.arm(arm), self.seed, per_job)
-        return self._curves[key]
+        return self._curves[study][dataset, arm]
 
-    def cut(self, study: str, dataset: str, arm: str, shards: int) -> Curve:
-        """Give the same, cut into so many shards, whatever today's number of them is."""
-        found = self.curve(study, dataset, arm)
-        return found if found.shards == shards else replace(found, shards=shards)
+    @cached_property
+    def alone(self) -> Mapping[str, Curve]:
+        """The curves that have jobs of their own, by the name of their folders."""
+        found = [curve for of_study in self._curves.values() for curve in of_study.values()]
+        return {str(curve.name): curve for curve in found if not curve.bundle}
 
-    def minutes(self, curve: Curve, shard: int, attempt: int) -> int:
-        """Give the time limit of a training job."""
+    @cached_property
+    def bundles(self) -> list[Bundle]:
+        """The jobs that small curves share."""
+        return bundles(c for of_study in self._curves.values() for c in of_study.values())
+
+    def minutes(self, seconds: float, attempt: int) -> int:
+        """Give the time limit of a job that is estimated to train so many seconds."""
         # The estimate may be wrong by a factor, and a node slower than ours.
-        seconds = max(self.configuration["seconds_per_job"], curve.seconds(shard))
+        seconds = max(self.configuration["seconds_per_job"], seconds)
         return attempt * (10 + math.ceil(3 * seconds / 60))
 
     def describe(self, dataset: str) -> Description:
@@ -165,13 +166,9 @@ class Plan:
 
     def audit_digest(self, learner: str) -> str:
         """Give a digest of the auditor and of what it audits: their change is a reason to rerun."""
-        if not self._auditor:
-            folder = Path(audit.__file__).parent
-            sources = b"".join(path.read_bytes() for path in sorted(folder.glob("**/*.py")))
-            self._auditor.append(hashlib.sha256(sources).hexdigest())
-        of_file = own.path_of(learner).read_bytes() if learner in own.names() else b""
-        audited_file = f" {hashlib.sha256(of_file).hexdigest()}" if of_file else ""
-        return f"{registry.entry(learner).version} {self._auditor[0]}{audited_file}"
+        files = [own.path_of(learner).read_bytes()] if learner in own.names() else []
+        mine = [hashlib.sha256(content).hexdigest() for content in files]
+        return " ".join([str(registry.entry(learner).version), self._auditor, *mine])
 
     # Targets
 
@@ -255,8 +252,13 @@ class Plan:
                 )
 
     @cached_property
-    def _curves(self) -> dict[tuple[str, str, str], Curve]:
-        return {}
+    def _curves(self) -> dict[str, dict[tuple[str, str], Curve]]:
+        per_job = self.configuration["seconds_per_job"]
+        cut = [curves(s, self.seed, per_job, self.describe) for s in self.studies.values()]
+        return {
+            found[0].study.name: {(one.dataset.name, one.arm.name): one for one in found}
+            for found in cut
+        }
 
     @cached_property
     def _asked(self) -> dict[str, list[Asked]]:
@@ -267,8 +269,9 @@ class Plan:
         return {}
 
     @cached_property
-    def _auditor(self) -> list[str]:
-        return []
+    def _auditor(self) -> str:
+        sources = sorted(Path(audit.__file__).parent.glob("**/*.py"))
+        return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def _is_asked(asked: Asked, targets: Sequence[str]) -> bool:

@@ -23,10 +23,10 @@ ENTRY = LearnerEntry(
 
 def claims():
     """What the audit tries: every pair of tiny neighbours, exactly."""
-    from privcurve.audit.configuration import Configuration
-    from privcurve.audit.configurations import two_columns
+    from privcurve.audit.attacks.pairs import two_columns
+    from privcurve.audit.claim import Claim
 
-    yield Configuration(
+    yield Claim(
         "noisy_label", CERTIFIED, 1.0, two_columns, setting={"caution": 1.0},
         distribution=label_distribution,
     )  # fmt: skip

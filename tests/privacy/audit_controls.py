@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.configuration import generator
-from privcurve.audit.pairs import Pair, Records, flipped_constant, records
-from privcurve.audit.scores import sample_canary_scores
-from privcurve.audit.search import Distribution, Found, Sampler, search_exact, search_sampled
-from privcurve.audit.transcripts import (
+from privcurve.audit.attacks.one_rules import (
     enumerate_transcripts,
     one_rule_distribution,
     sample_transcripts,
 )
+from privcurve.audit.claim import generator
+from privcurve.audit.pairs import Pair, Records, flipped_constant, records
+from privcurve.audit.scores import sample_canary_scores
+from privcurve.audit.search import Distribution, Found, Sampler, search_exact, search_sampled
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
@@ -32,7 +32,7 @@ from privcurve.privacy.sensitivity.counts import histogram_l1
 
 EPSILON = 1.0
 N_TRAININGS = 30_000
-N_ENUMERATED = 20_000  # of learners that are enumerated too
+N_ENUMERATED = 5_000  # of learners that are enumerated too
 N_FITS = 100  # of a learner whose single fit takes milliseconds
 
 

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.audit.attacks.any_learner import BOTH, DELTAS, chances_of, sampled, whole_state
+from privcurve.audit.attacks.pairs import (
+    crossed_columns,
+    rare_in_part,
+    tiny_neighbours,
+    torn_columns,
+    two_columns,
+)
+from privcurve.audit.claim import Attack, Claim, MakePairs
 from privcurve.audit.fits import sample_numbered
 from privcurve.audit.pairs import Pair, Records
 from privcurve.kernels.lazybb_trees import BinnedRows, bin_rows
 from privcurve.kernels.trees.scores import NodeScores, says_yes, score_node, weigh
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.trees import TreePlan
-from privcurve.privacy.calibration.trees import LOGISTIC, TWO_LAPLACE
-from privcurve.privacy.mechanisms import (
-    EXPONENTIAL,
-    exponential_probabilities,
-    permute_and_flip_probabilities,
-)
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED
+from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
 
 
 class _Planned(Protocol):
@@ -97,8 +103,8 @@ class _Round:
         self.mass, self.total = weigh(
             rows, votes, t, plan.density, plan.learning_rate, plan.noise.normalise
         )
-        exponential = plan.noise.mechanism == EXPONENTIAL
-        self.choose = exponential_probabilities if exponential else permute_and_flip_probabilities
+        self.choose = chances_of(plan.noise.mechanism)
+        self.label = chances_of(plan.noise.label_noise)
 
     def outcomes(self) -> Outcomes:
         everything = np.ones(len(self.rows.counts), dtype=np.bool_)
@@ -154,13 +160,9 @@ class _Round:
         return Outcomes(chances, np.stack(votes))
 
     def _labels(self, members: NDArray[np.bool_]) -> Outcomes:
-        x = self.label_rate * self._score(members).margin
-        if self.plan.noise.label_noise == LOGISTIC:
-            wrong = 1 / (1 + np.exp(abs(x)))
-        else:
-            tail = 1 + abs(x) / 2 if self.plan.noise.label_noise == TWO_LAPLACE else 1.0
-            wrong = np.exp(-abs(x)) * tail / 2
-        chances = np.array([wrong, 1 - wrong] if x > 0 else [1 - wrong, wrong])
+        margin = float(self._score(members).margin)
+        # The chance of − is that of + for the opposite margin: no digits of a rare one are lost.
+        chances = self.label(np.array([-margin, margin]), self.label_rate)
         inside = members.astype(np.int64)
         return Outcomes(chances, np.stack([-inside, inside]))
 
@@ -187,3 +189,57 @@ def sample_trees(
         return [model.model_.forest.splits, model.model_.forest.labels]
 
     return sample_numbered(released, learner, side, n, rng)
+
+
+def _exact_trees(
+    learner: str, calibration: str, setting: Mapping[str, Any], pairs: MakePairs, delta: float = 0.0
+) -> Claim:
+    return Claim(learner, calibration, 1.0, pairs, delta, setting, distribution=tree_distribution)
+
+
+def _fitted_trees(
+    learner: str, calibration: str, setting: Mapping[str, Any], delta: float = 0.0
+) -> Claim:
+    """Audit trees by real fits. Pure certified ones give labels enough of ε to be seen."""
+    if calibration == CERTIFIED and delta == 0:
+        setting = {**setting, "split_share": 0.4}
+    return sampled(learner, calibration, setting, 30_000, crossed_columns, delta, sample_trees)
+
+
+def _topdown() -> Iterator[Claim]:
+    for n_splits, pairs in ((1, torn_columns), (1, two_columns), (2, tiny_neighbours)):
+        yield _exact_trees("topdown", PUBLISHED, {"n_splits": n_splits}, pairs)
+    for leaves in ("labels", "rules"):
+        for mechanism in (EXPONENTIAL, PERMUTE_AND_FLIP):
+            deep = {"depth": 2, "leaves": leaves, "mechanism": mechanism}
+            yield _exact_trees("topdown", CERTIFIED, deep, two_columns)
+        yield _exact_trees("topdown", CERTIFIED, {"depth": 1, "leaves": leaves}, tiny_neighbours)
+        for delta in DELTAS:
+            deep = {"depth": 2, "leaves": leaves}
+            yield _exact_trees("topdown", CERTIFIED, deep, tiny_neighbours, delta)
+    yield _exact_trees("topdown", CERTIFIED, {"depth": 1, "split_share": 0.99}, torn_columns)
+    yield _fitted_trees("topdown", PUBLISHED, {"depth": 1})
+    yield _fitted_trees("topdown", CERTIFIED, {"depth": 1})
+    yield _fitted_trees("topdown", CERTIFIED, {"depth": 2, "leaves": "rules"})
+    yield _fitted_trees("topdown", CERTIFIED, {"depth": 1}, 1e-2)
+    for calibration in BOTH:
+        yield sampled("topdown", calibration, {"depth": 2}, 2_000, rare_in_part)
+        yield whole_state("topdown", calibration, {"depth": 1}, 4_000)
+    yield whole_state("topdown", CERTIFIED, {"depth": 2}, 4_000, delta=1e-2)
+
+
+def _boosted() -> Iterator[Claim]:
+    trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 2, "density": 0.5}
+    for calibration in BOTH:
+        yield _exact_trees("lazybb", calibration, trees, tiny_neighbours)
+        yield _fitted_trees("lazybb", calibration, {**trees, "density": 0.75})
+        yield whole_state("lazybb", calibration, {**trees, "n_rounds": 3, "density": 0.75}, 4_000)
+    yield _fitted_trees("lazybb", CERTIFIED, {**trees, "density": 0.75}, 1e-2)
+
+
+RELEASED = {"model_": "questions and labels, each chosen privately"}
+
+ATTACKS = (
+    Attack("topdown", tuple(_topdown()), RELEASED),
+    Attack("lazybb", tuple(_boosted()), RELEASED),
+)

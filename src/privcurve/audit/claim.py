@@ -1,0 +1,175 @@
+"""What is audited, as data: claims of learners, and how each is tried."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.audit.pairs import Pair, Records, Target
+from privcurve.audit.states import States
+from privcurve.learners.base import CodedClassifier
+from privcurve.learners.entry import Facts
+from privcurve.learners.registry import make
+from privcurve.privacy.budget import REPLACE_ONE
+from privcurve.privacy.ledger import PrivacyStatement
+
+EXACT = "exact"
+DENSITY = "density"
+SAMPLED = "sampled"
+
+LearnerDistribution = Callable[[Any, Records], NDArray[np.float64]]
+LearnerDensities = Callable[[Any, Pair], tuple[NDArray[np.float64], NDArray[np.float64]]]
+LearnerSampler = Callable[[Any, Pair, Records, int, np.random.Generator], NDArray[Any] | States]
+MakePairs = Callable[["Claim", Target], Iterable[Pair]]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim, the pairs it is tried on, and how.
+
+    One of `distribution`, `densities` and `sample` is given, and the method follows from it.
+
+    Attributes
+    ----------
+    learner : str
+        Its name in the registry.
+    calibration : str
+    epsilon, delta : float
+        The claim.
+    setting : mapping
+        Hyperparameters.
+    pairs : callable
+        ``pairs(claim, target)``: neighbours, tiny ones or canaries in the target.
+    distribution : callable, optional
+        ``distribution(estimator, records)``: the probability of each transcript.
+    densities : callable, optional
+        ``densities(estimator, pair)``: the logarithms of the densities of some outputs, on
+        the left and on the right, up to a number that both sides share.
+    sample : callable, optional
+        ``sample(estimator, pair, records, n, rng)``: outputs of n trainings.
+    n_trainings : int
+        On each side of each pair.
+    n_pairs : int
+        How many pairs a sampled claim has.
+    neighbours : str
+        The relation that is tried: that of all pairs.
+    stated : str
+        The relation of the learner's own statement; by default the same. Of a learner that
+        is tried beyond its statement a violation refutes nothing, and is no surprise.
+    """
+
+    learner: str
+    calibration: str
+    epsilon: float
+    pairs: MakePairs
+    delta: float = 0.0
+    setting: Mapping[str, Any] = field(default_factory=dict)
+    distribution: LearnerDistribution | None = None
+    densities: LearnerDensities | None = None
+    sample: LearnerSampler | None = None
+    n_trainings: int = 0
+    n_pairs: int = 1
+    neighbours: str = REPLACE_ONE
+    stated: str = ""
+
+    def __post_init__(self) -> None:
+        given = [how for how in (self.distribution, self.densities, self.sample) if how is not None]
+        if len(given) != 1:
+            raise ValueError(f"{self.name}: give one of distribution=, densities= and sample=")
+        if self.sample is not None and self.n_trainings < 2:
+            raise ValueError(f"{self.name}: sampled, so n_trainings must be at least 2")
+        if self.densities is not None and self.delta > 0:
+            raise ValueError(f"{self.name}: densities can refute δ = 0 alone")
+        object.__setattr__(self, "stated", self.stated or self.neighbours)
+
+    @property
+    def method(self) -> str:
+        """``exact``, ``density`` or ``sampled``."""
+        if self.sample is not None:
+            return SAMPLED
+        return EXACT if self.distribution is not None else DENSITY
+
+    @property
+    def name(self) -> str:
+        """What tells this claim from the others of its learner, and seeds it."""
+        how = self.distribution or self.densities or self.sample
+        parts = [self.learner, self.calibration, self.epsilon, self.delta, dict(self.setting)]
+        parts += [_name(self.pairs), _name(how), self.n_trainings, self.neighbours]
+        return json.dumps(parts, sort_keys=True)
+
+    def estimator(self, n_bins: NDArray[np.int64]) -> CodedClassifier:
+        """Give the learner that is audited, not fitted."""
+        claimed = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "calibration": self.calibration,
+        }
+        made = make(self.learner, Facts(n_bins), {**claimed, **self.setting})
+        assert isinstance(made, CodedClassifier)
+        return made
+
+    def statement(self, side: Records) -> PrivacyStatement:
+        """Give what the learner says of itself after a fit.
+
+        Raises
+        ------
+        ValueError
+            If that is not the claim that is audited.
+        """
+        rng = generator(self.name, 0)
+        fitted = self.estimator(side.n_bins).fit_many(
+            side.codes, side.signs, [{}], [rng], side.counts
+        )[0]
+        said: PrivacyStatement = fitted.privacy_
+        if (said.epsilon, said.delta, said.neighbours) != (self.epsilon, self.delta, self.stated):
+            raise ValueError(
+                f"{self.name}: the learner claims ε = {said.epsilon:g}, δ = {said.delta:g} for "
+                f"{said.neighbours} neighbours; the audit has ε = {self.epsilon:g}, "
+                f"δ = {self.delta:g} and {self.stated} ones"
+            )
+        return said
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What a file of :mod:`privcurve.audit.attacks` says of one learner.
+
+    Attributes
+    ----------
+    learner : str
+    claims : tuple of Claim
+    released : mapping of str to str
+        Every attribute that a fit leaves on the model, beside those of all learners
+        (`states.PUBLIC`), and why it may be there.
+    """
+
+    learner: str
+    claims: tuple[Claim, ...]
+    released: Mapping[str, str]
+
+
+def _name(function: Any) -> str:
+    if isinstance(function, partial):
+        arguments = json.dumps([function.args, function.keywords], sort_keys=True)
+        return f"{_name(function.func)}{arguments}"
+    return str(getattr(function, "__qualname__", function))
+
+
+def generator(name: str, seed: int) -> np.random.Generator:
+    """Give the random stream of a claim.
+
+    Parameters
+    ----------
+    name : str
+    seed : int
+        Base seed of the run.
+    """
+    digest = hashlib.sha256(json.dumps([name, seed]).encode()).hexdigest()
+    return np.random.default_rng(np.random.SeedSequence(int(digest, 16)))

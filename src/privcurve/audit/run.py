@@ -1,0 +1,204 @@
+"""The audit of a list of claims: a row of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from privcurve.audit.claim import SAMPLED, Attack, Claim, generator
+from privcurve.audit.pairs import Pair, Target, check_pair
+from privcurve.audit.search import Found, search_densities, search_exact, search_sampled
+from privcurve.learners.registry import entry
+from privcurve.privacy.budget import PUBLISHED
+from privcurve.privacy.ledger import PrivacyStatement
+
+STANDS = "stands"
+VIOLATED = "violated"
+FOUND_NOTHING = "found nothing"
+
+COLUMNS = (
+    "learner",
+    "calibration",
+    "mechanism",
+    "neighbours",
+    "stated_neighbours",
+    "setting",
+    "method",
+    "dataset",
+    "n_records",
+    "n_pairs",
+    "pair",
+    "n_trainings",
+    "epsilon",
+    "delta",
+    "found_epsilon",
+    "found_delta",
+    "verdict",
+    "not_covered",
+    "event",
+)
+
+
+def n_comparisons(claims: Iterable[Claim]) -> int:
+    """Count the sampled pairs, over which a verdict's error is shared out."""
+    return sum(c.n_pairs for c in claims if c.method == SAMPLED)
+
+
+def run(claims: Sequence[Claim], target: Target, seed: int, comparisons: int) -> pd.DataFrame:
+    """Audit.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+    target : Target
+        The dataset that canaries are put into.
+    seed : int
+        Base seed of the run.
+    comparisons : int
+        Sampled pairs of the whole run, all learners together; see :func:`n_comparisons`.
+
+    Returns
+    -------
+    DataFrame
+        One row a claim, with the columns `COLUMNS`. `epsilon` and `delta` are
+        claimed; `found_epsilon` is exact, or a lower bound: certain (density), or at 95 %
+        over the row's pairs (sampled); `found_delta` is the exact δ at the claimed ε.
+
+    Raises
+    ------
+    ValueError
+        If a learner does not state the claim, or a pair is none of the claim's relation.
+    """
+    rows = [_row(c, _search(c, target, seed, comparisons)) for c in claims]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _search(c: Claim, target: Target, seed: int, comparisons: int) -> Found:
+    pairs = _checked(c, target)
+    if c.distribution is not None:
+        distribution = c.distribution
+        return search_exact(
+            pairs, lambda side: distribution(c.estimator(side.n_bins), side), c.epsilon, c.delta
+        )
+    if c.densities is not None:
+        densities = c.densities
+        return search_densities(
+            pairs, lambda pair: densities(c.estimator(pair.left.n_bins), pair), c.epsilon
+        )
+    assert c.sample is not None
+    sample = c.sample
+    return search_sampled(
+        pairs,
+        lambda pair, side, n, rng: sample(c.estimator(side.n_bins), pair, side, n, rng),
+        c.n_trainings,
+        c.epsilon,
+        c.delta,
+        generator(c.name, seed),
+        comparisons,
+    )
+
+
+def _checked(c: Claim, target: Target) -> Iterator[Pair]:
+    for pair in c.pairs(c, target):
+        if pair.neighbours != c.neighbours:
+            raise ValueError(
+                f"{c.name}: the pair '{pair.name}' is of {pair.neighbours} neighbours, but the "
+                f"claim is tried on {c.neighbours} ones"
+            )
+        check_pair(pair)
+        yield pair
+
+
+def _row(c: Claim, found: Found) -> dict[str, Any]:
+    said = c.statement(found.pair.left)
+    setting = {key: value for key, value in c.setting.items() if key != "mechanism"}
+    return {
+        "learner": c.learner,
+        "calibration": c.calibration,
+        "mechanism": ", ".join(dict.fromkeys(call.mechanism for call in said.ledger)),
+        "neighbours": c.neighbours,
+        "stated_neighbours": said.neighbours,
+        "setting": json.dumps(setting, sort_keys=True),
+        "method": c.method,
+        "dataset": found.pair.dataset,
+        "n_records": found.pair.left.n,
+        "n_pairs": found.n_pairs,
+        "pair": found.pair.name,
+        "n_trainings": c.n_trainings,
+        "epsilon": c.epsilon,
+        "delta": c.delta,
+        "found_epsilon": found.epsilon,
+        "found_delta": found.delta,
+        "verdict": verdict(found),
+        "not_covered": not_covered(said),
+        "event": found.event,
+    }
+
+
+def not_covered(said: PrivacyStatement) -> str:
+    """Give what a published statement excludes beyond what all statements do.
+
+    A published calibration whose claim is not proved says so there: a refutation of it is
+    what its own statement warns of. Nothing excuses the refutation of a certified one.
+    """
+    if said.calibration != PUBLISHED:
+        return ""
+    return "; ".join(said.reservations)
+
+
+def verdict(found: Found) -> str:
+    """Say what was found: ``stands``, ``violated``, or ``found nothing``.
+
+    That is about the relation that was tried. Where the learner states another one, a
+    violation does not refute what it states.
+    """
+    if found.violated:
+        return VIOLATED
+    return STANDS if found.epsilon > 0 else FOUND_NOTHING
+
+
+def missing(learner: str) -> str:
+    """Give the message for a learner that is not audited."""
+    return (
+        f"the learner {learner!r} has no attack: add a file to src/privcurve/audit/attacks "
+        "(docs/audit.md, 'Auditing a new learner: the recipe')"
+    )
+
+
+def check_attacks(attacks: Mapping[str, Attack], learners: Iterable[str]) -> list[str]:
+    """Say what an audit leaves out.
+
+    Parameters
+    ----------
+    attacks : mapping of str to Attack
+    learners : iterable of str
+        Names in the registry. Those without privacy need no attack, and peers
+        (other people's programs, whose claims are for neighbours of their own) neither.
+
+    Returns
+    -------
+    list of str
+        One sentence a problem; empty if every private learner has a claim for each
+        calibration that it offers, and one with δ > 0 if it offers that.
+    """
+    problems = []
+    for name in learners:
+        if not entry(name).private or entry(name).peer:
+            continue
+        if name not in attacks or not attacks[name].claims:
+            problems.append(missing(name))
+            continue
+        # What is tried beyond a statement is not the claim.
+        claims = [c for c in attacks[name].claims if c.stated == c.neighbours]
+        covered = {c.calibration for c in claims}
+        problems += [
+            f"{name}: no claim of its attack has the calibration {calibration!r}"
+            for calibration in entry(name).calibrations
+            if calibration not in covered
+        ]
+        if entry(name).approximate and not any(c.delta > 0 for c in claims):
+            problems.append(f"{name} offers δ > 0, but no claim of its attack has it")
+    return problems

@@ -1,0 +1,133 @@
+"""Ways to look at the fitted state of a model: columns in which an event is looked for.
+
+Each column is a function of one model, chosen without the trainings that bound an event's
+probability; so any column is allowed, and more of them cost no confidence.
+"""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.audit.states import ABSENT, States
+
+# Differences are taken of so many numbers of an attribute, and no more.
+MOST_PAIRED = 8
+# Digits that differences and checksums keep: further ones are rounding.
+DIGITS = 9
+# Numbers of one attribute that are looked at one by one.
+MOST_NUMBERS = 64
+# Cells of a number for the ratio of the two sides.
+N_CELLS = 12
+
+# A number of single precision, but for the rounding of a product or two; and not one of
+# few digits, which may be exact.
+_ROUNDING = 2.0**-50
+_FEW_DIGITS = 2.0**-16
+_BITS = 48
+
+
+def views(
+    left: States, right: States, n_learning: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]:
+    """Give all columns, on both sides.
+
+    Parameters
+    ----------
+    left, right : States
+    n_learning : int
+        From so many first fits the likelihood ratio is estimated; they must not choose an
+        event, and not bound one.
+
+    Returns
+    -------
+    left, right : ndarray of shape (n_fits, n_columns)
+    names : list of str
+        What each column is. Columns that never change among the first fits of both sides
+        are left out, unless none changes.
+    """
+    tables = left.widened(right), right.widened(left)
+    rates = dict.fromkeys((1.0, *left.rates, *right.rates))
+    parts: list[list[NDArray[np.float64]]] = [[], []]
+    names: list[str] = []
+    for name in tables[0]:
+        sides = [_columns(table[name], name, rates) for table in tables]
+        for column in sides[0]:
+            values = [side[column] for side in sides]
+            first = np.concatenate([v[: 2 * n_learning] for v in values])
+            if (first == first[0]).all():
+                continue
+            names.append(column)
+            for part, value in zip(parts, values, strict=True):
+                part.append(value)
+    if not names:
+        nothing = [np.zeros((len(table[next(iter(table))]), 1)) for table in tables]
+        return nothing[0], nothing[1], ["nothing that ever changes"]
+    found = [np.stack(part, axis=1) for part in parts]
+    whole = [_checksums(side) for side in found]
+    few = np.array([len(np.unique(column[:n_learning])) <= N_CELLS for column in found[0].T])
+    some = [_checksums(side[:, few]) for side in found]
+    ratio = _ratio(found[0], found[1], n_learning)
+    result = [np.column_stack(columns) for columns in zip(found, whole, some, ratio, strict=True)]
+    names += ["the whole state", "all that has few values", "likelihood ratio of the whole state"]
+    return result[0], result[1], names
+
+
+def _kept(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Adding 0 makes one of the two zeros.
+    return np.ascontiguousarray(np.round(values, DIGITS) + 0.0)
+
+
+def _checksums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([zlib.crc32(row.tobytes()) for row in _kept(values)], dtype=np.float64)
+
+
+def _columns(
+    values: NDArray[np.float64], name: str, rates: Iterable[float]
+) -> Mapping[str, NDArray[np.float64]]:
+    """Give the views of one attribute, each with a name that tells what it is."""
+    found = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
+    if values.shape[1] > 1:
+        found[f"all of {name}"] = _checksums(values)
+    if (values == np.round(values)).all():
+        return found
+    for rate in rates:
+        found[f"which of {name} · {rate:g} have single precision"] = _single(values * rate)
+    found[f"sum of {name}"] = np.where(values == ABSENT, 0, values).sum(axis=1)
+    for i, j in itertools.combinations(range(min(values.shape[1], MOST_PAIRED)), 2):
+        found[f"{name}[{i}] less {name}[{j}]"] = _kept(values[:, i] - values[:, j])
+    return found
+
+
+def _single(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Say which numbers of each row a float32 could hold, and need most of one: a bit each."""
+    near = np.abs(values.astype(np.float32) - values) <= _ROUNDING * np.abs(values)
+    scaled = values / (_FEW_DIGITS * np.exp2(np.floor(np.log2(np.abs(values) + 1e-300))))
+    long = np.abs(scaled - np.round(scaled)) > _FEW_DIGITS
+    bits = (near & long)[:, :_BITS].astype(np.float64)
+    return bits @ np.exp2(np.arange(bits.shape[1]))
+
+
+def _ratio(
+    left: NDArray[np.float64], right: NDArray[np.float64], n: int
+) -> list[NDArray[np.float64]]:
+    """Add up the logarithms of the ratio of each column, estimated from the first n rows."""
+    totals = [np.zeros(len(left)), np.zeros(len(right))]
+    for column in range(left.shape[1]):
+        known = [side[:n, column] for side in (left, right)]
+        values = np.unique(np.concatenate(known))
+        if len(values) > N_CELLS:
+            values = np.unique(np.quantile(values, np.linspace(0, 1, N_CELLS + 1)[1:-1]))
+        counts: list[NDArray[Any]] = [
+            np.bincount(np.searchsorted(values, side), minlength=len(values) + 1) + 1.0
+            for side in known
+        ]
+        logs = np.log(counts[0] / counts[1])
+        for total, side in zip(totals, (left, right), strict=True):
+            total += logs[np.searchsorted(values, side[:, column])]
+    return totals

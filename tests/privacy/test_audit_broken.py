@@ -1,0 +1,88 @@
+"""The documented recipe catches learners that an implementation may break; sound ones stand.
+
+The recipe (docs/audit.md): all that real fits leave on the model, on several pairs of tiny
+neighbours. One seed is fixed here.
+"""
+
+import itertools
+from dataclasses import replace
+
+import audit_broken as broken
+import pytest
+
+from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
+from privcurve.audit.attacks.pairs import alone_in_two_bins, several
+from privcurve.audit.pairs import Target, records
+from privcurve.audit.run import VIOLATED, run
+from privcurve.audit.search import VERDICT_ERROR
+from privcurve.learners.registry import estimator_class
+
+TARGET = Target("not used", records([[0]], [1], [2]))
+SEED = 7
+SEEDS = 20
+
+# What is broken, whose claims try it, and how many trainings are enough here.
+CASES = [
+    (broken.same_numbers_in_all_rounds, "lazybb", 2_000),
+    (broken.a_tenth_of_the_noise, "one_rule", 1_000),
+    (broken.a_tenth_of_the_noise, "lazybb", 1_000),
+    (broken.stops_when_all_are_right, "lazybb", 1_000),
+    (broken.counts_distinct_rows, "one_rule", 2_000),
+    (broken.counts_distinct_rows, "lazybb", 4_000),
+    (broken.empty_leaves_say_nothing, "topdown", 500),
+    (broken.one_number_for_two_leaves, "dpboost", 1_000),
+    (broken.noise_of_single_precision, "dpboost", 1_000),
+    (broken.each_tree_has_all_records, "dpboost", 1_000),
+    (broken.votes_not_divided, "dp_bagging", 6_000),
+]
+
+
+def recipe(learner):
+    """The claims that the recipe gives a learner: whole states, and the score of many trees."""
+    return [
+        c
+        for c in ATTACKS[learner].claims
+        if c.pairs is several or (learner == "dpboost" and c.pairs is alone_in_two_bins)
+    ]
+
+
+def tried(c, n_trainings, seed=SEED):
+    fewer = replace(c, n_trainings=min(n_trainings, c.n_trainings))
+    return run([fewer], TARGET, seed, COMPARISONS).iloc[0]["verdict"]
+
+
+def ids(case):
+    return case if isinstance(case, str) else getattr(case, "__name__", None)
+
+
+@pytest.mark.parametrize(("mistake", "learner", "n_trainings"), CASES, ids=ids)
+def test_the_recipe_catches(monkeypatch, mistake, learner, n_trainings):
+    """By a certified claim: published noise is twice too much for 1-rules."""
+    mistake(monkeypatch)
+    certified = [c for c in recipe(learner) if c.calibration == "certified"]
+    # The most telling claim of DPBoost comes last, and is the only one for many trees.
+    chosen = [c for c in certified if c.pairs is not several]
+    if mistake is not broken.each_tree_has_all_records:
+        chosen = [c for c in certified if c.pairs is several]
+    assert any(tried(c, n_trainings) == VIOLATED for c in chosen)
+
+
+@pytest.mark.parametrize("learner", ATTACKS)
+def test_the_recipe_catches_an_exact_count_on_the_model(monkeypatch, learner):
+    broken.exact_counts_on_the_model(monkeypatch, estimator_class(learner))
+    c = replace(recipe(learner)[0], pairs=two_of_several, n_pairs=2)
+    assert tried(c, 400 if c.epsilon > 1 else 160) == VIOLATED
+
+
+def two_of_several(c, target):
+    return several(c, target)[2:4]
+
+
+@pytest.mark.slow
+def test_twenty_seeds_of_sound_learners():
+    """None is flagged: over all rows of a run the chance is 1e-4. Few trainings are as honest."""
+    assert SEEDS * VERDICT_ERROR < 0.01
+    for seed, learner in itertools.product(range(SEEDS), ATTACKS):
+        for c in recipe(learner):
+            n = 20 if learner == "dp_logistic_regression" else 100
+            assert tried(c, n, seed) != VIOLATED, f"{c.name}, seed {seed}"

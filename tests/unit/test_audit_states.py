@@ -1,0 +1,190 @@
+"""All that a fit leaves is read, and looked at in ways that show what is too alike."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from privcurve.audit.claim import Claim
+from privcurve.audit.pairs import all_neighbours, crossed, records
+from privcurve.audit.run import STANDS, VIOLATED, run
+from privcurve.audit.search import search_sampled
+from privcurve.audit.states import ABSENT, SCORE, States, numbers, sample_states
+from privcurve.audit.views import views
+from privcurve.learners import registry
+from privcurve.learners.base import CodedClassifier
+from privcurve.learners.one_rule import OneRuleClassifier
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+
+PAIR = crossed()
+
+
+@dataclass
+class Thing:
+    first: int
+    second: np.ndarray
+
+
+def test_anything_becomes_numbers():
+    assert numbers(np.array([[1, 2], [3, 4]])).tolist() == [1, 2, 3, 4]
+    assert numbers(True).tolist() == [1]
+    assert numbers(None).tolist() == []
+    assert numbers(Thing(5, np.array([6.5]))).tolist() == [2, 5, 6.5]
+    assert numbers((1, (2,))).tolist() == [2, 1, 1, 2]
+    assert len(numbers({"a": 1})) == 3
+    assert numbers("a") != numbers("b")
+    with pytest.raises(TypeError, match="can't read a object"):
+        numbers(object())
+
+
+def test_states_of_unequal_length_are_filled_up():
+    short = States.gather([{"a": np.array([1.0])}])
+    long = States.gather([{"a": np.array([1.0, 2.0]), "b": np.array([3.0])}])
+    assert short.widened(long)["a"].tolist() == [[1, ABSENT]]
+    assert short.widened(long)["b"].tolist() == [[ABSENT]]
+    assert long.widened(short)["a"].tolist() == [[1, 2]]
+
+
+def test_a_state_is_all_that_a_fit_leaves():
+    learner = OneRuleClassifier(n_bins=[2, 2], classes=(-1, 1))
+    states = sample_states(learner, PAIR, PAIR.left, 5, np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    side = PAIR.left
+    fitted = learner.fit_many(side.codes, side.signs, [{}] * 5, [rng] * 5, side.counts)
+    assert states.columns["chosen_"].ravel().tolist() == [m.chosen_[0] for m in fitted]
+    expected = [m.decision_function(PAIR.canaries) @ PAIR.labels for m in fitted]
+    assert states.columns[SCORE].ravel().tolist() == expected
+    left = {name for m in fitted for name in vars(m)} - set(learner.get_params())
+    assert left | {SCORE} == set(states.columns)
+
+
+def drawn(make, n=400):
+    """States of fits whose numbers are made from those of a generator."""
+    rng = np.random.default_rng(4)
+    return States.gather([{"x": np.atleast_1d(make(rng)).astype(float)} for _ in range(n)])
+
+
+def found(left, right):
+    def sample(pair, side, n, rng):
+        return left if side is PAIR.left else right
+
+    return search_sampled([PAIR], sample, 400, 1.0, 0.0, np.random.default_rng(0), 1)
+
+
+def test_shared_noise_shows_in_a_difference():
+    def noisy(a, b):
+        return lambda rng: np.array([a, b]) + rng.laplace(scale=100)
+
+    assert not found(drawn(noisy(0, 1)), drawn(noisy(0, 1))).violated
+    assert found(drawn(noisy(0, 1)), drawn(noisy(1, 0))).violated
+    assert "x[0] less x[1]" in views(drawn(noisy(0, 1)), drawn(noisy(1, 0)), 100)[2]
+
+
+def test_noise_of_single_precision_shows():
+    def noisy(true):
+        return lambda rng: true + np.float64(np.float32(rng.laplace(scale=100)))
+
+    assert not found(drawn(noisy(0.1)), drawn(noisy(0.1))).violated
+    assert found(drawn(noisy(0.1)), drawn(noisy(0.0))).violated
+    double = [drawn(lambda rng, v=v: v + rng.laplace(scale=100)) for v in (0.1, 0.0)]
+    assert not found(*double).violated
+
+
+def test_many_small_hints_add_up():
+    """No number tells much; their likelihood ratio does."""
+
+    def noisy(sign):
+        return lambda rng: sign * 0.5 + rng.normal(size=40)
+
+    assert found(drawn(noisy(1)), drawn(noisy(-1))).violated
+
+
+def test_what_never_changes_is_left_out():
+    left = drawn(lambda rng: [7.0, rng.random()])
+    _, _, names = views(left, left, 100)
+    assert "x[0]" not in names
+    assert "x[1]" in names
+    constant = drawn(lambda rng: [7.0])
+    assert views(constant, constant, 100)[2] == ["nothing that ever changes"]
+
+
+# A learner whose label and first column are public ----------------------------------------
+
+
+class HalfHidden(CodedClassifier):
+    """Publishes the labels by the first column, and a noisy count of the second one."""
+
+    _learner = "half_hidden"
+
+    def __init__(
+        self, epsilon=1.0, delta=0.0, calibration=CERTIFIED, n_bins=None, bounds=None,
+        classes=None, random_state=None,
+    ):  # fmt: skip
+        self.epsilon, self.delta, self.calibration = epsilon, delta, calibration
+        self.n_bins, self.bounds, self.classes = n_bins, bounds, classes
+        self.random_state = random_state
+
+    def _fit_one(self, codes, signs, counts, rng):
+        self.balance_ = np.bincount(codes[:, 0], weights=signs * counts, minlength=2)
+        self.hidden_ = float((codes[:, 1] * counts).sum() + rng.laplace(scale=1 / self.epsilon))
+        call = LedgerEntry("laplace", "a count", self.epsilon, 1.0, self.epsilon)
+        return PrivacyStatement(
+            self._learner, self.epsilon, 0.0, PRIVATE_COLUMNS, CERTIFIED, BASIC, (call,)
+        )
+
+    def _scores(self, codes):
+        return self.balance_[codes[:, 0]]
+
+
+@pytest.fixture
+def half_hidden(monkeypatch):
+    known = replace(
+        registry.entry("one_rule"),
+        name="half_hidden",
+        path=f"{__name__}:HalfHidden",
+        approximate=False,
+        parameters={},
+    )
+    monkeypatch.setattr(registry, "LEARNERS", {**registry.LEARNERS, "half_hidden": known})
+
+
+def hidden_pairs(claim, target):
+    return list(all_neighbours(1, (2, 2), private=[1]))[:1]
+
+
+def open_pairs(claim, target):
+    return [PAIR]
+
+
+def tried(pairs, **others):
+    c = Claim(
+        "half_hidden", CERTIFIED, 1.0, pairs, sample=sample_states, n_trainings=2_000,
+        stated=PRIVATE_COLUMNS, **others,
+    )  # fmt: skip
+    return run([c], None, 0, 1).iloc[0]
+
+
+def test_a_learner_stands_under_its_own_relation_and_is_violated_under_another(half_hidden):
+    own = tried(hidden_pairs, neighbours=PRIVATE_COLUMNS)
+    assert (own["verdict"], own["neighbours"]) == (STANDS, PRIVATE_COLUMNS)
+    assert 0.5 < own["found_epsilon"] <= 1
+    other = tried(open_pairs, neighbours=REPLACE_ONE)
+    assert other["verdict"] == VIOLATED
+    assert (other["neighbours"], other["stated_neighbours"]) == (REPLACE_ONE, PRIVATE_COLUMNS)
+    assert other["found_epsilon"] > 4
+
+
+def test_pairs_of_another_relation_are_refused(half_hidden):
+    with pytest.raises(ValueError, match="is of replace-one neighbours, but the claim is tried on"):
+        tried(open_pairs, neighbours=PRIVATE_COLUMNS)
+
+
+def test_a_statement_of_another_relation_is_refused():
+    c = Claim(
+        "one_rule", CERTIFIED, 1.0, open_pairs, sample=sample_states, n_trainings=2,
+        stated=PRIVATE_COLUMNS,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="for replace-one neighbours; the audit has"):
+        c.statement(records([[0, 0]], [1], [2, 2]))
