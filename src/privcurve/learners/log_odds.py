@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
-from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes, one_hot
 from privcurve.learners.base import CodedClassifier
+from privcurve.learners.threads import one_thread
 
 # The score for "all records have this label". Finite, so that the log-loss is; the
 # probability is 1 minus the relative rounding error of a float32, as scikit-learn's
@@ -130,7 +130,7 @@ class OneHotClassifier(LogOddsClassifier):
 
             # Newton: exact in some ten steps, where L-BFGS takes hundreds or stops early.
             model = LogisticRegression(C=self.C, solver="newton-cholesky", **options)
-            with threadpool_limits(1):
+            with one_thread():
                 model.fit(self._rows(codes), signs, sample_weight=counts)
             self.coef_ = model.coef_[0]
             self.intercept_ = float(model.intercept_[0])
