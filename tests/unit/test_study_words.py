@@ -296,6 +296,31 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
     ready.check(made({"lr": {"learner": "logistic_regression"}}, metric="log_loss"), data)
 
 
+def test_public_columns_of_a_learner_need_the_relation():
+    regression = {"learner": "logistic_regression", "fixed": {"columns": "public"}}
+    with pytest.raises(study.StudyError, match="columns = 'public' needs to know which columns"):
+        made({"lr": regression})
+    boosted = {**BOOST, "fixed": {"start": "public"}}
+    for changes in ({}, {"neighbours": REPLACE_ONE}):
+        with pytest.raises(study.StudyError, match="lazybb: start = 'public' needs to know"):
+            made({"boost": {**boosted, **changes}})
+    one = made({"lr": regression, "boost": boosted}, neighbours=PRIVATE_COLUMNS)
+    assert one.arm("boost~certified").relation == PRIVATE_COLUMNS
+
+
+def test_answers_that_are_not_paid_for_are_told_before_training():
+    data = datasets.load("toy-line-fine")
+
+    def asked(n_answers):
+        pate = {"learner": "pate", "grid": {"n_answers": [None, n_answers]}}
+        return made({"pate": pate}, datasets=["toy-line-fine"], neighbours=PRIVATE_COLUMNS, folds=4)
+
+    # 1,500 records to train on, and 500 points to score, no two alike.
+    ready.check(asked(2000), data)
+    with pytest.raises(ValueError, match="pate: n_answers = 1999 is less than the 1500 training"):
+        ready.check(asked(1999), data)
+
+
 def test_a_curve_is_made_of_its_parts():
     one = made(splits=HOLDOUTS)
     found = jobs(one)

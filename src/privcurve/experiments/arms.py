@@ -150,6 +150,7 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
         if both:
             raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
         settings = _expand(entry, {**spec.get("fixed", {}), **varied}, spec.get("grid", {}))
+        _check_public(entry, settings, relation)
         for arm in _budgets(label, spec, study.get("epsilons"), entry, settings):
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
@@ -229,6 +230,22 @@ def _budgets(
             raise ValueError(f"{entry.name} needs a delta above 0, for example deltas: [1.0e-5]")
         name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
         yield Arm(name, entry.name, title, calibration, delta, own, settings)
+
+
+def _check_public(
+    entry: LearnerEntry, settings: Sequence[Mapping[str, Any]], relation: str | None
+) -> None:
+    """Refuse what needs public columns where nothing says that there are any."""
+    if (relation or entry.neighbours[0]) == PRIVATE_COLUMNS:
+        return
+    for setting in settings:
+        for name, value in setting.items():
+            if value in entry.parameters[name].with_public:
+                raise ValueError(
+                    f"{entry.name}: {name} = {value!r} needs to know which columns are public: "
+                    f"give the study neighbours: {PRIVATE_COLUMNS}, and data that say it "
+                    "(public, public_label)"
+                )
 
 
 def _check_distinct(what: str, values: Sequence[float]) -> None:

@@ -23,9 +23,11 @@ _HALF_SPACES = {
     "largest": Parameter(2**0.5, float, low=1),
     "smallest": Parameter(0.5**0.5, float, low=0, high=1, open_low=True),
 }
-_START = Parameter("none", choices=("none", "public"))
+_START = Parameter("none", choices=("none", "public"), with_public=("public",))
 _INPUTS = {
-    "columns": Parameter("all", choices=("all", "public", "private")),
+    "columns": Parameter(
+        "all", choices=("all", "public", "private"), with_public=("public", "private")
+    ),
     "encoding": Parameter("one_hot", choices=("one_hot", "scaled")),
 }
 _C = Parameter(1.0, float, low=0, open_low=True)

@@ -93,6 +93,29 @@ class PATEClassifier(LogOddsClassifier):
         self.classes = classes
         self.random_state = random_state
 
+    def check_answers(self, n_records: int, codes: Codes) -> None:
+        """Refuse fewer answers than a training and its scores take.
+
+        Parameters
+        ----------
+        n_records : int
+            To be trained on.
+        codes : ndarray of shape (n_rows, n_columns)
+            Rows to be scored; equal private codes are one answer.
+
+        Raises
+        ------
+        ValueError
+            If `n_answers` are fewer.
+        """
+        private = list(Roles.of(self._learner, self.public_columns, codes.shape[1]).private)
+        n_rows = len(np.unique(codes[:, private], axis=0))
+        if self.n_answers is not None and self.n_answers < n_records + n_rows:
+            raise ValueError(
+                f"pate: n_answers = {self.n_answers} is less than the {n_records} training records "
+                f"and the {n_rows} distinct rows to be scored: give at least {n_records + n_rows}"
+            )
+
     def _fit_one(
         self,
         codes: Codes,
