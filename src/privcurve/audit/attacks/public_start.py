@@ -1,4 +1,4 @@
-"""Learners that start at public columns: naive Bayes from counts, box noise, LazyBB."""
+"""Learners that start at public columns: logistic regression with box noise, and LazyBB."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privcurve.audit.attacks.hidden import HIDDEN_FEW, hidden_few, hidden_neighb
 from privcurve.audit.attacks.one_rules import one_rule_distribution
 from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.fits import untrained
-from privcurve.audit.pairs import Pair, Records, Target, all_neighbours
+from privcurve.audit.pairs import Records
 from privcurve.audit.states import sample_states
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.public_part import PublicStart
@@ -42,33 +42,6 @@ def started(
         n_pairs=HIDDEN_FEW,
         neighbours=PRIVATE_COLUMNS,
     )
-
-
-def two_records(c: Claim, target: Target) -> list[Pair]:
-    """Give pairs of two records in two columns, the first that move a code in both."""
-    moved = (p for p in all_neighbours(2, (2, 2)) if (p.left.codes[0] != p.right.codes[0]).all())
-    return [pair for pair, _ in zip(moved, range(TWO_RECORDS), strict=False)]
-
-
-TWO_RECORDS = 4
-
-
-def _noisy_bayes() -> Iterator[Claim]:
-    name = "noisy_bayes"
-    for delta in (0.0, 1e-2):
-        yield whole_state(name, CERTIFIED, {}, 1_000, delta=delta)
-        yield Claim(
-            name,
-            CERTIFIED,
-            1.0,
-            two_records,
-            delta,
-            {"n_columns": 1, "choice_share": 0.5},
-            sample=sample_states,
-            n_trainings=1_000,
-            n_pairs=TWO_RECORDS,
-        )
-        yield started(name, {}, 300, delta)
 
 
 def _box() -> Iterator[Claim]:
@@ -107,15 +80,6 @@ def _lazybb() -> Iterator[Claim]:
 START = "log-odds by public columns: exact, and the same for neighbours"
 
 ATTACKS = (
-    Attack(
-        "noisy_bayes",
-        tuple(_noisy_bayes()),
-        {
-            "columns_": "chosen privately, or all",
-            "log_ratios_": "made of counts with noise",
-            "prior_": f"made of counts with noise; or {START}",
-        },
-    ),
     Attack("dp_logistic_regression", tuple(_box()), {"start_": START}),
     Attack("lazybb", tuple(_lazybb()), {"start_": START}),
 )
