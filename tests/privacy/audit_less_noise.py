@@ -24,14 +24,14 @@ def brc_with(patch, noise):
 
 
 def people_with(patch, noise):
-    """Divide the noise of classifiers, and of errors."""
+    """Divide the noise of classifiers, of weights and of errors."""
     brc_with(patch, noise)
     calibrate = boosting_for_people.people_noise
 
     def calibrated(**setting):
         known = calibrate(**setting)
         less = replace(known.classifier, scale=noise * known.classifier.scale)
-        return replace(known, classifier=less)
+        return replace(known, classifier=less, weight_scale=noise * known.weight_scale)
 
     patch.setattr(boosting_for_people, "people_noise", calibrated)
 

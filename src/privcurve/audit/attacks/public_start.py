@@ -130,7 +130,7 @@ def _lazybb() -> Iterator[Claim]:
             distribution=started_distribution,
             neighbours=PRIVATE_COLUMNS,
         )
-        yield started("lazybb", {"n_rounds": 3}, 300, calibration=calibration)
+        yield started("lazybb", {"n_rounds": 3}, 1_000, calibration=calibration)
 
 
 START = "log-odds by public columns: exact, and the same for neighbours"
