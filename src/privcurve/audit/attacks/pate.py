@@ -22,6 +22,10 @@ from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, PUBLISHED
 N_TEACHERS = 5
 
 
+# A record that has the codes and the label that the one that moves has on the left.
+EQUAL = 2
+
+
 def own_answer(c: Claim, target: Target) -> list[Pair]:
     """Give one positive record among twenty whose label is their code; it moves.
 
@@ -50,10 +54,9 @@ class _Answers(PATEClassifier):
 def sample_sums(
     learner: PATEClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Train n times; give the record's own answer, and how many others are positive.
+    """Train n times; give the record's own answer, and that of one it equals on the left.
 
-    Records of equal codes and label come in one place, so the answer is that of the record
-    where it has codes and label of its own, and of one of its equals where not.
+    Records of equal codes and label come in one place, one after another.
     """
     blank = untrained(learner, side)
     blank.__class__ = _Answers
@@ -63,8 +66,10 @@ def sample_sums(
         blank._fit_one(side.codes, side.signs, side.counts, rng)
         # In the learner's order: by codes, then label.
         order = np.lexsort([positive, side.codes[:, 0]])
-        place = int(np.flatnonzero(order == pair.where)[0])
-        found[i] = int(blank.answers_[place])
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        mine, equal = blank.answers_[place[[pair.where, EQUAL]]]
+        found[i] = mine + 2 * equal
     return found
 
 
