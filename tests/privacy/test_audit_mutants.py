@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from audit_less_noise import bayes_with, brc_with, pate_with, people_with
 
 from privcurve.audit.attacks import pairs as audited
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
@@ -117,6 +118,10 @@ BREAK = {
     "dpboost": dpboost_with,
     "dp_bagging": bagging_with,
     "dp_logistic_regression": linear_with,
+    "brc": brc_with,
+    "boosting_for_people": people_with,
+    "noisy_bayes": bayes_with,
+    "pate": pate_with,
 }
 
 

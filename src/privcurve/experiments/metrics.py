@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privcurve.experiments import canonical
 from privcurve.experiments.splits import Part
+from privcurve.privacy.budget import implies
 
 Array = NDArray[Any]
 
@@ -97,7 +98,7 @@ def score(
     seconds : float
         What the fit took.
     relation : str, optional
-        The neighbour relation that the statement must name, if the fit was private.
+        The neighbour relation that the statement must name or imply, if the fit was private.
 
     Returns
     -------
@@ -115,7 +116,8 @@ def score(
     if not getattr(learner, "scores_cost_answers", False):
         train_accuracy = accuracy(learner.decision_function(train.X), train.y, train.counts)
     statement = learner.privacy_
-    if relation is not None and statement.private and statement.neighbours != relation:
+    asked = relation if statement.private else None
+    if asked is not None and not implies(statement.neighbours, asked):
         return failure(
             ValueError(f"the statement is for {statement.neighbours!r}, not for {relation!r}")
         )

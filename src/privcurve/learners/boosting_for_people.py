@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes
 from privcurve.kernels.newton import minimise_logistic
@@ -15,6 +14,7 @@ from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.checks import RandomState
 from privcurve.learners.half_spaces import HalfSpace, HalfSpaceVoteClassifier, Rounds
 from privcurve.learners.roles import Roles
+from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.boosting_for_people import PeopleNoise, people_noise
 from privcurve.privacy.ledger import PrivacyStatement
@@ -102,7 +102,7 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier):
         )
         learned = _LearnedHalfSpaces(noise, self._points(codes, public=False), signs, counts, rng)
         rounds = Rounds(noise.error, learned, signs > 0, counts, rng)
-        with threadpool_limits(1):
+        with one_thread():
             self._boost(rounds, codes, signs, counts)
         self._adopt(rounds.votes, rounds.estimates, n)
         return noise.statement(rounds.alphas, self._roles.public)

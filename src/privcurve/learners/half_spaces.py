@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes, scaled
 from privcurve.kernels.brc import project_rows
@@ -16,6 +15,7 @@ from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles
 from privcurve.learners.staged import StagedClassifier
+from privcurve.learners.threads import one_thread
 from privcurve.privacy.calibration.brc import BRCNoise
 
 
@@ -179,7 +179,7 @@ class HalfSpaceVoteClassifier(StagedClassifier):
             return
         rows = PublicRows.of(codes, signs, counts, public, self.n_bins_)
         # One thread: equal bits on any machine, and faster for vectors this short.
-        with threadpool_limits(1):
+        with one_thread():
             rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
 
     def _adopt(self, votes: Sequence[Vote], estimates: Sequence[float], n: int) -> None:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes
 from privcurve.kernels.newton import minimise_logistic
@@ -20,6 +19,7 @@ from privcurve.learners.linear_inputs import SCALED, LinearClassifier
 from privcurve.learners.log_odds import logistic_loss
 from privcurve.learners.public_part import NO_START, PUBLIC_START, PublicStart, started_roles
 from privcurve.learners.roles import ALL, PUBLIC, Roles
+from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.box import box, box_statement
 from privcurve.privacy.calibration.logistic_regression import Perturbation
@@ -229,7 +229,7 @@ class DPLogisticRegressionClassifier(LinearClassifier):
         # diffprivlib draws from the old kind of generator only.
         noise = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed.tolist())))
         # One thread: equal bits on any machine, and faster for vectors this short.
-        with threadpool_limits(1):
+        with one_thread():
             found = _minimum(rows, signs, counts, posed, float(self.epsilon), noise)
         self.coef_ = found[: self._width()] * posed.value
         self.intercept_ = float(found[-1]) if posed.intercept else 0.0
@@ -267,7 +267,7 @@ class DPLogisticRegressionClassifier(LinearClassifier):
         if roles.public is not None:
             self.start_ = PublicStart.of(codes, signs, counts, roles, self.n_bins_)
             offset = self.start_.of_rows(codes)
-        with threadpool_limits(1):
+        with one_thread():
             found = minimise_logistic(
                 dense,
                 signs,

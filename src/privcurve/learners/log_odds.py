@@ -7,21 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit, logit
-from threadpoolctl import threadpool_limits
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 
 from privcurve.coding import Codes, one_hot
 from privcurve.learners.base import CodedClassifier
-
-# The score for "all records have this label". Finite, so that the log-loss is; the
-# probability is 1 minus the relative rounding error of a float32, as scikit-learn's
-# gradient boosting has it.
-CERTAIN = float(-logit(np.finfo(np.float32).eps))
-
-
-def only_label(signs: NDArray[np.int8]) -> int | None:
-    """Give the sign that all records share, None if both occur."""
-    return int(signs[0]) if (signs == signs[0]).all() else None
+from privcurve.learners.one_label import CERTAIN, only_label
+from privcurve.learners.threads import one_thread
 
 
 def logistic_loss(
@@ -125,12 +117,9 @@ class OneHotClassifier(LogOddsClassifier):
             self.coef_ = np.zeros(self._width())
             self.intercept_ = CERTAIN * label
         else:
-            # Learners that need the loss alone come with this file, and not with scikit-learn's.
-            from sklearn.linear_model import LogisticRegression
-
             # Newton: exact in some ten steps, where L-BFGS takes hundreds or stops early.
             model = LogisticRegression(C=self.C, solver="newton-cholesky", **options)
-            with threadpool_limits(1):
+            with one_thread():
                 model.fit(self._rows(codes), signs, sample_weight=counts)
             self.coef_ = model.coef_[0]
             self.intercept_ = float(model.intercept_[0])

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes, scaled
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.checks import RandomState
-from privcurve.learners.log_odds import LogOddsClassifier, only_label
+from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.one_label import only_label
 from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles, distinct_keys
+from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.pate import pate_noise
 from privcurve.privacy.ledger import PrivacyStatement
@@ -151,7 +152,7 @@ class PATEClassifier(LogOddsClassifier):
         order = np.argsort(distinct_keys(codes, signs, self.n_bins_)[1], kind="stable")
         codes, signs, counts = codes[order], signs[order], counts[order]
         rows = self._private_rows(codes)
-        with threadpool_limits(1):
+        with one_thread():
             self._teachers = _train_teachers(rows, signs, counts, n_teachers, rng)
             # One record after another: each has noise of its own.
             margins = np.repeat(_margins(rows, self._teachers), counts)

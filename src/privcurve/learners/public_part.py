@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
-from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes, one_hot, scaled
 from privcurve.kernels.newton import minimise_logistic
-from privcurve.learners.log_odds import CERTAIN, only_label
+from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.learners.roles import PublicRows, Roles
+from privcurve.learners.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class PublicStart:
         ones = csr_array(np.ones((len(rows.signs), 1)))
         inputs = hstack([one_hot(rows.codes, bins), ones], format="csr") if public else ones
         penalty = np.append(np.ones(int(bins.sum())), 0.0)
-        with threadpool_limits(1):
+        with one_thread():
             found = minimise_logistic(inputs, rows.signs, rows.counts.astype(np.float64), penalty)
         return cls(public, bins, found[:-1], float(found[-1]))
 
