@@ -24,6 +24,9 @@ from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.public_facts import with_public
 
+# Votes that a public start counts for in the weights of rounds, at most.
+LARGEST_START = 1000
+
 # Who wins a tied vote.
 LAST_ROUND = "last_round"
 NEGATIVE = "negative"
@@ -64,7 +67,9 @@ class LazyBBClassifier(VotingClassifier):
         certified and δ = 0, else the exponential mechanism.
     start : str
         ``none``, or ``public``: votes are of private columns alone, and what they say is added
-        to the log-odds by the public columns, which cost nothing (docs/partial.md, P2).
+        to the log-odds by the public columns, which cost nothing (docs/partial.md, P2). Rounds
+        begin there: the margin of a record is that of the start, in whole votes, and what was
+        voted since.
         Labels are public then, and the guarantee is about private columns.
     vote_worth : float or None
         With a public start: the log-odds that a vote is worth. None: 1 for a single round,
@@ -169,7 +174,8 @@ class LazyBBClassifier(VotingClassifier):
         return WEAK_LEARNERS[self.weak_learner]
 
     def _boosting(self) -> Boosting:
-        return Boosting(int(self.n_rounds), float(self.density), float(self.learning_rate))
+        started = self.start == PUBLIC_START
+        return Boosting(int(self.n_rounds), float(self.density), float(self.learning_rate), started)
 
     def _roles(self) -> Roles:
         return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
@@ -185,14 +191,27 @@ class LazyBBClassifier(VotingClassifier):
         counts: NDArray[np.int64],
         rngs: Sequence[np.random.Generator],
     ) -> None:
-        super()._fit_batch(learners, codes, signs, counts, rngs)
+        starts: dict[tuple[int, ...], PublicStart] = {}
         for learner in learners:
             roles = learner._roles()
             if roles.public is not None:
-                start = PublicStart.of(codes, signs, counts, roles, learner.n_bins_)
-                learner.start_ = start
-                learner.n_features_used_ += len(roles.public)
-                learner._fitted_statement = with_public(learner._fitted_statement, roles.public)
+                if roles.public not in starts:
+                    found = PublicStart.of(codes, signs, counts, roles, learner.n_bins_)
+                    starts[roles.public] = found
+                learner.start_ = starts[roles.public]
+        super()._fit_batch(learners, codes, signs, counts, rngs)
+        for learner in learners:
+            public = learner._roles().public
+            if public is not None:
+                learner.n_features_used_ += len(public)
+                learner._fitted_statement = with_public(learner._fitted_statement, public)
+
+    def _begin(self, codes: Codes, signs: NDArray[np.int8]) -> NDArray[np.int64] | None:
+        if self.start != PUBLIC_START:
+            return None
+        votes = np.round(self.start_.of_rows(codes) / self._worth())
+        kept = np.clip(votes, -LARGEST_START, LARGEST_START)
+        return np.asarray(signs * kept.astype(np.int64))
 
     def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
         super()._adopt(released, n, statement)

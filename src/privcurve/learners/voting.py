@@ -28,11 +28,14 @@ class Boosting(NamedTuple):
         τ.
     density, learning_rate : float
         κ and λ.
+    started : bool
+        Whether margins begin at votes of a public start, not at 0.
     """
 
     n_rounds: int
     density: float
     learning_rate: float
+    started: bool = False
 
 
 # All records alike: the learning rate is never used.
@@ -107,8 +110,23 @@ class WeakLearner(Protocol):
     def plan(self, learner: Any, boosting: Boosting, n: int) -> Any:
         """Settle the parameters of a learner for n records: a :class:`Plan`."""
 
-    def train(self, rows: Any, plan: Any, rng: np.random.Generator) -> tuple[Any, float]:
+    def train(
+        self,
+        rows: Any,
+        plan: Any,
+        rng: np.random.Generator,
+        begin: NDArray[np.int64] | None = None,
+    ) -> tuple[Any, float]:
         """Draw all noise and train all rounds.
+
+        Parameters
+        ----------
+        rows : object
+            As of :meth:`prepare`.
+        plan : Plan
+        rng : numpy.random.Generator
+        begin : ndarray of shape (n_rows,), optional
+            The margin of each row before the first round, in votes; 0 by default.
 
         Returns
         -------
@@ -148,6 +166,10 @@ class VotingClassifier(StagedClassifier):
     def _boosting(self) -> Boosting:
         return ONE_ROUND
 
+    def _begin(self, codes: Codes, signs: NDArray[np.int8]) -> NDArray[np.int64] | None:
+        """Give the margins of rows before the first round, in votes; None: 0 for all."""
+        return None
+
     def _hidden(self) -> tuple[int, ...]:
         """Give the columns that no voter may ask for."""
         return ()
@@ -186,7 +208,8 @@ class VotingClassifier(StagedClassifier):
                 bins = learner._seen_bins()
                 prepared[weak, hidden] = weak.prepare(learner._seen(codes), bins, signs, counts)
             plan = learner._plan(n)
-            released, largest = weak.train(prepared[weak, hidden], plan, rng)
+            begin = learner._begin(codes, signs)
+            released, largest = weak.train(prepared[weak, hidden], plan, rng, begin)
             check_largest_weight(largest, type(self).__name__)
             learner._adopt(released, n, plan.noise.statement)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 from privcurve.audit.claim import Claim
@@ -28,8 +27,16 @@ def right_sides(c: Claim, target: Target) -> Iterator[Pair]:
 
 
 def hidden_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
-    """Give all neighbours of two records in a private column of three bins, a public one of two."""
-    return itertools.islice(all_neighbours(2, (3, 2), PRIVATE), 1, None, 5)
+    """Give all neighbours of two records in a private column of three bins, a public one of two.
+
+    And eight records of which one moves that the public column is wrong about: where that is
+    begun with, it has most of all weight.
+    """
+    yield from all_neighbours(2, (3, 2), PRIVATE)
+    others, signs = [[0, 1]] * 4 + [[0, 0]] * 3, [-1, 1, 1, 1, 1, -1, -1, -1]
+    sides = [records([[code, 1], *others], signs, [3, 2]) for code in (0, 2)]
+    name = "one of eight records, which the public column is wrong about, moves"
+    yield Pair("tiny", name, sides[0], sides[1], 0, PRIVATE_COLUMNS, PRIVATE)
 
 
 def hidden_few(c: Claim, target: Target) -> list[Pair]:
