@@ -2,8 +2,19 @@
 
 from dataclasses import replace
 
-from privcurve.learners import boosting_for_people, noisy_bayes, pate
+from privcurve.learners import boosting_for_people, linear, noisy_bayes, pate
 from privcurve.privacy.calibration.brc import BRCNoise
+
+
+def box_with(patch, noise):
+    """Divide box noise."""
+    calibrate = linear.box
+
+    def calibrated(**setting):
+        known = calibrate(**setting)
+        return replace(known, scale=noise * known.scale)
+
+    patch.setattr(linear, "box", calibrated)
 
 
 def brc_with(patch, noise):

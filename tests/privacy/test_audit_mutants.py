@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from audit_less_noise import bayes_with, brc_with, pate_with, people_with
+from audit_less_noise import bayes_with, box_with, brc_with, pate_with, people_with
 
 from privcurve.audit.attacks import pairs as audited
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
@@ -151,6 +151,8 @@ def mutant_of(c):
     never seen, there is a third of it; and on many records a single one shows if it is
     remembered.
     """
+    if c.setting.get("noise") == "box":
+        return lambda patch: box_with(patch, 1 / 40), 300
     if c.pairs is audited.rare_in_part:
         return lambda patch: remembering_with(patch, estimator_class(c.learner)), 160
     if c.learner in ("one_rule", "lazybb") and c.pairs in RARE_OUTCOMES:

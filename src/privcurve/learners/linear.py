@@ -23,6 +23,7 @@ from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.box import box, box_statement
 from privcurve.privacy.calibration.logistic_regression import Perturbation
+from privcurve.privacy.calibration.objective import Objective
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.public_facts import state_public
 
@@ -254,15 +255,8 @@ class DPLogisticRegressionClassifier(LinearClassifier):
         rng: np.random.Generator,
     ) -> PrivacyStatement:
         roles = started_roles(self._learner, self.start, self.public_columns, codes.shape[1])
-        objective = box(
-            n_columns=len(self._read()),
-            C=float(self.C),
-            epsilon=float(self.epsilon),
-            curvature_share=float(self.curvature_share),
-        )
-        rows = self._rows(codes)
-        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        dense = np.column_stack([dense, np.ones(len(codes))])
+        objective = self._objective()
+        dense = self._dense(codes)
         offset: NDArray[np.float64] | float = 0.0
         if roles.public is not None:
             self.start_ = PublicStart.of(codes, signs, counts, roles, self.n_bins_)
@@ -279,6 +273,21 @@ class DPLogisticRegressionClassifier(LinearClassifier):
         self.coef_, self.intercept_ = found[:-1], float(found[-1])
         self.n_features_used_ = int(np.count_nonzero(self.coef_)) + len(roles.public or ())
         return box_statement(self._learner, objective, roles.public)
+
+    def _objective(self) -> Objective:
+        """Give what is minimised with box noise."""
+        return box(
+            n_columns=len(self._read()),
+            C=float(self.C),
+            epsilon=float(self.epsilon),
+            curvature_share=float(self.curvature_share),
+        )
+
+    def _dense(self, codes: Codes) -> NDArray[np.float64]:
+        """Give the rows that box noise is for: inputs in [−1, 1], and a 1."""
+        rows = self._rows(codes)
+        inputs = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        return np.column_stack([inputs, np.ones(len(codes))])
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         found = super()._scores(codes)

@@ -13,6 +13,7 @@ from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.public_part import NO_START, PublicStart, started_roles
+from privcurve.learners.roles import Roles
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.noisy_bayes import BayesNoise, columns_counted, noisy_bayes
 from privcurve.privacy.ledger import PrivacyStatement
@@ -104,17 +105,8 @@ class NoisyBayesClassifier(LogOddsClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        roles = started_roles(self._learner, self.start, self.public_columns, codes.shape[1])
+        roles, m, noise = self._plan(codes.shape[1])
         available = roles.private
-        m = columns_counted(self.n_columns, available)
-        noise = noisy_bayes(
-            n_columns=m,
-            chosen=m < len(available),
-            choice_share=float(self.choice_share),
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            public=roles.public,
-        )
         bins = self.n_bins_.tolist()
         tables = [label_counts(codes[:, j], bins[j], signs, counts) for j in available]
         chosen = _choose(np.array([column_score(t) for t in tables]), m, noise, rng)
@@ -131,6 +123,20 @@ class NoisyBayesClassifier(LogOddsClassifier):
         self.n_features_used_ = m + len(roles.public or ())
         self.n_records_ = int(counts.sum())
         return noise.statement
+
+    def _plan(self, n_columns: int) -> tuple[Roles, int, BayesNoise]:
+        """Give which columns are public, how many are counted, and with what noise."""
+        roles = started_roles(self._learner, self.start, self.public_columns, n_columns)
+        m = columns_counted(self.n_columns, roles.private)
+        noise = noisy_bayes(
+            n_columns=m,
+            chosen=m < len(roles.private),
+            choice_share=float(self.choice_share),
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            public=roles.public,
+        )
+        return roles, m, noise
 
     def _log_ratios(
         self, table: NDArray[np.float64], totals: NDArray[np.float64], scale: float

@@ -158,7 +158,7 @@ def _brc() -> Iterator[Claim]:
         yield whole_state("brc", calibration, {"n_rounds": 3}, 200)
         yield partial_states("brc", calibration, 3, 200)
     yield whole_state("brc", "certified", {"n_rounds": 3}, 200, delta=1e-2)
-    yield beyond("brc", 200)
+    yield beyond("brc", 800)
 
 
 def _boosting_for_people() -> Iterator[Claim]:

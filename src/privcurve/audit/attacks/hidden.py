@@ -8,7 +8,7 @@ from privcurve.audit.claim import Claim
 from privcurve.audit.pairs import Pair, Target, all_neighbours, records
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
-# In each pair here column 0 is private, and column 1, where there is one, public.
+# In each pair here, but for two hidden columns, column 0 is private, and column 1 public.
 PRIVATE = (0,)
 
 
@@ -37,6 +37,11 @@ def hidden_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
     sides = [records([[code, 1], *others], signs, [3, 2]) for code in (0, 2)]
     name = "one of eight records, which the public column is wrong about, moves"
     yield Pair("tiny", name, sides[0], sides[1], 0, PRIVATE_COLUMNS, PRIVATE)
+
+
+def two_hidden_columns(c: Claim, target: Target) -> Iterator[Pair]:
+    """Give all neighbours of two records in two private columns of two bins, and a public one."""
+    return all_neighbours(2, (2, 2, 2), (0, 1))
 
 
 def hidden_few(c: Claim, target: Target) -> list[Pair]:
