@@ -46,10 +46,9 @@ GROWN_AXIS = {
 @pytest.mark.parametrize(
     "changes",
     [
-        slow({"epsilons": [0.5, 1, 2]}),
         {"learners": GROWN_AXIS},
+        slow({"epsilons": [0.5, 1, 2]}),
         slow({"repeats": 4}),
-        slow({"datasets": ["toy-line", "wdbc"]}),
         {"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2], "repeats": 4},
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from privcurve.analysis.names import NONE
 from privcurve.schema import nearest
 
 # What tells one training from the others of its point.
@@ -91,7 +92,7 @@ def trainings(
     frame = frame.assign(**{axes.y: frame[axes.y].where(frame["status"] == "ok")})
     for keys in (axes.lines, axes.panels):
         for name in keys:
-            frame[name] = frame[name].astype(object).where(frame[name].notna(), "none")
+            frame[name] = frame[name].astype(object).where(frame[name].notna(), NONE)
     _check_points(frame, axes)
     kept = dict.fromkeys([*axes.keys, "method", "calibration", *DRAW, axes.y])
     return frame[list(kept)].reset_index(drop=True)

@@ -132,12 +132,16 @@ def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
     lines = frame.drop_duplicates("line").set_index("line")
     methods = style.method_looks(map(str, lines["method"]))
     own = style.method_looks(map(str, lines.index))
+    taken = {colour for colour, _ in methods.values()}
     looks: dict[str, style.CurveStyle] = {}
     for line, method, calibration in lines[["method", "calibration"]].itertuples(name=None):
         filled = calibration != "published"
         look = style.CurveStyle(*methods[method], "-" if filled else (0, DASHES), filled)
         if look in looks.values():
-            look = style.CurveStyle(*own[line], look.linestyle, filled)
+            free = [colour for colour in style.COLOURS if colour not in taken]
+            colour = free[0] if free else own[line][0]
+            taken.add(colour)
+            look = style.CurveStyle(colour, own[line][1], look.linestyle, filled)
         looks[line] = look
     return looks
 

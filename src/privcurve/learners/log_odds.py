@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 
 from privcurve.coding import Codes, one_hot
 from privcurve.learners.base import CodedClassifier
@@ -116,9 +117,6 @@ class OneHotClassifier(LogOddsClassifier):
             self.coef_ = np.zeros(self._width())
             self.intercept_ = CERTAIN * label
         else:
-            # Learners that need the loss alone come with this file, and not with scikit-learn's.
-            from sklearn.linear_model import LogisticRegression
-
             # Newton: exact in some ten steps, where L-BFGS takes hundreds or stops early.
             model = LogisticRegression(C=self.C, solver="newton-cholesky", **options)
             with one_thread():

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from privcurve.analysis.names import method_of
+from privcurve.analysis.names import NONE, method_of
 from privcurve.experiments.study import ALL, Arm
 from privcurve.outputs.base import (
     LIST,
@@ -36,6 +36,7 @@ class Sweep(Output):
     """Figure: fresh trainings against a parameter, a share or ε; bands are one sd."""
 
     word: ClassVar[str] = "sweep"
+    version: ClassVar[int] = 2
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between arms, or epsilon", TEXT, REQUIRED),
@@ -142,7 +143,12 @@ def _names(
     titles = {method_of(curve.arm.base): curve.arm.base_title for curve in context.curves}
     telling = [key for key in keys if whole[key].nunique() > 1 or key in ("method", "dataset")]
     return [
-        ", ".join(_name(key, value, titles) for key, value in zip(telling, row, strict=True))
+        # What a method lacks is not said of it.
+        ", ".join(
+            _name(key, value, titles)
+            for key, value in zip(telling, row, strict=True)
+            if key == "method" or value != NONE
+        )
         for row in frame[telling].itertuples(index=False, name=None)
     ]
 
