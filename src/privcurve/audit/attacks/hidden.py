@@ -45,14 +45,11 @@ def two_hidden_columns(c: Claim, target: Target) -> Iterator[Pair]:
 
 
 def hidden_few(c: Claim, target: Target) -> list[Pair]:
-    """Give three pairs: one record alone, one among equals, one beside a public column.
-
-    The last is told by its public column, so that public classifiers win rounds.
-    """
+    """Give three pairs: one record alone, one among equals, one beside a public column."""
     alone = [records([[code, 0]], [1], [3, 2]) for code in (0, 2)]
     among = [records([[code, 0], *[[0, 0]] * 5], [1] * 3 + [-1] * 3, [3, 2]) for code in (0, 2)]
     beside = [
-        records([[code, 1], [2, 1], [2, 0], [0, 0]], [1, 1, -1, -1], [3, 2]) for code in (0, 2)
+        records([[code, 1], [0, 1], [2, 0], [1, 0]], [1, -1, 1, -1], [3, 2]) for code in (0, 2)
     ]
     names = "a record alone", "one of six equal records", "one of four records"
     return [
