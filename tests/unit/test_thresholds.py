@@ -10,7 +10,7 @@ from made_up_study import LINE
 from privcurve import datasets
 from privcurve.analysis.thresholds import thresholds
 from privcurve.experiments import models
-from privcurve.experiments.study import Point, StudyError, from_mapping
+from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.figures import thresholds as drawing
 from privcurve.workflow import plan
 
@@ -52,10 +52,10 @@ def test_thresholds_and_weights_give_every_score():
     assert np.allclose(sides @ frame["alpha"].to_numpy(), learner.decision_function(X))
 
 
-def test_only_the_first_repeat_depends_on_nothing_but_its_id():
+def test_each_repeat_draws_its_own_whatever_else_is_trained():
     data = datasets.load("toy-line-fine")
     (arm,) = from_mapping(STUDY, "s", "s.yaml").arms.values()
-    point = Point(0.1, *[(p.setting, p.text) for p in arm.points][0])
+    (point,) = arm.points
     first = [model.learner.votes_ for model in models.train_afresh(data, arm, point, 2, 7)]
     again = [model.learner.votes_ for model in models.train_afresh(data, arm, point, 1, 7)]
     assert first[0] == again[0] != first[1]
