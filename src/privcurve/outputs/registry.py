@@ -17,6 +17,7 @@ from privcurve.outputs.rademacher import Rademacher
 from privcurve.outputs.selected_settings import SelectedSettings
 from privcurve.outputs.sparsity import Sparsity
 from privcurve.outputs.sweep import Sweep
+from privcurve.outputs.thresholds import Thresholds
 
 OUTPUTS: Mapping[str, Output] = {
     output.word: output
@@ -29,6 +30,7 @@ OUTPUTS: Mapping[str, Output] = {
         Claims(),
         Printed(),
         ModelCard(),
+        Thresholds(),
         Sparsity(),
         Rademacher(),
         AdvantageAndMargins(),
