@@ -92,6 +92,14 @@ def test_noise_of_single_precision_shows():
     assert not found(*double).violated
 
 
+def test_sides_are_looked_at_alike_when_one_has_whole_numbers_only():
+    noisy, whole = (lambda rng: [rng.normal()]), (lambda rng: [rng.integers(0, 2)])
+    for sides in (drawn(noisy), drawn(whole)), (drawn(whole), drawn(noisy)):
+        left, right, names = views(*sides, 100)
+        assert "sum of x" in names
+        assert left.shape[1] == right.shape[1] == len(names)
+
+
 def test_many_small_hints_add_up():
     """No number tells much; their likelihood ratio does."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,10 @@ def views(
     parts: list[list[NDArray[np.float64]]] = [[], []]
     names: list[str] = []
     for name in tables[0]:
-        sides = [_columns(table[name], name, rates) for table in tables]
+        both = [table[name] for table in tables]
+        # Both sides are looked at alike, also when only one happens to have whole numbers.
+        no_fraction = all((values == np.round(values)).all() for values in both)
+        sides = [_columns(values, name, () if no_fraction else rates) for values in both]
         for column in sides[0]:
             values = [side[column] for side in sides]
             first = np.concatenate([v[: 2 * n_learning] for v in values])
@@ -88,13 +91,13 @@ def _checksums(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _columns(
-    values: NDArray[np.float64], name: str, rates: Iterable[float]
+    values: NDArray[np.float64], name: str, rates: Collection[float]
 ) -> Mapping[str, NDArray[np.float64]]:
-    """Give the views of one attribute, each with a name that tells what it is."""
+    """Give the views of one attribute, each with a name; of whole numbers there are no rates."""
     found = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
     if values.shape[1] > 1:
         found[f"all of {name}"] = _checksums(values)
-    if (values == np.round(values)).all():
+    if not rates:
         return found
     for rate in rates:
         found[f"which of {name} · {rate:g} have single precision"] = _single(values * rate)
