@@ -148,3 +148,27 @@ def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_
     starts = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
     entries = np.full(indices.size, value)
     return csr_array((entries, indices, starts), shape=(n_rows, int(n_bins.sum())))
+
+
+def scaled(codes: Codes, n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Put the codes of each column at equal distances from −1 to 1.
+
+    Numbers keep their order; categories get that of their description. A column of one
+    code is 0.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows, n_columns)
+        Column ``j`` holds ``0 … n_bins[j] - 1``.
+    n_bins : ndarray of shape (n_columns,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, n_columns)
+        −1 + 2·code/(n_bins − 1).
+    """
+    found = np.empty(codes.shape)
+    for j, bins in enumerate(n_bins.tolist()):
+        places = -1 + 2 * np.arange(bins) / (bins - 1) if bins > 1 else np.zeros(1)
+        found[:, j] = places[codes[:, j]]
+    return found

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from audit_less_noise import bayes_with, box_with, brc_with, pate_with, people_with
 
 from privcurve.audit.attacks import pairs as audited
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
@@ -117,6 +118,10 @@ BREAK = {
     "dpboost": dpboost_with,
     "dp_bagging": bagging_with,
     "dp_logistic_regression": linear_with,
+    "brc": brc_with,
+    "boosting_for_people": people_with,
+    "noisy_bayes": bayes_with,
+    "pate": pate_with,
 }
 
 
@@ -146,6 +151,8 @@ def mutant_of(c):
     never seen, there is a third of it; and on many records a single one shows if it is
     remembered.
     """
+    if c.setting.get("noise") == "box":
+        return lambda patch: box_with(patch, 1 / 40), 300
     if c.pairs is audited.rare_in_part:
         return lambda patch: remembering_with(patch, estimator_class(c.learner)), 160
     if c.learner in ("one_rule", "lazybb") and c.pairs in RARE_OUTCOMES:

@@ -55,11 +55,13 @@ def errors(
     density: float,
     learning_rate: float,
     normalise: bool,
+    begin: Sequence[int] | None = None,
 ) -> np.ndarray:
-    """The errors of all literals after some picks."""
+    """The errors of all literals after some picks; margins begin at 0 or as given."""
     known = literals(n_bins)
     n = len(y)
-    margins = [y[i] * sum(predict(known[j], X[i]) for j in picks) for i in range(n)]
+    first = [0] * n if begin is None else begin
+    margins = [first[i] + y[i] * sum(predict(known[j], X[i]) for j in picks) for i in range(n)]
     weights = [density * math.exp(-learning_rate * margin) for margin in margins]
     measure = project(weights, density)
     total = math.fsum(measure) if normalise else density * n
@@ -80,10 +82,11 @@ def boost(
     rates: Sequence[float],
     normalise: bool,
     noise: np.ndarray,
+    begin: Sequence[int] | None = None,
 ) -> list[int]:
     """The literals picked with a given noise."""
     picks: list[int] = []
     for rate, draws in zip(rates, noise, strict=True):
-        found = errors(X, y, picks, n_bins, density, learning_rate, normalise)
+        found = errors(X, y, picks, n_bins, density, learning_rate, normalise, begin)
         picks.append(int(np.argmax(draws - rate * found)))
     return picks

@@ -34,6 +34,7 @@ STUDY = {
         "selected_settings",
         "learning_curves",
         {"sweep": {"x": "mechanism", "learners": ["rule"], "lines": ["epsilon"]}},
+        {"boxes": {"x": "epsilon", "learners": ["boost"], "lines": ["method", "calibration"]}},
         "claims",
         {"printed": {"paper": "tiny", "learner": "boost"}},
         {"model_card": {"learner": "boost", "dataset": "toy-line", "epsilon": 2}},
@@ -47,6 +48,19 @@ STUDY = {
         },
         {"audit": {"learners": ["one_rule"]}},
     ],
+}
+# Of thresholds of one private column: the other outputs are not for its learner, nor for its data.
+LINE = {
+    "datasets": ["toy-line-fine"],
+    "neighbours": "private-columns",
+    "epsilons": [100],
+    "learners": {
+        "brc": {
+            **{"learner": "brc", "calibrations": ["published"]},
+            "fixed": {"n_rounds": 20, "largest": 2, "smallest": 0.5, "intercept": "threshold"},
+        }
+    },
+    "outputs": [{"thresholds": {"learner": "brc", "epsilon": 100, "boundary": 1000}}],
 }
 PRINTED = {
     "sparsity": "table,dataset,epsilon,features_mean,features_std,features_percent\n"
@@ -74,9 +88,9 @@ def lay_out(folder, **changes):
     for name, text in PRINTED.items():
         (paper / f"{name}.csv").write_text(text)
     (paper / "claims.yaml").write_text(yaml.safe_dump(CLAIMS))
-    data = datasets.load("toy-line")
-    datasets.save(data, folder / "results/data/toy-line")
     made = reading.of_one(Path("config/studies/tiny.yaml"), 1, 30)
+    for name in made.studies["tiny"].datasets:
+        datasets.save(datasets.load(name), folder / "results/data" / name)
     for dataset, arm in itertools.product(made.studies["tiny"].datasets, made.studies["tiny"].arms):
         write_results(made.curve("tiny", dataset, arm))
     write_audit(folder / "results/audit/one_rule.csv")

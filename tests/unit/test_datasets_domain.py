@@ -24,6 +24,19 @@ WIDTHS = {
     "mushroom": 117,
     "wdbc": 300,
     "toy-line": 22,
+    "toy-line-fine": 2002,
+    "adult-balanced": 162,
+    "adult-first": 162,
+    "adult-first500": 162,
+    "bank": 114,
+    "bank-balanced": 184,
+    "bank-first": 184,
+    "creditcard": 225,
+    "creditcard-balanced": 225,
+    "creditcard-first": 325,
+    "sepsis": 17,
+    "sepsis-balanced": 27,
+    "sepsis-first": 27,
 }
 
 

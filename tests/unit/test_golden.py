@@ -14,6 +14,7 @@ import pytest
 
 from privcurve import datasets
 from privcurve.learners import registry
+from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 GOLDEN = Path(__file__).with_name("golden.json")
 
@@ -31,6 +32,8 @@ def results(name):
     found = {}
     for calibration in entry.calibrations or (None,):
         parameters = dict(SETTINGS.get(name, {}))
+        if entry.neighbours == (PRIVATE_COLUMNS,):
+            parameters["public_columns"] = (0, 1, 2)
         if calibration is not None:
             parameters |= {"epsilon": 20.0, "calibration": calibration}
         learner = registry.estimator_class(name)(

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from made_up_study import lay_out
+from made_up_study import LINE, lay_out
 
 from privcurve.figures import style
 from privcurve.learners import registry
@@ -21,20 +21,31 @@ from privcurve.outputs.registry import OUTPUTS
 GOLDEN = Path(__file__).with_name("golden_outputs.json")
 
 # These train: their bytes follow from the learner's version too.
-TRAINED = ("model_card", "rademacher", "advantage_and_margins", "printed")
+TRAINED = {
+    **dict.fromkeys(("model_card", "rademacher", "advantage_and_margins", "printed"), "lazybb"),
+    "thresholds": "brc",
+}
 
 
 def version(word):
     own = [OUTPUTS[word].version]
-    return [*own, registry.entry("lazybb").version] if word in TRAINED else own
+    return [*own, registry.entry(TRAINED[word]).version] if word in TRAINED else own
 
 
 def make_all(folder):
-    """Make every output of the made-up study; give the digest of each."""
+    """Make every output of the made-up studies; give the digest of each."""
+    found = {}
+    for name, changes in (("whole", {}), ("line", LINE)):
+        (folder / name).mkdir()
+        found |= make_study(folder / name, changes)
+    return found
+
+
+def make_study(folder, changes):
     back = Path.cwd()
     os.chdir(folder)
     try:
-        plan = lay_out(folder)
+        plan = lay_out(folder, **changes)
         drawn = {}
         save = style.save
 

@@ -68,12 +68,25 @@ PART = Part(np.array([[0], [1]]), np.array([-1, 1]), np.array([3, 1]))
 
 
 def test_a_statement_for_other_neighbours_is_a_failure():
-    found = metrics.score(Learner(), PART, PART, 0.1, "private-columns")
+    partial = Learner("private-columns")
+    found = metrics.score(partial, PART, PART, 0.1, "replace-one")
     assert found["status"] == "failed"
-    assert "the statement is for 'replace-one', not for 'private-columns'" in found["error"]
-    assert metrics.score(Learner(), PART, PART, 0.1, "replace-one")["status"] == "ok"
-    without_noise = Learner(epsilon=math.inf)
-    assert metrics.score(without_noise, PART, PART, 0.1, "private-columns")["status"] == "ok"
+    assert "the statement is for 'private-columns', not for 'replace-one'" in found["error"]
+    assert metrics.score(partial, PART, PART, 0.1, "private-columns")["status"] == "ok"
+    assert metrics.score(Learner(), PART, PART, 0.1, "add-remove")["status"] == "failed"
+    without_noise = Learner("private-columns", epsilon=math.inf)
+    assert metrics.score(without_noise, PART, PART, 0.1, "replace-one")["status"] == "ok"
+
+
+def test_a_statement_that_says_more_than_is_asked_is_none():
+    found = metrics.score(Learner(), PART, PART, 0.1, "private-columns")
+    assert (found["status"], found["neighbours"]) == ("ok", "replace-one")
+
+
+def test_records_of_training_are_not_asked_again_where_answers_cost():
+    assert metrics.score(Learner(), PART, PART, 0.1)["train_accuracy"] == 1.0
+    costly = metrics.score(Learner(scores_cost_answers=True), PART, PART, 0.1)
+    assert (costly["train_accuracy"], costly["accuracy"]) == (None, 1.0)
 
 
 def test_what_a_learner_measures_is_kept_as_numbers():

@@ -222,3 +222,18 @@ def test_fresh_trainings_of_something_else_are_refused(tiny):
     asked = other.of_study("tiny")[0]
     with pytest.raises(IncompleteError, match="was made for another study, seed"):
         asked.output.make(other.context(asked))
+
+
+def test_private_columns_need_data_with_a_public_label(tmp_path):
+    partial = {**SMALL, "neighbours": "private-columns", "learners": {"brc": {"learner": "brc"}}}
+    found = read(tmp_path, good=SMALL, bad=partial, fine={**partial, "datasets": ["toy-line-fine"]})
+    assert list(found.broken) == ["bad"]
+    assert "does not say that its label is public (public_label: true)" in found.broken["bad"]
+    with pytest.raises(StudyError, match=r"studies/bad\.yaml: neighbours: 'private-col"):
+        found.refuse(["bad"])
+
+
+def test_an_output_may_not_be_called_like_its_study(tmp_path):
+    sweep = {"sweep": {"name": "mine", "x": "epsilon"}}
+    found = read(tmp_path, good=SMALL, mine={**SMALL, "outputs": [sweep]})
+    assert "'mine' is already a target or a file of config/studies/mine" in found.broken["mine"]

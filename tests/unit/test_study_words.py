@@ -122,7 +122,10 @@ def test_words_that_contradict_each_other_are_named(changes, says):
         ({"vary": {"n_rounds": [5]}}, "'n_rounds' stands under 'vary' and under 'fixed' or 'grid'"),
         ({"vary": {"density": ["a/b"]}}, "density = 'a/b' can't name a curve"),
         ({"neighbours": ADD_REMOVE}, "neighbours 'add-remove' are not offered by lazybb; it has:"),
-        ({"neighbours": PRIVATE_COLUMNS}, "neighbours 'private-columns' are not offered by lazybb"),
+        (
+            {"learner": "dp_bagging", "grid": {}, "neighbours": PRIVATE_COLUMNS},
+            "neighbours 'private-columns' are not offered by dp_bagging",
+        ),
         ({"learner": "majority_class", "grid": {}, "neighbours": REPLACE_ONE}, "is not private"),
     ],
 )
@@ -185,24 +188,34 @@ def test_varied_cells_are_those_of_a_grid():
     assert ids(grid, "boost~certified") == ids(vary, "boost~certified~density=0.25")
 
 
-def test_a_relation_reaches_the_estimator_and_the_id_where_it_is_not_the_default(monkeypatch):
+def test_a_relation_reaches_the_learner_and_the_id_where_it_is_not_the_default(monkeypatch):
     plain = ids(made(), "boost~certified")
     offer(monkeypatch, REPLACE_ONE, PRIVATE_COLUMNS)
     for asked, expected in ((None, None), (REPLACE_ONE, None), (PRIVATE_COLUMNS, PRIVATE_COLUMNS)):
         one = made(neighbours=asked)
         arm = one.arm("boost~certified")
         assert arm.relation == (asked or REPLACE_ONE)
-        parameters = arm.estimator_parameters(arm.points[0])
-        assert parameters.get("neighbours") == expected
+        assert arm.claim == (asked or REPLACE_ONE)
         assert (ids(one, arm.name) == plain) == (expected is None)
 
 
-def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is(monkeypatch):
-    learners = {"boost": BOOST, "lr": {"learner": "dp_logistic_regression"}}
-    offer(monkeypatch, REPLACE_ONE, PRIVATE_COLUMNS)
+def test_a_learner_without_privacy_is_told_what_is_public():
+    learners = {"boost": BOOST, "lr": {"learner": "logistic_regression"}}
+    assert made(learners).arm("lr").claim == REPLACE_ONE
+    arm = made(learners, neighbours=PRIVATE_COLUMNS).arm("lr")
+    assert (arm.claim, arm.relation) == (PRIVATE_COLUMNS, None)
+    with pytest.raises(study.StudyError, match="takes no 'neighbours'"):
+        made({"lr": {"learner": "logistic_regression", "neighbours": PRIVATE_COLUMNS}})
+
+
+def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is():
+    learners = {"boost": BOOST, "bag": {"learner": "dp_bagging"}, "pate": {"learner": "pate"}}
     one = made(learners, neighbours=PRIVATE_COLUMNS)
     assert one.arm("boost~certified").relation == PRIVATE_COLUMNS
-    assert one.arm("lr~certified").relation == REPLACE_ONE
+    assert one.arm("bag~certified").relation == REPLACE_ONE
+    # Its own relation is no other: it stands in no id, and is told all the same.
+    assert one.arm("pate~certified").neighbours is None
+    assert one.arm("pate~certified").claim == PRIVATE_COLUMNS
     peer = {"tree": {"learner": "dpl_decision_tree"}}
     assert made(peer, neighbours=ADD_REMOVE).arm("tree~published").relation == ADD_REMOVE
     for asked in (REPLACE_ONE, PRIVATE_COLUMNS):
@@ -218,10 +231,9 @@ def notes(one, **domain):
     )
 
 
-def test_public_facts_must_be_said_to_be_public(monkeypatch):
+def test_public_facts_must_be_said_to_be_public():
     with pytest.raises(study.StudyError, match="no learner of the study offers 'private-columns'"):
-        notes(made(neighbours=PRIVATE_COLUMNS))
-    offer(monkeypatch, REPLACE_ONE, PRIVATE_COLUMNS)
+        notes(made({"bag": {"learner": "dp_bagging"}}, neighbours=PRIVATE_COLUMNS))
     one = made(neighbours=PRIVATE_COLUMNS)
     with pytest.raises(study.StudyError, match=r"on toy-line: .*yaml does not say that its label"):
         notes(one)
@@ -282,6 +294,31 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
     with pytest.raises(ValueError, match=r"which lazybb \(boost~certified\) does not give"):
         ready.check(made(metric="log_loss"), data)
     ready.check(made({"lr": {"learner": "logistic_regression"}}, metric="log_loss"), data)
+
+
+def test_public_columns_of_a_learner_need_the_relation():
+    regression = {"learner": "logistic_regression", "fixed": {"columns": "public"}}
+    with pytest.raises(study.StudyError, match="columns = 'public' needs to know which columns"):
+        made({"lr": regression})
+    boosted = {**BOOST, "fixed": {"start": "public"}}
+    for changes in ({}, {"neighbours": REPLACE_ONE}):
+        with pytest.raises(study.StudyError, match="lazybb: start = 'public' needs to know"):
+            made({"boost": {**boosted, **changes}})
+    one = made({"lr": regression, "boost": boosted}, neighbours=PRIVATE_COLUMNS)
+    assert one.arm("boost~certified").relation == PRIVATE_COLUMNS
+
+
+def test_answers_that_are_not_paid_for_are_told_before_training():
+    data = datasets.load("toy-line-fine")
+
+    def asked(n_answers):
+        pate = {"learner": "pate", "grid": {"n_answers": [None, n_answers]}}
+        return made({"pate": pate}, datasets=["toy-line-fine"], neighbours=PRIVATE_COLUMNS, folds=4)
+
+    # 1,500 records to train on, and 500 points to score, no two alike.
+    ready.check(asked(2000), data)
+    with pytest.raises(ValueError, match="pate: n_answers = 1999 is less than the 1500 training"):
+        ready.check(asked(1999), data)
 
 
 def test_a_curve_is_made_of_its_parts():

@@ -42,7 +42,9 @@ _CRITERIA: Mapping[str, tuple[str, Callable[[float, Any], bool]]] = {
 
 
 def verdicts(
-    claims: Sequence[Mapping[str, Any]], tables: Mapping[str, pd.DataFrame]
+    claims: Sequence[Mapping[str, Any]],
+    tables: Mapping[str, pd.DataFrame],
+    printed: Mapping[str, pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
     """Compute the verdict of each claim.
 
@@ -51,7 +53,9 @@ def verdicts(
     claims : sequence of mapping
         Of a paper's ``claims.yaml``.
     tables : mapping of str to DataFrame
-        Those that claims name, by their outputs' words.
+        Those that claims name, by their outputs' words or names.
+    printed : mapping of str to DataFrame, optional
+        Those of printed numbers that claims name.
 
     Returns
     -------
@@ -66,17 +70,20 @@ def verdicts(
     rows = []
     for claim in claims:
         try:
-            rows.append(_verdict(claim, tables[claim.get("table", "accuracy")]))
+            table = tables[claim.get("table", "accuracy")]
+            rows.append(_verdict(claim, table, (printed or {}).get(claim.get("less_printed", ""))))
         except KeyError as error:
             raise ValueError(f"claim {claim['name']}: its table has no column {error}") from None
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _verdict(claim: Mapping[str, Any], table: pd.DataFrame) -> dict[str, Any]:
+def _verdict(
+    claim: Mapping[str, Any], table: pd.DataFrame, printed: pd.DataFrame | None
+) -> dict[str, Any]:
     word = next(name for name in _CRITERIA if name in claim)
     text, passes = _CRITERIA[word]
     bound = claim[word]
-    values = _values(claim, table)
+    values = _values(claim, table, printed)
     n_pass = sum(passes(value, bound) for value in values)
     share = claim.get("share", 1)
     if not values or any(math.isnan(value) for value in values):
@@ -101,12 +108,18 @@ def _verdict(claim: Mapping[str, Any], table: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _values(claim: Mapping[str, Any], table: pd.DataFrame) -> list[float]:
+def _values(
+    claim: Mapping[str, Any], table: pd.DataFrame, printed: pd.DataFrame | None
+) -> list[float]:
     value, keys = claim.get("value", "accuracy"), claim.get("by", KEYS)
     mine = _rows(table, claim["where"], claim["name"], keys).set_index(keys)[value].astype(float)
-    if "less" not in claim:
+    if "less" in claim:
+        others = _rows(table, claim["less"], claim["name"], keys)
+    elif printed is not None:
+        others = _rows(printed, {}, claim["name"], keys)
+    else:
         return mine.tolist()
-    theirs = _rows(table, claim["less"], claim["name"], keys).set_index(keys)[value].astype(float)
+    theirs = others.set_index(keys)[value].astype(float)
     # A method without privacy has one row, at ε = ∞: it is compared at each ε.
     fixed = {
         _without(key, keys): number

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
+from privcurve.analysis.names import NONE
 from privcurve.schema import nearest
 
 # What tells one training from the others of its point.
@@ -36,6 +37,10 @@ class Axes:
     def keys(self) -> list[str]:
         """All but `y`, each once."""
         return list(dict.fromkeys([*self.panels, *self.lines, self.x]))
+
+    def without_x(self) -> Axes:
+        """Give the axes of what has no x of its own: a point a line and panel."""
+        return replace(self, x=[*self.lines, *self.panels][0])
 
 
 def trainings(
@@ -87,7 +92,7 @@ def trainings(
     frame = frame.assign(**{axes.y: frame[axes.y].where(frame["status"] == "ok")})
     for keys in (axes.lines, axes.panels):
         for name in keys:
-            frame[name] = frame[name].astype(object).where(frame[name].notna(), "none")
+            frame[name] = frame[name].astype(object).where(frame[name].notna(), NONE)
     _check_points(frame, axes)
     kept = dict.fromkeys([*axes.keys, "method", "calibration", *DRAW, axes.y])
     return frame[list(kept)].reset_index(drop=True)
@@ -121,6 +126,35 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
                 "n_failed": len(group) - len(values),
             }
         )
+    return pd.DataFrame(rows)
+
+
+def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
+    """Give what a box shows of each point's trainings.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As of :func:`trainings`.
+    axes : Axes
+
+    Returns
+    -------
+    DataFrame
+        The columns of `axes`; of `y` the `median`, `lower` and `upper` quartile, `least`, `largest`
+        and `range`, `n_repeats` and `n_failed`. A point of which a training has failed lacks all.
+    """
+    shares = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "largest": 1.0}
+    rows = []
+    for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
+        n_failed = int(group[axes.y].isna().sum())
+        found = {
+            name: float("nan") if n_failed else float(group[axes.y].quantile(share))
+            for name, share in shares.items()
+        }
+        found["range"] = found["largest"] - found["least"]
+        counts = {"n_repeats": len(group), "n_failed": n_failed}
+        rows.append({**dict(zip(axes.keys, key, strict=True)), **found, **counts})
     return pd.DataFrame(rows)
 
 

@@ -17,12 +17,15 @@ from privcurve.audit.states import States
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
-from privcurve.privacy.budget import REPLACE_ONE
+from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 
 EXACT = "exact"
 DENSITY = "density"
 SAMPLED = "sampled"
+
+# Of a setting, what is no hyperparameter: a public fact, that the learner is told.
+PUBLIC_COLUMNS = "public_columns"
 
 LearnerDistribution = Callable[[Any, Records], NDArray[np.float64]]
 LearnerDensities = Callable[[Any, Pair], tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -44,7 +47,7 @@ class Claim:
     epsilon, delta : float
         The claim.
     setting : mapping
-        Hyperparameters.
+        Hyperparameters; and ``public_columns``, where columns and the label are public.
     pairs : callable
         ``pairs(claim, target)``: neighbours, tiny ones or canaries in the target.
     distribution : callable, optional
@@ -111,7 +114,13 @@ class Claim:
             "delta": self.delta,
             "calibration": self.calibration,
         }
-        made = make(self.learner, Facts(n_bins), {**claimed, **self.setting})
+        own = {name: value for name, value in self.setting.items() if name != PUBLIC_COLUMNS}
+        public = self.setting.get(PUBLIC_COLUMNS)
+        facts, relation = Facts(n_bins), REPLACE_ONE
+        if public is not None:
+            facts = Facts(n_bins, public_columns=tuple(public), public_label=True)
+            relation = PRIVATE_COLUMNS
+        made = make(self.learner, facts, {**claimed, **own}, relation)
         assert isinstance(made, CodedClassifier)
         return made
 

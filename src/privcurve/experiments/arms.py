@@ -96,6 +96,11 @@ class Arm:
         """The neighbour relation that its statements must name; None without privacy."""
         if self.calibration is None:
             return None
+        return self.claim
+
+    @property
+    def claim(self) -> str:
+        """The neighbour relation that its learner is told, which says what it may read exactly."""
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
     def estimator_parameters(self, point: Point) -> dict[str, Any]:
@@ -107,8 +112,6 @@ class Arm:
                 "delta": self.delta,
                 "calibration": self.calibration,
             }
-        if self.neighbours is not None:
-            parameters["neighbours"] = self.neighbours
         return parameters
 
 
@@ -147,6 +150,7 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
         if both:
             raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
         settings = _expand(entry, {**spec.get("fixed", {}), **varied}, spec.get("grid", {}))
+        _check_public(entry, settings, relation)
         for arm in _budgets(label, spec, study.get("epsilons"), entry, settings):
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
@@ -168,12 +172,13 @@ def _below_one(share: float) -> dict[str, float]:
 
 
 def _relation(entry: LearnerEntry, own: str | None, study: str | None) -> str | None:
-    """Give the relation that a learner is asked for; None for its own."""
+    """Give the relation that a learner is asked for, or told of; None for its own."""
     asked = own or study
     if not entry.private:
         if own:
             raise ValueError(f"{entry.name} is not private: it takes no 'neighbours'")
-        return None
+        # It promises nothing, but may be asked to read public columns alone.
+        return PRIVATE_COLUMNS if study == PRIVATE_COLUMNS in entry.neighbours else None
     if asked is None or asked in entry.neighbours:
         return asked
     if own is None and asked == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
@@ -225,6 +230,22 @@ def _budgets(
             raise ValueError(f"{entry.name} needs a delta above 0, for example deltas: [1.0e-5]")
         name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
         yield Arm(name, entry.name, title, calibration, delta, own, settings)
+
+
+def _check_public(
+    entry: LearnerEntry, settings: Sequence[Mapping[str, Any]], relation: str | None
+) -> None:
+    """Refuse what needs public columns where nothing says that there are any."""
+    if (relation or entry.neighbours[0]) == PRIVATE_COLUMNS:
+        return
+    for setting in settings:
+        for name, value in setting.items():
+            if value in entry.parameters[name].with_public:
+                raise ValueError(
+                    f"{entry.name}: {name} = {value!r} needs to know which columns are public: "
+                    f"give the study neighbours: {PRIVATE_COLUMNS}, and data that say it "
+                    "(public, public_label)"
+                )
 
 
 def _check_distinct(what: str, values: Sequence[float]) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privcurve.experiments import canonical
 from privcurve.experiments.splits import Part
+from privcurve.privacy.budget import implies
 
 Array = NDArray[Any]
 
@@ -97,7 +98,7 @@ def score(
     seconds : float
         What the fit took.
     relation : str, optional
-        The neighbour relation that the statement must name, if the fit was private.
+        The neighbour relation that the statement must name or imply, if the fit was private.
 
     Returns
     -------
@@ -110,8 +111,13 @@ def score(
     loss = None
     if hasattr(learner, "predict_proba"):
         loss = log_loss(learner.predict_proba(scored.X), scored.y, scored.counts)
+    # Of a learner whose every answer costs privacy, records of training are not asked again.
+    train_accuracy = None
+    if not getattr(learner, "scores_cost_answers", False):
+        train_accuracy = accuracy(learner.decision_function(train.X), train.y, train.counts)
     statement = learner.privacy_
-    if relation is not None and statement.private and statement.neighbours != relation:
+    asked = relation if statement.private else None
+    if asked is not None and not implies(statement.neighbours, asked):
         return failure(
             ValueError(f"the statement is for {statement.neighbours!r}, not for {relation!r}")
         )
@@ -123,7 +129,7 @@ def score(
         "balanced_accuracy": balanced_accuracy(values, scored.y, scored.counts),
         "auc": auc(values, scored.y, scored.counts),
         "log_loss": loss,
-        "train_accuracy": accuracy(learner.decision_function(train.X), train.y, train.counts),
+        "train_accuracy": train_accuracy,
         "n_train": int(train.counts.sum()),
         "n_features_used": int(learner.n_features_used_),
         "fit_seconds": round(seconds, 6),

@@ -200,6 +200,23 @@ def inspect(
 ) -> Iterator[Inspection]:
     """Train a point of an arm of LazyBB, or of a tree, some times, each time with its own noise.
 
+    Parameters and what is given are those of :func:`train_afresh`.
+
+    Raises
+    ------
+    StudyError
+        If the arm's learner is neither LazyBB nor a tree.
+    """
+    if arm.learner not in ("lazybb", "topdown"):
+        raise StudyError(f"{arm.name}: only LazyBB and TopDown trees can be looked into")
+    yield from train_afresh(dataset, arm, point, repeats, seed)
+
+
+def train_afresh(
+    dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: int
+) -> Iterator[Inspection]:
+    """Train a point of an arm some times, each time with its own noise.
+
     Parameters
     ----------
     dataset : Dataset
@@ -217,10 +234,8 @@ def inspect(
     Raises
     ------
     StudyError
-        If the arm's learner is neither LazyBB nor a tree.
+        If the arm trains on a share of the records.
     """
-    if arm.learner not in ("lazybb", "topdown"):
-        raise StudyError(f"{arm.name}: only LazyBB and TopDown trees can be looked into")
     if arm.train_share < 1:
         raise StudyError(f"{arm.name}: only models of the whole training part can be looked into")
     train = Part(*distinct(dataset.X, dataset.y))
@@ -228,7 +243,8 @@ def inspect(
     if dataset.X_test is not None and dataset.y_test is not None:
         unseen = Part(*distinct(dataset.X_test, dataset.y_test))
     ids = CellIds(dataset.name, dataset.checksum, arm, seed)
-    template = registry.make(arm.learner, dataset.domain, arm.estimator_parameters(point))
+    parameters = arm.estimator_parameters(point)
+    template = registry.make(arm.learner, dataset.domain, parameters, arm.claim)
     for repeat in range(1, repeats + 1):
         cell = ids.cell(point, Split(WHOLE if unseen is None else TEST, repeat))
         (learner,) = template.fit_many(train.X, train.y, [{}], [generator(cell)], train.counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privcurve.datasets import Dataset, check_folds
-from privcurve.experiments.splits import Split, Splitter
+from privcurve.experiments.splits import Splitter
 from privcurve.experiments.study import Study
 from privcurve.learners import registry
 
@@ -19,22 +19,25 @@ def check(study: Study, dataset: Dataset) -> None:
     Raises
     ------
     ValueError
-        If a label has too few records, a learner gives no probabilities for the log loss, or
-        needs a public fact that the dataset does not have.
+        If a label has too few records, a learner gives no probabilities for the log loss, needs
+        a public fact that the dataset does not have, or has paid for fewer answers than a
+        training and its scores take.
     """
     try:
         if study.folds:
             check_folds(dataset.y, study.folds)
-        else:
-            Splitter(dataset, 0).parts(Split(f"1@{study.holdout}", 0))
+        train, scored = Splitter(dataset, 0).parts(study.selection_splits[0])
     except ValueError as error:
         raise ValueError(f"{dataset.name}: {error}") from None
     for arm in study.arms.values():
         by_loss = study.metric == "log_loss"
         # Its class is imported only for a question that the registry can't answer.
-        if not (by_loss or registry.entry(arm.learner).needs):
+        answers = "n_answers" in registry.entry(arm.learner).parameters
+        if not (by_loss or answers or registry.entry(arm.learner).needs):
             continue
-        learner = registry.make(arm.learner, dataset.domain)
+        learner = registry.make(arm.learner, dataset.domain, neighbours=arm.claim)
+        for setting in arm.settings if answers else ():
+            learner.set_params(**setting).check_answers(int(train.counts.sum()), scored.X)
         if by_loss and not hasattr(learner, "predict_proba"):
             raise ValueError(
                 f"metric: log_loss needs probabilities, which {arm.learner} ({arm.name}) does not "

@@ -276,7 +276,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
     StudyError
         If a relation of neighbours has no meaning on a dataset.
     """
-    partial = [arm for arm in study.arms.values() if arm.relation == PRIVATE_COLUMNS]
+    partial = [arm for arm in study.arms.values() if arm.claim == PRIVATE_COLUMNS]
     if study.neighbours == PRIVATE_COLUMNS and not partial:
         raise StudyError(
             f"{where}: neighbours: no learner of the study offers {PRIVATE_COLUMNS!r}; leave the "

@@ -175,7 +175,9 @@ class Trainer:
         return min(LARGEST_BATCH, max(1, round(SECONDS_PER_BATCH / cost)))
 
     def _fit(self, cells: Sequence[Cell], train: Part, scored: Part) -> list[dict[str, Any]]:
-        template = registry.make(self._arm.learner, self._dataset.domain)
+        template = registry.make(
+            self._arm.learner, self._dataset.domain, neighbours=self._arm.claim
+        )
         settings = [self._arm.estimator_parameters(cell.point) for cell in cells]
         started = time.perf_counter()
         try:

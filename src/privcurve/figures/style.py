@@ -49,10 +49,23 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     "dp_ebm": (5, 7),
     "dpl_random_forest": (2, 3),
     "dpl_decision_tree": (3, 6),
+    "brc": (6, 3),
+    "brc_private": (1, 2),
+    "brc_zero": (1, 0),
+    "brc_em": (2, 6),
+    "adaboost": (0, 5),
+    "bfp": (0, 6),
+    "bfp_private": (3, 1),
+    "pate": (5, 0),
+    "linear_start": (4, 2),
+    "rules_start": (0, 1),
+    "bayes_start": (2, 5),
+    "threshold": (0, 3),
+    "linear": (1, 3),
     "table_5_1": (0, 7),
     "lower": (3, 0),
 }
-DASHES_OF = {"lr": 0, "gb": 1, "majority": 2}
+DASHES_OF = {"lr": 0, "gb": 1, "lr_public": 1, "majority": 2}
 
 PANELS_PER_ROW = 3
 PANEL_HEIGHT = 2.35

@@ -17,9 +17,17 @@ from privcurve.figures import style
 
 LOG, CATEGORIES = "log", "categories"
 DASHES = (3.2, 1.4)
+LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0}
 
 
-def sweep(frame: pd.DataFrame, x: str, y: str, label: str, scale: str = "linear") -> Figure:
+def sweep(
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    label: str,
+    scale: str = "linear",
+    levels: pd.DataFrame | None = None,
+) -> Figure:
     """Draw means over trainings with a band of one standard deviation.
 
     Parameters
@@ -33,6 +41,8 @@ def sweep(frame: pd.DataFrame, x: str, y: str, label: str, scale: str = "linear"
         Of the x axis.
     scale : str
         "linear", "log" or "categories".
+    levels : DataFrame, optional
+        Trainings that have no x: their means are horizontal lines.
 
     Returns
     -------
@@ -47,13 +57,16 @@ def sweep(frame: pd.DataFrame, x: str, y: str, label: str, scale: str = "linear"
     if frame.empty:
         raise ValueError("nothing to draw")
     titles = list(dict.fromkeys(frame["panel"]))
-    lines = list(dict.fromkeys(frame["line"]))
-    looks = _looks(frame)
+    whole = frame if levels is None else pd.concat([frame, levels])
+    lines = list(dict.fromkeys(whole["line"]))
+    looks = _looks(whole)
     frame, places, texts = _placed(frame, x, scale)
     with style.paper():
         figure, panels = style.panels(len(titles), ["compared"] * len(titles))
         for panel, title in zip(panels, titles, strict=True):
             _draw(panel, frame[frame["panel"] == title], x, y, looks)
+            if levels is not None:
+                _draw_levels(panel, levels[levels["panel"] == title], y, looks)
             panel.set_title(title)
             panel.set_xlabel(label)
             panel.set_ylabel("")
@@ -61,7 +74,9 @@ def sweep(frame: pd.DataFrame, x: str, y: str, label: str, scale: str = "linear"
         for panel in panels[:: style.PANELS_PER_ROW]:
             panel.set_ylabel(y.replace("_", " ").capitalize())
         if len(lines) > 1:
-            style.legend_below(figure, [_handle(line, looks[line]) for line in lines])
+            flat = () if levels is None else set(levels["line"])
+            handles = [_handle(line, looks[line], line in flat) for line in lines]
+            style.legend_below(figure, handles)
     return figure
 
 
@@ -103,22 +118,37 @@ def _draw(
     )
 
 
+def _draw_levels(
+    panel: Axes, levels: pd.DataFrame, y: str, looks: Mapping[str, style.CurveStyle]
+) -> None:
+    for line, part in levels.groupby("line", sort=False):
+        look = looks[str(line)]
+        # A mean that lacks a training is missing, and draws nothing.
+        panel.axhline(part[y].mean(skipna=False), color=look.colour, **LEVEL)
+
+
 def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
     """Give each line its method's look, or one of its own where the method has several lines."""
     lines = frame.drop_duplicates("line").set_index("line")
     methods = style.method_looks(map(str, lines["method"]))
     own = style.method_looks(map(str, lines.index))
+    taken = {colour for colour, _ in methods.values()}
     looks: dict[str, style.CurveStyle] = {}
     for line, method, calibration in lines[["method", "calibration"]].itertuples(name=None):
         filled = calibration != "published"
         look = style.CurveStyle(*methods[method], "-" if filled else (0, DASHES), filled)
         if look in looks.values():
-            look = style.CurveStyle(*own[line], look.linestyle, filled)
+            free = [colour for colour in style.COLOURS if colour not in taken]
+            colour = free[0] if free else own[line][0]
+            taken.add(colour)
+            look = style.CurveStyle(colour, own[line][1], look.linestyle, filled)
         looks[line] = look
     return looks
 
 
-def _handle(line: str, look: style.CurveStyle) -> Line2D:
+def _handle(line: str, look: style.CurveStyle, level: bool = False) -> Line2D:
+    if level:
+        return Line2D([], [], label=line, color=look.colour, **LEVEL)
     whole = {**look.line(), "markerfacecolor": look.colour, "markeredgewidth": 0}
     return Line2D([], [], label=line, markersize=4, **whole)
 

@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.kernels.packing import PackedRows
-from privcurve.kernels.projection import fixed_point_bits, project
+from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 
 # Stands for no code at all: no row equals it, which turns a constant into a literal.
 NO_CODE = np.uint32(2**32 - 1)
@@ -31,6 +31,7 @@ def boost(
     rates: NDArray[np.float64],
     normalise: bool,
     noise: NDArray[np.float64] | None,
+    begin: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], float]:
     """Pick a literal in each round.
 
@@ -52,6 +53,8 @@ def boost(
     noise : ndarray of shape (n_rounds, n_literals), or None
         Added to −η_t·error: Gumbel gives the exponential mechanism, standard exponential
         gives permute-and-flip. None if and only if the rates are infinite.
+    begin : ndarray of shape (n_rows,), optional
+        The margin of each row before the first round, in votes; 0 by default.
 
     Returns
     -------
@@ -63,9 +66,13 @@ def boost(
     unit = 1 << fixed_point_bits(int(counts.sum()))
     if noise is None:
         noise = np.empty((0, 0))
+    # What the label makes of a margin is undone: the kernel mirrors the levels of negative rows.
+    signed = None if begin is None else np.where(positive, begin, -begin)
+    levels, spread, step = start_levels(signed, len(counts))
     picks, largest = _boost(
-        rows, positive, counts, unit, density, learning_rate, rates, normalise, noise
-    )
+        rows, positive, counts, unit, density, learning_rate / step, rates, normalise, noise,
+        levels, spread, step,
+    )  # fmt: skip
     return picks, float(largest)
 
 
@@ -80,17 +87,21 @@ def _boost(
     rates: NDArray[np.float64],
     normalise: bool,
     noise: NDArray[np.float64],
+    levels: NDArray[np.int64],
+    spread: int,
+    step: int,
 ) -> tuple[NDArray[np.int64], float]:
     n_rows = len(counts)
     n_rounds = len(rates)
-    # A row's state: how many of its votes were +1; rows with a negative label are counted
-    # from `side` on, so that one table look-up gives the signed weight.
-    side = n_rounds + 1
+    # A row's state: its first level, and `step` for each of its votes that was +1; rows with
+    # a negative label are counted from `side` on, so that one table look-up gives the signed
+    # weight.
+    side = spread + step * n_rounds + 1
     state = np.empty(n_rows, np.uint32)
     histogram = np.zeros(2 * side, np.int64)
     n = 0
     for i in range(n_rows):
-        state[i] = 0 if positive[i] else side
+        state[i] = levels[i] + (0 if positive[i] else side)
         histogram[state[i]] += counts[i]
         n += counts[i]
     signed = np.zeros(2 * side, np.int64)
@@ -101,16 +112,17 @@ def _boost(
     picks = np.zeros(n_rounds, np.int64)
     largest = 0.0
     for t in range(n_rounds):
-        for k in range(t + 1):
-            correct[k] = histogram[k] + histogram[side + t - k]
-        largest = max(largest, project(correct, t, density, learning_rate, unit, weights))
+        last = spread + step * t
+        for k in range(last + 1):
+            correct[k] = histogram[k] + histogram[side + last - k]
+        largest = max(largest, project(correct, last, density, learning_rate, unit, weights))
         positive_weight = 0
         negative_weight = 0
-        for k in range(t + 1):
+        for k in range(last + 1):
             signed[k] = weights[k]
-            signed[side + t - k] = -weights[k]
+            signed[side + last - k] = -weights[k]
             positive_weight += histogram[k] * weights[k]
-            negative_weight += histogram[side + t - k] * weights[k]
+            negative_weight += histogram[side + last - k] * weights[k]
         _add_rows(rows.cells, state, counts, signed, sums)
         _sum_by_bin(sums, rows, bins)
         if np.isinf(rates[t]):
@@ -122,7 +134,7 @@ def _boost(
             picks[t] = _noisy_least(
                 bins, positive_weight, negative_weight, rates[t] / total, noise[t]
             )
-        _vote(rows, picks[t], state, counts, histogram)
+        _vote(rows, picks[t], state, counts, histogram, step)
     return picks, largest
 
 
@@ -221,6 +233,7 @@ def _vote(
     state: NDArray[np.uint32],
     counts: NDArray[np.int64],
     histogram: NDArray[np.int64],
+    step: int,
 ) -> None:
     bin_starts = rows.bin_starts
     b = literal >> 1
@@ -235,7 +248,7 @@ def _vote(
         negated = not negated
     column = rows.columns[j]
     for i in range(len(state)):
-        state[i] += np.uint32((column[i] == code) != negated)
+        state[i] += np.uint32(step * ((column[i] == code) != negated))
     histogram[:] = 0
     for i in range(len(state)):
         histogram[state[i]] += counts[i]
@@ -306,6 +319,7 @@ def round_scores(
     density: float,
     learning_rate: float,
     normalise: bool,
+    begin: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
     """Give the errors of all literals in the round after some picks.
 
@@ -320,7 +334,7 @@ def round_scores(
         Literals picked so far.
     density, learning_rate : float
         κ and λ.
-    normalise : bool
+    normalise, begin
         As for :func:`boost`.
 
     Returns
@@ -332,11 +346,12 @@ def round_scores(
     unit = 1 << fixed_point_bits(n)
     picks = np.asarray(picks, dtype=np.int64)
     votes = count_votes(codes, bin_starts, *vote_table(picks, int(bin_starts[-1])))
-    correct = (len(picks) + signs * votes) // 2
-    histogram = np.bincount(correct, weights=counts, minlength=len(picks) + 1).astype(np.int64)
-    weights = np.zeros(len(picks) + 1, dtype=np.int64)
-    project(histogram, len(picks), density, learning_rate, unit, weights)
-    mass = weights[correct] * counts
+    first, spread, step = start_levels(begin, len(counts))
+    levels, last = first + step * ((len(picks) + signs * votes) // 2), spread + step * len(picks)
+    histogram = np.bincount(levels, weights=counts, minlength=last + 1).astype(np.int64)
+    weights = np.zeros(last + 1, dtype=np.int64)
+    project(histogram, last, density, learning_rate / step, unit, weights)
+    mass = weights[levels] * counts
     bins = np.zeros(bin_starts[-1], dtype=np.int64)
     for j in range(codes.shape[1]):
         np.add.at(bins, bin_starts[j] + codes[:, j].astype(np.int64), mass * signs)

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privcurve.kernels.projection import fixed_point_bits, project
+from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.growth import Tree, Weighed, grow_best_first, grow_by_levels
 
@@ -121,6 +121,7 @@ def boost_trees(
     rules: bool,
     normalise: bool,
     noise: TreeNoise,
+    begin: NDArray[np.int64] | None = None,
 ) -> tuple[Forest, float]:
     """Grow a tree in each round.
 
@@ -146,6 +147,8 @@ def boost_trees(
         Whether weights are relative to their sum |μ| (as published), or to κn (the
         unnormalised form of PRIVACY.md §a).
     noise : TreeNoise
+    begin : ndarray of shape (n_rows,), optional
+        The margin of each row before the first round, in votes; 0 by default.
 
     Returns
     -------
@@ -164,8 +167,10 @@ def boost_trees(
     if private and not drawn:
         raise ValueError("the noise rates are finite, but not all of the noise is there")
     n = int(rows.counts.sum())
+    levels, spread, step = start_levels(begin, len(rows.counts))
     splits, children, labels, largest = _boost(
-        *rows, density, learning_rate, depth, n_splits, thresholds, CRITERIA.index(criterion),
+        *rows, levels, spread, step, density, learning_rate / step,
+        depth, n_splits, thresholds, CRITERIA.index(criterion),
         rates, label_rates, rules, normalise, *noise, 1 << fixed_point_bits(n),
     )  # fmt: skip
     return Forest(splits, children, labels), float(largest)
@@ -177,6 +182,9 @@ def _boost(
     columns: NDArray[np.int64],
     positive: NDArray[np.bool_],
     counts: NDArray[np.int64],
+    levels: NDArray[np.int64],
+    spread: int,
+    step: int,
     density: float,
     learning_rate: float,
     depth: int,
@@ -206,24 +214,26 @@ def _boost(
     buffer = np.empty(n_rows, np.int64)
     mass = np.empty(n_rows, np.int64)
     rows = Weighed(bins, columns, mass)
-    correct = np.zeros(n_rows, np.int64)
-    by_votes = np.zeros(n_rounds + 1, np.int64)
-    weights = np.zeros(n_rounds + 1, np.int64)
+    # Of a row: its first level, and `step` for each correct vote.
+    level = levels.copy()
+    by_level = np.zeros(spread + step * n_rounds + 1, np.int64)
+    weights = np.zeros(len(by_level), np.int64)
     n = counts.sum()
     largest = 0.0
     for t in range(n_rounds):
-        by_votes[:] = 0
+        last = spread + step * t
+        by_level[:] = 0
         for i in range(n_rows):
-            by_votes[correct[i]] += counts[i]
-        largest = max(largest, project(by_votes, t, density, learning_rate, unit, weights))
+            by_level[level[i]] += counts[i]
+        largest = max(largest, project(by_level, last, density, learning_rate, unit, weights))
         total = density * n * unit
         if normalise:
             whole = 0
-            for k in range(t + 1):
-                whole += by_votes[k] * weights[k]
+            for k in range(last + 1):
+                whole += by_level[k] * weights[k]
             total = float(whole)
         for i in range(n_rows):
-            mass[i] = weights[correct[i]] * counts[i]
+            mass[i] = weights[level[i]] * counts[i]
         tree = Tree(splits[t], children[t], labels[t], totals, borders, order, buffer, histograms)
         if depth > 0:
             rule_rate = label_rates[t] / total if rules else 0.0
@@ -245,7 +255,7 @@ def _boost(
                 labels[t, node] = 1 if margin > 0.0 else -1
             plus = labels[t, node] > 0
             for k in range(borders[node, 0], borders[node, 1]):
-                correct[order[k]] += positive[order[k]] == plus
+                level[order[k]] += step * (positive[order[k]] == plus)
     return splits, children, labels, largest
 
 

@@ -33,6 +33,36 @@ def fixed_point_bits(n: int) -> int:
     return min(LARGEST_BITS, 62 - math.ceil(math.log2(n)))
 
 
+def start_levels(
+    begin: NDArray[np.int64] | None, n_rows: int
+) -> tuple[NDArray[np.int64], int, int]:
+    """Give the levels that rows begin at, where margins need not begin at 0.
+
+    With margins of any parity the level of a row is its margin less the smallest that is
+    possible, so that a vote moves it by 0 or 2, and `project` is given the number of levels
+    above the lowest in place of the votes, and λ/2 in place of λ.
+
+    Parameters
+    ----------
+    begin : ndarray of shape (n_rows,), or None
+        The margin of each row before the first round, in votes; None: 0 for all.
+    n_rows : int
+
+    Returns
+    -------
+    levels : ndarray of shape (n_rows,)
+        Before the first round.
+    spread : int
+        The highest level before the first round.
+    step : int
+        How many levels a correct vote is worth: 1 if all begin at 0, else 2.
+    """
+    if begin is None:
+        return np.zeros(n_rows, dtype=np.int64), 0, 1
+    widest = int(np.abs(begin).max(initial=0))
+    return begin.astype(np.int64) + widest, 2 * widest, 2
+
+
 @njit(cache=True, nogil=True)
 def project(
     histogram: NDArray[np.int64],

@@ -80,6 +80,27 @@ def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     )
 
 
+def brc(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of boosting random classifiers."""
+    return 2e-3 + 1e-8 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
+
+
 def majority(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of counting labels."""
     return 2e-3
+
+
+def noisy_bayes(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of counting each column by label."""
+    return 2e-3 + 1e-8 * n_rows * n_columns
+
+
+def boosting_for_people(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of a logistic regression in each round."""
+    return 2e-3 + 1e-7 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
+
+
+def pate(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of PATE: each teacher is trained, and asked about each row."""
+    asked = n_rows * (1 + n_columns / 10)
+    return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * asked) + 1e-7 * asked

@@ -36,6 +36,8 @@ class Parameter:
     used_with : mapping of str to tuple
         Other parameters and their values with which alone this one has a meaning. With any
         other value it must stay at its default.
+    with_public : tuple of str
+        Values that have a meaning only where it is known which columns are public.
     """
 
     default: Any
@@ -47,6 +49,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     size: bool = False
     used_with: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    with_public: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.choices:

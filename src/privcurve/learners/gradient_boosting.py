@@ -11,7 +11,8 @@ from sklearn import ensemble
 
 from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
-from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
+from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.ledger import PrivacyStatement
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.one_rule import ONE_RULES
+from privcurve.learners.public_part import (
+    NO_START,
+    PUBLIC_START,
+    PublicStart,
+    started_roles,
+)
+from privcurve.learners.roles import Roles
 from privcurve.learners.trees import TOP_DOWN_TREES
 from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.public_facts import with_public
+
+# Votes that a public start counts for in the weights of rounds, at most.
+LARGEST_START = 1000
 
 # Who wins a tied vote.
 LAST_ROUND = "last_round"
@@ -54,6 +65,17 @@ class LazyBBClassifier(VotingClassifier):
     mechanism : str
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
         certified and δ = 0, else the exponential mechanism.
+    start : str
+        ``none``, or ``public``: votes are of private columns alone, and what they say is added
+        to the log-odds by the public columns, which cost nothing (docs/partial.md, P2). Rounds
+        begin there: the margin of a record is that of the start, in whole votes, and what was
+        voted since.
+        Labels are public then, and the guarantee is about private columns.
+    vote_worth : float or None
+        With a public start: the log-odds that a vote is worth. None: 1 for a single round,
+        else 2λ.
+    public_columns : sequence of int or None
+        Positions of public columns, read by a public start alone.
     depth, n_splits, splits, criterion, split_share, leaves
         Shape and budget of a tree, see ``TopDownTreeClassifier``; refused for 1-rules.
     ties : str
@@ -80,6 +102,9 @@ class LazyBBClassifier(VotingClassifier):
         ``last_round`` or ``negative``; it follows from the parameters.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.voting.VotingClassifier`.
+    start_ : PublicStart
+        With a public start: what is added to the score. In the model a public column has one
+        code, so that no vote asks for it.
     privacy_ : PrivacyStatement
         What the fit guarantees, with every mechanism call.
 
@@ -112,6 +137,9 @@ class LazyBBClassifier(VotingClassifier):
         criterion: str = "gini",
         split_share: float | None = None,
         leaves: str = "labels",
+        start: str = NO_START,
+        vote_worth: float | None = None,
+        public_columns: Sequence[int] | None = None,
         ties: str = "auto",
         n_bins: int | Sequence[int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
@@ -132,6 +160,9 @@ class LazyBBClassifier(VotingClassifier):
         self.criterion = criterion
         self.split_share = split_share
         self.leaves = leaves
+        self.start = start
+        self.vote_worth = vote_worth
+        self.public_columns = public_columns
         self.ties = ties
         self.n_bins = n_bins
         self.bounds = bounds
@@ -143,14 +174,58 @@ class LazyBBClassifier(VotingClassifier):
         return WEAK_LEARNERS[self.weak_learner]
 
     def _boosting(self) -> Boosting:
-        return Boosting(int(self.n_rounds), float(self.density), float(self.learning_rate))
+        started = self.start == PUBLIC_START
+        return Boosting(int(self.n_rounds), float(self.density), float(self.learning_rate), started)
+
+    def _roles(self) -> Roles:
+        return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
+
+    def _hidden(self) -> tuple[int, ...]:
+        return self._roles().public or ()
+
+    def _fit_batch(
+        self,
+        learners: Sequence[Self],
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rngs: Sequence[np.random.Generator],
+    ) -> None:
+        starts: dict[tuple[int, ...], PublicStart] = {}
+        for learner in learners:
+            roles = learner._roles()
+            if roles.public is not None:
+                if roles.public not in starts:
+                    found = PublicStart.of(codes, signs, counts, roles, learner.n_bins_)
+                    starts[roles.public] = found
+                learner.start_ = starts[roles.public]
+        super()._fit_batch(learners, codes, signs, counts, rngs)
+        for learner in learners:
+            public = learner._roles().public
+            if public is not None:
+                learner.n_features_used_ += len(public)
+                learner._fitted_statement = with_public(learner._fitted_statement, public)
+
+    def _begin(self, codes: Codes, signs: NDArray[np.int8]) -> NDArray[np.int64] | None:
+        if self.start != PUBLIC_START:
+            return None
+        votes = np.round(self.start_.of_rows(codes) / self._worth())
+        kept = np.clip(votes, -LARGEST_START, LARGEST_START)
+        return np.asarray(signs * kept.astype(np.int64))
 
     def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
         super()._adopt(released, n, statement)
         automatic = NEGATIVE if self.calibration == PUBLISHED else LAST_ROUND
         self.ties_ = automatic if self.ties == "auto" else self.ties
 
+    def _worth(self) -> float:
+        if self.vote_worth is not None:
+            return float(self.vote_worth)
+        return 1.0 if self.n_rounds == 1 else 2 * float(self.learning_rate)
+
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        if self.start == PUBLIC_START:
+            return self.start_.of_rows(codes) + self._worth() * super()._scores(codes)
         votes = self.model_.tally(codes)
         scores: NDArray[np.float64] = votes.astype(np.float64)
         tied = votes == 0
@@ -159,6 +234,10 @@ class LazyBBClassifier(VotingClassifier):
         return scores
 
     def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        if self.start == PUBLIC_START:
+            start = self.start_.of_rows(codes)
+            yield from (start + self._worth() * votes for votes in super()._stages(codes))
+            return
         votes = np.zeros(len(codes), dtype=np.int64)
         for t in range(self.model_.n_rounds):
             last = self.model_.tally(codes, t, t + 1)

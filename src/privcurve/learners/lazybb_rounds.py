@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes
-from privcurve.kernels.projection import fixed_point_bits, project
+from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.learners.lazybb import LazyBBClassifier
 
 
@@ -37,18 +37,21 @@ def round_advantages(
     positive = np.asarray(signs) > 0
     n_rounds = learner.model_.n_rounds
     unit = 1 << fixed_point_bits(int(counts.sum()))
-    n_correct = np.zeros(len(positive), dtype=np.int64)
-    weights = np.zeros(n_rounds + 1, dtype=np.int64)
+    level, spread, step = start_levels(learner._begin(codes, signs), len(positive))
+    weights = np.zeros(spread + step * n_rounds + 1, dtype=np.int64)
+    rate = learner.learning_rate / step
+    seen = learner._seen(codes)
     advantages = np.empty(n_rounds)
     for t in range(n_rounds):
-        histogram = _histogram(n_correct, counts, t + 1)
-        project(histogram, t, learner.density, learner.learning_rate, unit, weights)
-        right = (learner.model_.tally(codes, t, t + 1) > 0) == positive
-        of_right = _histogram(n_correct[right], counts[right], t + 1)
+        n_levels = spread + step * t + 1
+        histogram = _histogram(level, counts, n_levels)
+        project(histogram, n_levels - 1, learner.density, rate, unit, weights)
+        right = (learner.model_.tally(seen, t, t + 1) > 0) == positive
+        of_right = _histogram(level[right], counts[right], n_levels)
         # Sums of fixed-point weights fit in 62 bits: exact.
-        share = int(weights[: t + 1] @ of_right) / int(weights[: t + 1] @ histogram)
+        share = int(weights[:n_levels] @ of_right) / int(weights[:n_levels] @ histogram)
         advantages[t] = share - 0.5
-        n_correct += right
+        level += step * right
     return advantages
 
 

@@ -11,14 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
-from privcurve.coding import Codes, one_hot
+from privcurve.coding import Codes
+from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.checks import RandomState
-from privcurve.learners.log_odds import OneHotClassifier, logistic_loss
+from privcurve.learners.linear_inputs import SCALED, LinearClassifier
+from privcurve.learners.log_odds import logistic_loss
+from privcurve.learners.public_part import NO_START, PUBLIC_START, PublicStart, started_roles
+from privcurve.learners.roles import ALL, PUBLIC, Roles
+from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.calibration.box import box, box_statement
 from privcurve.privacy.calibration.logistic_regression import Perturbation
+from privcurve.privacy.calibration.objective import Objective
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.public_facts import state_public
 
 # The gradient (of a mean over records) at which the solver stops. The proof is about the
 # exact minimum, so this is far below the noise; diffprivlib's default is 1e-4.
@@ -26,14 +33,23 @@ TOLERANCE = 1e-8
 MAX_ITERATIONS = 20_000
 
 
-class LogisticRegressionClassifier(OneHotClassifier):
-    """scikit-learn's logistic regression on the one-hot coded columns; not private.
+class LogisticRegressionClassifier(LinearClassifier):
+    """scikit-learn's logistic regression on the coded columns; not private.
+
+    Of public columns alone it tells nothing of private ones: where columns and labels are
+    public, its statement is ε = 0.
 
     Parameters
     ----------
     C : float
         Inverse strength of the L2 penalty: the objective is the sum of the records'
         losses + ‖coefficients‖²/(2C). The intercept is not penalised.
+    columns : str
+        ``all``, or ``public`` or ``private`` ones alone, by `public_columns`.
+    encoding : str
+        ``one_hot``, or ``scaled``: codes at equal distances on [−1, 1].
+    public_columns : sequence of int or None
+        Positions of public columns.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`. There is no randomness.
 
@@ -50,12 +66,18 @@ class LogisticRegressionClassifier(OneHotClassifier):
     def __init__(
         self,
         C: float = 1.0,
+        columns: str = ALL,
+        encoding: str = "one_hot",
+        public_columns: Sequence[int] | None = None,
         n_bins: int | Sequence[int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         classes: Sequence[Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.C = C
+        self.columns = columns
+        self.encoding = encoding
+        self.public_columns = public_columns
         self.n_bins = n_bins
         self.bounds = bounds
         self.classes = classes
@@ -68,11 +90,19 @@ class LogisticRegressionClassifier(OneHotClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        self._regress(codes, signs, counts, tol=TOLERANCE)
+        read = self._read()
+        if len(read):
+            self._regress(codes, signs, counts, tol=TOLERANCE)
+        else:
+            self.coef_, self.n_features_used_ = np.zeros(0), 0
+            none = Roles(codes.shape[1], ())
+            self.intercept_ = PublicStart.of(codes, signs, counts, none, self.n_bins_).intercept
+        if self.columns == PUBLIC:
+            return state_public(self._learner, read.tolist())
         return PrivacyStatement.not_private(self._learner)
 
 
-class DPLogisticRegressionClassifier(OneHotClassifier):
+class DPLogisticRegressionClassifier(LinearClassifier):
     r"""Logistic regression with a perturbed objective (diffprivlib's noise).
 
     The minimum of
@@ -98,6 +128,10 @@ class DPLogisticRegressionClassifier(OneHotClassifier):
       coded column add up to one, so it would be redundant). Here diffprivlib's noise is
       exactly that of the paper's Theorem 9. C keeps its meaning for the unscaled matrix.
 
+    With ``noise="box"`` (certified) the density of b falls with its largest entry instead, all
+    coefficients are penalised, and the score may start at the log-odds by public columns,
+    which cost nothing (docs/partial.md, P1).
+
     A label that does not occur is no special case: the same function is minimised, so
     neither an error nor the model's form tells that it is missing. With ``published`` and
     few records the noise can outweigh the data in the direction of the unpenalised
@@ -107,7 +141,21 @@ class DPLogisticRegressionClassifier(OneHotClassifier):
     Parameters
     ----------
     C : float
-        Inverse strength of the L2 penalty, as for the non-private learner.
+        Inverse strength of the L2 penalty, as for the non-private learner; box noise
+        penalises more where privacy asks for it.
+    columns : str
+        ``all``, or ``public`` or ``private`` ones alone, by `public_columns`.
+    encoding : str
+        ``one_hot``, or ``scaled``: codes at equal distances on [−1, 1].
+    public_columns : sequence of int or None
+        Positions of public columns.
+    noise : str
+        ``ball`` (the L2 norm) or ``box``.
+    start : str
+        ``none``, or ``public``: the log-odds by public columns; then labels are public too,
+        and the guarantee is about private columns. Box noise alone.
+    curvature_share : float
+        With box noise: the part of ε that pays for the Jacobian, at most.
     epsilon : float
         Privacy level; inf for no noise.
     delta : float
@@ -119,9 +167,11 @@ class DPLogisticRegressionClassifier(OneHotClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_bins.sum(),)
-        For the unscaled one-hot matrix.
+    coef_ : ndarray of shape (n_inputs,)
+        For the unscaled one-hot matrix, or the scaled columns.
     intercept_ : float
+    start_ : PublicStart
+        With a public start: what is added to the score.
     n_features_used_ : int
         Number of coefficients that are not zero: with noise, all of them.
     """
@@ -131,6 +181,12 @@ class DPLogisticRegressionClassifier(OneHotClassifier):
     def __init__(
         self,
         C: float = 1.0,
+        columns: str = ALL,
+        encoding: str = "one_hot",
+        noise: str = "ball",
+        start: str = NO_START,
+        curvature_share: float = 0.1,
+        public_columns: Sequence[int] | None = None,
         epsilon: float = 1.0,
         delta: float = 0.0,
         calibration: str = CERTIFIED,
@@ -140,6 +196,12 @@ class DPLogisticRegressionClassifier(OneHotClassifier):
         random_state: RandomState = None,
     ) -> None:
         self.C = C
+        self.columns = columns
+        self.encoding = encoding
+        self.noise = noise
+        self.start = start
+        self.curvature_share = curvature_share
+        self.public_columns = public_columns
         self.epsilon = epsilon
         self.delta = delta
         self.calibration = calibration
@@ -155,22 +217,85 @@ class DPLogisticRegressionClassifier(OneHotClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        posed = Perturbation.of(float(self.C), self.n_features_in_, self.calibration)
-        rows = one_hot(codes, self.n_bins_, posed.value)
+        if self.noise == "box":
+            return self._fit_box(codes, signs, counts, rng)
+        # Scaled rows have no norm of their own, so their certified form has a column of ones.
+        constant = self.encoding == SCALED and self.calibration == CERTIFIED
+        n_columns = len(self._read()) + constant
+        posed = Perturbation.of(float(self.C), n_columns, self.calibration)
+        rows = self._rows(codes, posed.value)
+        if constant:
+            rows = np.column_stack([rows, np.full(len(codes), posed.value)])
         seed = rng.integers(2**32, size=4, dtype=np.uint32)
         # diffprivlib draws from the old kind of generator only.
         noise = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed.tolist())))
         # One thread: equal bits on any machine, and faster for vectors this short.
-        with threadpool_limits(1):
+        with one_thread():
             found = _minimum(rows, signs, counts, posed, float(self.epsilon), noise)
-        self.coef_ = found[: rows.shape[1]] * posed.value
+        self.coef_ = found[: self._width()] * posed.value
         self.intercept_ = float(found[-1]) if posed.intercept else 0.0
+        if constant:
+            self.intercept_ = float(found[-1] * posed.value)
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
         return posed.statement(self._learner, float(self.epsilon), TOLERANCE)
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.noise == "box" and self.calibration != CERTIFIED:
+            raise ValueError(
+                f"{self._learner}: noise = 'box' is not a published noise: take "
+                f"calibration = {CERTIFIED!r}, or noise = 'ball'"
+            )
+
+    def _fit_box(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> PrivacyStatement:
+        roles = started_roles(self._learner, self.start, self.public_columns, codes.shape[1])
+        objective = self._objective()
+        dense = self._dense(codes)
+        offset: NDArray[np.float64] | float = 0.0
+        if roles.public is not None:
+            self.start_ = PublicStart.of(codes, signs, counts, roles, self.n_bins_)
+            offset = self.start_.of_rows(codes)
+        with one_thread():
+            found = minimise_logistic(
+                dense,
+                signs,
+                counts.astype(np.float64),
+                np.full(dense.shape[1], objective.penalty),
+                offset=offset,
+                tilt=objective.tilt(dense.shape[1], rng),
+            )
+        self.coef_, self.intercept_ = found[:-1], float(found[-1])
+        self.n_features_used_ = int(np.count_nonzero(self.coef_)) + len(roles.public or ())
+        return box_statement(self._learner, objective, roles.public)
+
+    def _objective(self) -> Objective:
+        """Give what is minimised with box noise."""
+        return box(
+            n_columns=len(self._read()),
+            C=float(self.C),
+            epsilon=float(self.epsilon),
+            curvature_share=float(self.curvature_share),
+        )
+
+    def _dense(self, codes: Codes) -> NDArray[np.float64]:
+        """Give the rows that box noise is for: inputs in [−1, 1], and a 1."""
+        rows = self._rows(codes)
+        inputs = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        return np.column_stack([inputs, np.ones(len(codes))])
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        found = super()._scores(codes)
+        return found + self.start_.of_rows(codes) if self.start == PUBLIC_START else found
+
 
 def _minimum(
-    rows: csr_array,
+    rows: csr_array | NDArray[np.float64],
     signs: NDArray[np.int8],
     counts: NDArray[np.int64],
     posed: Perturbation,

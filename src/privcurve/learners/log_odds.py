@@ -7,27 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes, one_hot
 from privcurve.learners.base import CodedClassifier
-
-# The score for "all records have this label". Finite, so that the log-loss is; the
-# probability is 1 minus the relative rounding error of a float32, as scikit-learn's
-# gradient boosting has it.
-CERTAIN = float(-logit(np.finfo(np.float32).eps))
-
-
-def only_label(signs: NDArray[np.int8]) -> int | None:
-    """Give the sign that all records share, None if both occur."""
-    return int(signs[0]) if (signs == signs[0]).all() else None
+from privcurve.learners.one_label import CERTAIN, only_label
+from privcurve.learners.threads import one_thread
 
 
 def logistic_loss(
     model: NDArray[np.float64],
-    rows: csr_array,
+    rows: csr_array | NDArray[np.float64],
     signs: NDArray[np.int8],
     counts: NDArray[np.int64],
     penalty: float,
@@ -101,8 +92,16 @@ class OneHotClassifier(LogOddsClassifier):
     coef_: NDArray[np.float64]
     intercept_: float
 
+    def _width(self) -> int:
+        """Give how many inputs there are."""
+        return int(self.n_bins_.sum())
+
+    def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | NDArray[np.float64]:
+        """Give the inputs: what the score is linear in, times a value."""
+        return one_hot(codes, self.n_bins_, value)
+
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return np.asarray(one_hot(codes, self.n_bins_) @ self.coef_ + self.intercept_)
+        return np.asarray(self._rows(codes) @ self.coef_ + self.intercept_)
 
     def _regress(
         self,
@@ -115,13 +114,13 @@ class OneHotClassifier(LogOddsClassifier):
         label = only_label(signs)
         if label is not None:
             # scikit-learn refuses one label: the unpenalised intercept would be infinite.
-            self.coef_ = np.zeros(int(self.n_bins_.sum()))
+            self.coef_ = np.zeros(self._width())
             self.intercept_ = CERTAIN * label
         else:
             # Newton: exact in some ten steps, where L-BFGS takes hundreds or stops early.
             model = LogisticRegression(C=self.C, solver="newton-cholesky", **options)
-            with threadpool_limits(1):
-                model.fit(one_hot(codes, self.n_bins_), signs, sample_weight=counts)
+            with one_thread():
+                model.fit(self._rows(codes), signs, sample_weight=counts)
             self.coef_ = model.coef_[0]
             self.intercept_ = float(model.intercept_[0])
         self.n_features_used_ = int(np.count_nonzero(self.coef_))

@@ -12,7 +12,8 @@ from sklearn.dummy import DummyClassifier
 
 from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
-from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier
+from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.one_label import CERTAIN
 from privcurve.privacy.ledger import PrivacyStatement
 
 

@@ -170,11 +170,16 @@ class OneRules:
             delta=float(learner.delta),
             calibration=learner.calibration,
             mechanism=learner.mechanism,
+            started=boosting.started,
         )
         return RulePlan(boosting.density, boosting.learning_rate, noise)
 
     def train(
-        self, rows: RuleRows, plan: RulePlan, rng: np.random.Generator
+        self,
+        rows: RuleRows,
+        plan: RulePlan,
+        rng: np.random.Generator,
+        begin: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], float]:
         """Pick a literal in each round."""
         return boost(
@@ -186,6 +191,7 @@ class OneRules:
             plan.noise.rates,
             plan.noise.normalise,
             draw_noise(plan.noise, rows.n_literals, rng),
+            begin,
         )
 
     def attributes(

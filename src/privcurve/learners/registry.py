@@ -1,7 +1,8 @@
-"""What learners there are, and what may be asked of each: facts only, light to import.
+"""What learners there are, by name, and how one is made: light to import.
 
-The workflow reads this file while it builds the DAG, so nothing heavy is imported
-here. An entry names the class by its path; :func:`estimator_class` imports it.
+The table is in :mod:`privcurve.learners.entries`. The workflow reads this file while it
+builds the DAG, so nothing heavy is imported here. An entry names the class by its path;
+:func:`estimator_class` imports it.
 """
 
 from __future__ import annotations
@@ -9,198 +10,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Protocol
 
-from privcurve.learners import costs, own
-from privcurve.learners.entry import OPTIONAL, LearnerEntry, Parameter
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
+from privcurve.learners import own
+from privcurve.learners.entries import LEARNERS
+from privcurve.learners.entry import OPTIONAL, LearnerEntry
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.schema import nearest
-
-BOTH = (PUBLISHED, CERTIFIED)
-
-_MECHANISM = Parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
-_C = Parameter(1.0, float, low=0, open_low=True)
-_TREE = {
-    "depth": Parameter(3, int, low=1, high=10, size=True, used_with={"n_splits": (None,)}),
-    "n_splits": Parameter(None, int, low=1, high=255),
-    "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
-    "splits": Parameter("equality", choices=("equality", "threshold")),
-    "leaves": Parameter("labels", choices=("labels", "rules")),
-    "split_share": Parameter(None, float, 0, 1, open_low=True, open_high=True),
-}
-_BOOSTED_TREE = {
-    name: replace(known, used_with={**known.used_with, "weak_learner": ("topdown",)})
-    for name, known in _TREE.items()
-}
-
-_ENTRIES = (
-    LearnerEntry(
-        name="lazybb",
-        path="privcurve.learners.lazybb:LazyBBClassifier",
-        version=2,
-        title="LazyBB, 1-rules",
-        calibrations=BOTH,
-        approximate=True,
-        parameters={
-            "weak_learner": Parameter("one_rule", choices=("one_rule", "topdown")),
-            "n_rounds": Parameter(39, int, low=1, size=True),
-            "learning_rate": Parameter(0.45, float, low=0, high=1, open_low=True),
-            "density": Parameter(0.35, float, low=0, high=1, open_low=True),
-            "mechanism": _MECHANISM,
-            "ties": Parameter("auto", choices=("auto", "last_round", "negative")),
-            **_BOOSTED_TREE,
-        },
-        seconds=costs.boosting,
-        shared=("n_rounds",),
-    ),
-    LearnerEntry(
-        name="one_rule",
-        path="privcurve.learners.one_rule:OneRuleClassifier",
-        version=1,
-        title="1-rule",
-        calibrations=BOTH,
-        approximate=True,
-        parameters={"mechanism": _MECHANISM},
-        seconds=costs.one_rule,
-    ),
-    LearnerEntry(
-        name="topdown",
-        path="privcurve.learners.topdown:TopDownTreeClassifier",
-        version=1,
-        title="DP-TopDown tree",
-        calibrations=BOTH,
-        approximate=True,
-        parameters={**_TREE, "mechanism": _MECHANISM},
-        seconds=costs.topdown,
-    ),
-    LearnerEntry(
-        name="dpboost",
-        path="privcurve.learners.dpboost:DPBoostClassifier",
-        version=1,
-        title="DPBoost",
-        calibrations=BOTH,
-        approximate=True,
-        parameters={
-            "n_trees": Parameter(50, int, low=1, size=True),
-            "trees_per_ensemble": Parameter(50, int, low=1),
-            "max_depth": Parameter(6, int, low=1, high=12, size=True),
-            "learning_rate": Parameter(0.1, float, low=0, high=1, open_low=True),
-            "regularisation": Parameter(0.1, float, low=0),
-            "chunks": Parameter("geometric", choices=("geometric", "equal")),
-            "splits": Parameter("threshold", choices=("threshold", "equality")),
-        },
-        seconds=costs.dpboost,
-    ),
-    LearnerEntry(
-        name="dp_bagging",
-        path="privcurve.learners.dp_bagging:DPBaggingClassifier",
-        version=1,
-        title="DP bagging",
-        calibrations=(CERTIFIED,),
-        approximate=True,
-        parameters={
-            "n_teachers": Parameter(300, int, low=1, size=True),
-            "n_partitions": Parameter(10, int, low=1, size=True),
-            "n_queries": Parameter(300, int, low=1, size=True),
-            "C": _C,
-        },
-        seconds=costs.dp_bagging,
-    ),
-    LearnerEntry(
-        name="dp_logistic_regression",
-        path="privcurve.learners.linear:DPLogisticRegressionClassifier",
-        version=1,
-        title="DP logistic regression",
-        calibrations=BOTH,
-        approximate=False,
-        parameters={"C": _C},
-        seconds=costs.logistic_regression,
-    ),
-    LearnerEntry(
-        name="dp_ebm",
-        path="privcurve.learners.peers.ebm:DPExplainableBoostingClassifier",
-        version=1,
-        title="DP-EBM (interpret)",
-        calibrations=(PUBLISHED,),
-        approximate=True,
-        parameters={
-            "learning_rate": Parameter(0.1, float, low=0, open_low=True),
-            "max_rounds": Parameter(300, int, low=1, size=True),
-            "max_bins": Parameter(32, int, low=3),
-            "max_leaves": Parameter(3, int, low=2),
-            "composition": Parameter("gdp", choices=("gdp", "classic")),
-        },
-        seconds=costs.dp_ebm,
-        pure=False,
-        neighbours=(ADD_REMOVE,),
-        requires="interpret",
-        peer=True,
-    ),
-    LearnerEntry(
-        name="dpl_random_forest",
-        path="privcurve.learners.peers.diffprivlib:DiffprivlibRandomForestClassifier",
-        version=1,
-        title="Random forest (diffprivlib)",
-        calibrations=(PUBLISHED,),
-        approximate=False,
-        parameters={
-            "n_estimators": Parameter(10, int, low=1, size=True),
-            "max_depth": Parameter(5, int, low=1, high=16, size=True),
-        },
-        seconds=costs.dpl_trees,
-        neighbours=(ADD_REMOVE,),
-        peer=True,
-    ),
-    LearnerEntry(
-        name="dpl_decision_tree",
-        path="privcurve.learners.peers.diffprivlib:DiffprivlibDecisionTreeClassifier",
-        version=1,
-        title="Decision tree (diffprivlib)",
-        calibrations=(PUBLISHED,),
-        approximate=False,
-        parameters={"max_depth": Parameter(5, int, low=1, high=16, size=True)},
-        seconds=costs.dpl_trees,
-        neighbours=(ADD_REMOVE,),
-        peer=True,
-    ),
-    LearnerEntry(
-        name="logistic_regression",
-        path="privcurve.learners.linear:LogisticRegressionClassifier",
-        version=1,
-        title="Logistic regression",
-        calibrations=(),
-        approximate=False,
-        parameters={"C": _C},
-        seconds=costs.logistic_regression,
-    ),
-    LearnerEntry(
-        name="gradient_boosting",
-        path="privcurve.learners.gradient_boosting:GradientBoostingClassifier",
-        version=1,
-        title="Gradient boosting",
-        calibrations=(),
-        approximate=False,
-        parameters={
-            "n_estimators": Parameter(100, int, low=1, size=True),
-            "max_depth": Parameter(3, int, low=1),
-            "learning_rate": Parameter(0.1, float, low=0, open_low=True),
-        },
-        seconds=costs.gradient_boosting,
-    ),
-    LearnerEntry(
-        name="majority_class",
-        path="privcurve.learners.majority:MajorityClassClassifier",
-        version=1,
-        title="Majority class",
-        calibrations=(),
-        approximate=False,
-        parameters={},
-        seconds=costs.majority,
-    ),
-)
-
-LEARNERS: Mapping[str, LearnerEntry] = {entry.name: entry for entry in _ENTRIES}
 
 
 def entry(name: str) -> LearnerEntry:
@@ -293,7 +109,12 @@ class PublicFacts(Protocol):
         """How many codes each column has."""
 
 
-def make(name: str, domain: PublicFacts, parameters: Mapping[str, Any] | None = None) -> Any:
+def make(
+    name: str,
+    domain: PublicFacts,
+    parameters: Mapping[str, Any] | None = None,
+    neighbours: str = REPLACE_ONE,
+) -> Any:
     """Give a learner that knows the public facts of a dataset: the one road for them.
 
     Labels are −1 and +1, as everywhere in the pipeline.
@@ -305,6 +126,9 @@ def make(name: str, domain: PublicFacts, parameters: Mapping[str, Any] | None = 
         Has what the learner's entry says that it needs.
     parameters : mapping, optional
         Of the estimator: ε, hyperparameters, ….
+    neighbours : str
+        The claim of a study. With ``private-columns`` a learner that offers it is told the
+        public columns; another one runs as it is, and states what it states.
 
     Returns
     -------
@@ -314,12 +138,27 @@ def make(name: str, domain: PublicFacts, parameters: Mapping[str, Any] | None = 
     Raises
     ------
     ValueError
-        If the learner is unknown, or needs a fact that is not given.
+        If the learner is unknown, needs a fact that is not given, or is private for other
+        neighbours alone.
     ImportError
         If it needs an optional package that is not installed.
     """
     facts = {"n_bins": domain.n_bins, "classes": (-1, 1)}
-    for need in entry(name).needs:
+    known = entry(name)
+    if neighbours == PRIVATE_COLUMNS and not getattr(domain, "public_label", None):
+        raise ValueError(
+            f"neighbours = {PRIVATE_COLUMNS!r} is for data whose label is public, and the "
+            "dataset does not say so (public_label: true)"
+        )
+    needs = known.needs
+    if PRIVATE_COLUMNS in known.neighbours and neighbours == PRIVATE_COLUMNS:
+        needs = (*needs, "public_columns")
+    elif REPLACE_ONE not in known.neighbours and ADD_REMOVE not in known.neighbours:
+        raise ValueError(
+            f"{name} is private for neighbours = {PRIVATE_COLUMNS!r} alone, not for "
+            f"{neighbours!r}: give the study neighbours: {PRIVATE_COLUMNS}"
+        )
+    for need in needs:
         facts[need] = getattr(domain, need, None)
         if facts[need] is None:
             raise ValueError(f"{name} needs the public fact {need!r}, which is not given")

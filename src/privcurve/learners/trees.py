@@ -73,6 +73,7 @@ class TreePlan:
         delta: float,
         calibration: str,
         mechanism: str,
+        started: bool = False,
     ) -> TreePlan:
         """Settle a setting; see ``calibration_trees.lazybb_trees``.
 
@@ -96,7 +97,7 @@ class TreePlan:
             learner=learner, n=n, n_rounds=n_rounds, density=density,
             learning_rate=learning_rate, depth=depth, n_splits=t, criterion=criterion,
             split_share=split_share, leaves=leaves, epsilon=epsilon, delta=delta,
-            calibration=calibration, mechanism=mechanism,
+            calibration=calibration, mechanism=mechanism, started=started,
         )  # fmt: skip
         return cls(
             depth if noise.by_levels else 0,
@@ -300,17 +301,22 @@ class TopDownTrees:
             delta=float(learner.delta),
             calibration=learner.calibration,
             mechanism=learner.mechanism,
+            started=boosting.started,
         )
 
     def train(
-        self, rows: TreeRows, plan: TreePlan, rng: np.random.Generator
+        self,
+        rows: TreeRows,
+        plan: TreePlan,
+        rng: np.random.Generator,
+        begin: NDArray[np.int64] | None = None,
     ) -> tuple[Forest, float]:
         """Grow a tree in each round."""
         return boost_trees(
             rows.binned, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
-            draw_tree_noise(plan, rows.width, rng),
+            draw_tree_noise(plan, rows.width, rng), begin,
         )  # fmt: skip
 
     def attributes(self, released: Forest, n_bins: NDArray[np.int64]) -> Mapping[str, Any]:

@@ -28,11 +28,14 @@ class Boosting(NamedTuple):
         τ.
     density, learning_rate : float
         κ and λ.
+    started : bool
+        Whether margins begin at votes of a public start, not at 0.
     """
 
     n_rounds: int
     density: float
     learning_rate: float
+    started: bool = False
 
 
 # All records alike: the learning rate is never used.
@@ -107,8 +110,23 @@ class WeakLearner(Protocol):
     def plan(self, learner: Any, boosting: Boosting, n: int) -> Any:
         """Settle the parameters of a learner for n records: a :class:`Plan`."""
 
-    def train(self, rows: Any, plan: Any, rng: np.random.Generator) -> tuple[Any, float]:
+    def train(
+        self,
+        rows: Any,
+        plan: Any,
+        rng: np.random.Generator,
+        begin: NDArray[np.int64] | None = None,
+    ) -> tuple[Any, float]:
         """Draw all noise and train all rounds.
+
+        Parameters
+        ----------
+        rows : object
+            As of :meth:`prepare`.
+        plan : Plan
+        rng : numpy.random.Generator
+        begin : ndarray of shape (n_rows,), optional
+            The margin of each row before the first round, in votes; 0 by default.
 
         Returns
         -------
@@ -148,6 +166,28 @@ class VotingClassifier(StagedClassifier):
     def _boosting(self) -> Boosting:
         return ONE_ROUND
 
+    def _begin(self, codes: Codes, signs: NDArray[np.int8]) -> NDArray[np.int64] | None:
+        """Give the margins of rows before the first round, in votes; None: 0 for all."""
+        return None
+
+    def _hidden(self) -> tuple[int, ...]:
+        """Give the columns that no voter may ask for."""
+        return ()
+
+    def _seen(self, codes: Codes) -> Codes:
+        """Give the codes as voters see them: a hidden column has one code alone."""
+        if not self._hidden():
+            return codes
+        codes = codes.copy()
+        codes[:, list(self._hidden())] = 0
+        return codes
+
+    def _seen_bins(self) -> NDArray[np.int64]:
+        """Give how many codes of each column voters see."""
+        bins = self.n_bins_.copy()
+        bins[list(self._hidden())] = 1
+        return bins
+
     def _plan(self, n: int) -> Any:
         """Settle the parameters for n records."""
         return self._weak.plan(self, self._boosting(), n)
@@ -161,28 +201,31 @@ class VotingClassifier(StagedClassifier):
         rngs: Sequence[np.random.Generator],
     ) -> None:
         n = int(counts.sum())
-        prepared: dict[WeakLearner, Any] = {}
+        prepared: dict[tuple[WeakLearner, tuple[int, ...]], Any] = {}
         for learner, rng in zip(learners, rngs, strict=True):
-            weak = learner._weak
-            if weak not in prepared:
-                prepared[weak] = weak.prepare(codes, self.n_bins_, signs, counts)
+            weak, hidden = learner._weak, learner._hidden()
+            if (weak, hidden) not in prepared:
+                bins = learner._seen_bins()
+                prepared[weak, hidden] = weak.prepare(learner._seen(codes), bins, signs, counts)
             plan = learner._plan(n)
-            released, largest = weak.train(prepared[weak], plan, rng)
+            begin = learner._begin(codes, signs)
+            released, largest = weak.train(prepared[weak, hidden], plan, rng, begin)
             check_largest_weight(largest, type(self).__name__)
             learner._adopt(released, n, plan.noise.statement)
 
     def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
-        for name, value in self._weak.attributes(released, self.n_bins_).items():
+        for name, value in self._weak.attributes(released, self._seen_bins()).items():
             setattr(self, name, value)
         self.n_features_used_ = self.model_.n_features_used
         self.n_records_ = n
         self._fitted_statement = statement
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        votes: NDArray[np.int64] = self.model_.tally(codes)
+        votes: NDArray[np.int64] = self.model_.tally(self._seen(codes))
         return votes.astype(np.float64)
 
     def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        codes = self._seen(codes)
         votes = np.zeros(len(codes), dtype=np.int64)
         for t in range(self.model_.n_rounds):
             votes += self.model_.tally(codes, t, t + 1)

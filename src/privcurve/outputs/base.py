@@ -87,6 +87,11 @@ class Files:
             *self.others.values(),
         ]
 
+    @property
+    def frames(self) -> list[Path]:
+        """The CSV files of its tables and figures."""
+        return [stem.with_name(f"{stem.name}.csv") for stem in (*self.tables, *self.figures)]
+
 
 @dataclass(frozen=True)
 class Reads:
@@ -101,7 +106,7 @@ class Reads:
     data : tuple of str
         Datasets whose coded records or domain are read.
     outputs : tuple of str
-        Other outputs of the study, by their words.
+        Other outputs of the study, by their words or names.
     resources : tuple of Path
         Files of the project, such as printed numbers.
     audits : tuple of str

@@ -33,6 +33,9 @@ class Claims(Output):
         path = _path(asked)
         if not path.is_file():
             raise ValueError(f"there is no {path}, where the claims of the paper stand")
+        missing = [str(path) for path in _printed(asked).values() if not path.is_file()]
+        if missing:
+            raise ValueError(f"there is no {missing[0]}, whose numbers {path} takes off")
         if not _claims(asked):
             raise ValueError(f"{path} has no claim with study: {asked.study.name}")
 
@@ -41,19 +44,26 @@ class Claims(Output):
 
     def reads(self, asked: Asked) -> Reads:  # noqa: D102
         words = dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(asked))
-        return Reads(outputs=tuple(words), resources=(_path(asked),))
+        return Reads(outputs=tuple(words), resources=(_path(asked), *_printed(asked).values()))
 
     def make(self, context: Context) -> None:  # noqa: D102
         from privcurve.analysis import claims
-        from privcurve.tables.table import Table
+        from privcurve.tables.table import Table, read_table
 
         tables = {word: context.table_of(word) for word in context.others}
-        frame = claims.verdicts(_claims(context.asked), tables)
+        printed = {name: read_table(path) for name, path in _printed(context.asked).items()}
+        frame = claims.verdicts(_claims(context.asked), tables, printed)
         context.write(Table(frame, claims.CAPTION, claims.NOTES, claims.shown(frame)))
 
 
 def _path(asked: Asked) -> Path:
     return PRINTED / (asked.options["paper"] or asked.study.paper or "") / "claims.yaml"
+
+
+def _printed(asked: Asked) -> dict[str, Path]:
+    """Give the files of printed numbers that the claims name."""
+    names = [claim["less_printed"] for claim in _claims(asked) if "less_printed" in claim]
+    return {name: _path(asked).with_name(name) for name in dict.fromkeys(names)}
 
 
 def _claims(asked: Asked) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ class Context:
     curves : tuple of Curve
         In the order of what it reads.
     others : mapping of str to Asked
-        The outputs of the study that it reads, by their words.
+        The outputs of the study that it reads, by their words or names.
     seed : int
         Base seed.
     """
@@ -89,11 +89,10 @@ class Context:
         return tuple(note for facts in found if facts for note in datasets.clipping_notes(facts))
 
     def table_of(self, word: str) -> pd.DataFrame:
-        """Read the table of another output of the study."""
+        """Read the table of another output of the study, or what its figure shows."""
         from privcurve.tables.table import read_table
 
-        stem = self.others[word].files.tables[0]
-        return read_table(stem.with_name(f"{stem.name}.csv"))
+        return read_table(self.others[word].files.frames[0])
 
     def audit(self, learner: str) -> Path:
         """Give the file of a learner's audit."""

@@ -8,6 +8,7 @@ from privcurve.outputs.accuracy import Accuracy
 from privcurve.outputs.advantage_and_margins import AdvantageAndMargins
 from privcurve.outputs.audit import Audit
 from privcurve.outputs.base import Output
+from privcurve.outputs.boxes import Boxes
 from privcurve.outputs.claims import Claims
 from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.model_card import ModelCard
@@ -16,6 +17,7 @@ from privcurve.outputs.rademacher import Rademacher
 from privcurve.outputs.selected_settings import SelectedSettings
 from privcurve.outputs.sparsity import Sparsity
 from privcurve.outputs.sweep import Sweep
+from privcurve.outputs.thresholds import Thresholds
 
 OUTPUTS: Mapping[str, Output] = {
     output.word: output
@@ -24,9 +26,11 @@ OUTPUTS: Mapping[str, Output] = {
         SelectedSettings(),
         LearningCurves(),
         Sweep(),
+        Boxes(),
         Claims(),
         Printed(),
         ModelCard(),
+        Thresholds(),
         Sparsity(),
         Rademacher(),
         AdvantageAndMargins(),

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from privcurve.analysis.names import method_of
+from privcurve.analysis.names import NONE, method_of
 from privcurve.experiments.study import ALL, Arm
 from privcurve.outputs.base import (
     LIST,
@@ -23,7 +23,10 @@ from privcurve.outputs.learning_curves import dataset_title
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from privcurve.analysis.sweep import Axes
 
 SCALES = ("linear", "log", "categories")
 NAMES = {"epsilon": "ε", "delta": "δ"}
@@ -33,6 +36,7 @@ class Sweep(Output):
     """Figure: fresh trainings against a parameter, a share or ε; bands are one sd."""
 
     word: ClassVar[str] = "sweep"
+    version: ClassVar[int] = 2
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between arms, or epsilon", TEXT, REQUIRED),
@@ -42,16 +46,19 @@ class Sweep(Output):
         "panels": Option("as lines", LIST, ("dataset",)),
         "at": Option("values of what else varies, such as {epsilon: 1}", (dict,), {}),
         "learners": Option("a list of entries of the study's learners; by default all", LIST),
+        "levels": Option("a list of entries of learners that have no such parameter: they are "
+                         "horizontal lines", LIST, ()),
         "scale": Option(f"of the x axis: {', '.join(SCALES)}", TEXT, "linear"),
     }  # fmt: skip
 
     def check(self, asked: Asked) -> None:  # noqa: D102
-        for learner in asked.options["learners"] or ():
+        levels = asked.options.get("levels", ())
+        for learner in (*(asked.options["learners"] or ()), *levels):
             asked.arms_of(learner)
-        if asked.options["scale"] not in SCALES:
+        if asked.options.get("scale", SCALES[0]) not in SCALES:
             raise ValueError(f"scale = {asked.options['scale']!r} is not {', '.join(SCALES)}")
         x = asked.options["x"]
-        arms = _arms(asked)
+        arms = [arm for arm in _arms(asked) if method_of(arm.base) not in levels]
         known = {name for arm in arms for name in (*arm.varied, *arm.settings[0])}
         if x != "epsilon" and x not in known:
             hint = nearest(x, known)
@@ -77,7 +84,6 @@ class Sweep(Output):
 
     def make(self, context: Context) -> None:  # noqa: D102
         from privcurve.analysis import sweep
-        from privcurve.figures import sweep as drawing
 
         options = context.options
         axes = sweep.Axes(
@@ -87,26 +93,62 @@ class Sweep(Output):
             curve.arm.name: {"method": method_of(curve.arm.base), **curve.arm.varied}
             for curve in context.curves
         }
-        frame = sweep.trainings(context.runs(), arms, axes, options["at"])
-        named = frame.assign(
-            line=_names(frame, axes.lines, context), panel=_names(frame, axes.panels, context)
-        )
         label = NAMES.get(axes.x, axes.x.replace("_", " "))
-        figure = drawing.sweep(named, axes.x, axes.y, label, options["scale"])
-        context.draw(figure, sweep.points(frame, axes))
+        runs = context.runs()
+        flat = [arms[name]["method"] in options.get("levels", ()) for name in runs["arm"]]
+        levels = runs[flat]
+        frame = sweep.trainings(runs.drop(levels.index), arms, axes, options["at"])
+        parts = [frame]
+        if len(levels):
+            # Wherever one is on the axis, a line of it is the same.
+            there = axes.without_x()
+            parts.append(sweep.trainings(levels, arms, there, options["at"]))
+        named = [
+            part.assign(
+                line=_names(part, axes.lines, frame, context),
+                panel=_names(part, axes.panels, frame, context),
+            )
+            for part in parts
+        ]
+        figure, points = self._drawn(named, axes, label, options)
+        context.draw(figure, points)
+
+    def _drawn(
+        self, parts: list[pd.DataFrame], axes: Axes, label: str, options: Mapping[str, Any]
+    ) -> tuple[Figure, pd.DataFrame]:
+        """Give the figure of trainings with an x, and of levels, and what it shows."""
+        import pandas as pd
+
+        from privcurve.analysis import sweep
+        from privcurve.figures import sweep as drawing
+
+        levels = parts[1] if len(parts) > 1 else None
+        figure = drawing.sweep(parts[0], axes.x, axes.y, label, options["scale"], levels)
+        found = [sweep.points(parts[0], axes)]
+        found += [sweep.points(part, axes.without_x()) for part in parts[1:]]
+        return figure, pd.concat(found, ignore_index=True)
 
 
 def _arms(asked: Asked) -> list[Arm]:
     wanted = asked.options["learners"]
+    if wanted:
+        wanted = (*wanted, *asked.options.get("levels", ()))
     return [arm for arm in asked.study.arms.values() if not wanted or method_of(arm.base) in wanted]
 
 
-def _names(frame: Any, keys: tuple[str, ...], context: Context) -> list[str]:
-    """Name each row's line or panel: values that are the same in all rows go without saying."""
+def _names(
+    frame: pd.DataFrame, keys: tuple[str, ...], whole: pd.DataFrame, context: Context
+) -> list[str]:
+    """Name each row's line or panel: what is the same in all rows of the whole is not said."""
     titles = {method_of(curve.arm.base): curve.arm.base_title for curve in context.curves}
-    telling = [key for key in keys if frame[key].nunique() > 1 or key in ("method", "dataset")]
+    telling = [key for key in keys if whole[key].nunique() > 1 or key in ("method", "dataset")]
     return [
-        ", ".join(_name(key, value, titles) for key, value in zip(telling, row, strict=True))
+        # What a method lacks is not said of it.
+        ", ".join(
+            _name(key, value, titles)
+            for key, value in zip(telling, row, strict=True)
+            if key == "method" or value != NONE
+        )
         for row in frame[telling].itertuples(index=False, name=None)
     ]
 

@@ -77,6 +77,14 @@ def relation(neighbours: str) -> Relation:
     raise ValueError(f"neighbours = {neighbours!r} is not one of: {names}")
 
 
+def implies(stated: str, asked: str) -> bool:
+    """Say whether a guarantee for one relation of neighbours is one for another relation too.
+
+    Neighbours that differ in private columns alone are neighbours under ``replace-one``.
+    """
+    return stated == asked or (stated, asked) == (REPLACE_ONE, PRIVATE_COLUMNS)
+
+
 def check_calibration(calibration: str) -> None:
     """Refuse an unknown calibration (ValueError)."""
     if calibration not in CALIBRATIONS:

@@ -36,6 +36,7 @@ LOGISTIC = "logistic"
 NOISY_LABEL = "noisy_label"
 GAUSSIAN = "gaussian"
 OBJECTIVE_PERTURBATION = "objective_perturbation"
+BOX_PERTURBATION = "box_perturbation"
 
 # Leaves it to the calibration which mechanism chooses: see `resolve`.
 AUTO = "auto"
@@ -153,6 +154,16 @@ def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.flo
     direction = rng.standard_normal((size, 4)).sum(axis=1) / 2  # type: ignore[arg-type]
     norm = rng.gamma(size / 4, scale, 4).sum()  # type: ignore[operator]
     return np.asarray(direction / np.linalg.norm(direction, 2) * norm)
+
+
+def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    """Draw a vector whose density falls as e^{−‖b‖_∞/scale}.
+
+    A Gamma(k + 1) number times a point of the cube [−1, 1]^k: the largest entry of the point
+    has the density k·u^{k−1}, so ‖b‖_∞ is Gamma(k) (docs/partial.md, P1).
+    """
+    size = int(size)  # type: ignore[arg-type]
+    return np.asarray(rng.gamma(size + 1, scale) * rng.uniform(-1, 1, size))
 
 
 # Chances -------------------------------------------------------------------------------
@@ -293,6 +304,14 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
                 PURE_KIND,
                 _norm_vector,
             ),
+            # The same with the L∞ sensitivity (docs/partial.md, P1).
+            Mechanism(
+                BOX_PERTURBATION,
+                "objective",
+                "of objective perturbation in the largest-entry norm",
+                PURE_KIND,
+                _box_vector,
+            ),
         )
     }
 )
@@ -337,3 +356,35 @@ def resolve(mechanism: str, delta: float, calibration: str) -> str:
             "use mechanism='exponential', or delta = 0"
         )
     return mechanism
+
+
+def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.Generator) -> float:
+    """Sample the exponential mechanism on an interval where the score is piecewise constant.
+
+    Its density at x is ∝ exp(η s(x)) (§d iii): the interval is public, and where the score
+    jumps does not show.
+
+    Parameters
+    ----------
+    ends : array-like of shape (n_pieces + 1,)
+        Not decreasing; the first and the last are public.
+    scores : array-like of shape (n_pieces,)
+    rate : float
+        η; infinite for a uniform choice among the best pieces.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    float
+    """
+    ends, scores = np.asarray(ends, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    widths = np.diff(ends)
+    wide = widths > 0
+    if not wide.any():
+        return float(ends[0])
+    best = scores[wide].max()
+    with np.errstate(invalid="ignore"):
+        chances = np.where(scores == best, 1.0, np.exp(rate * np.minimum(scores - best, 0.0)))
+    total = np.cumsum(np.where(wide, widths * np.nan_to_num(chances), 0.0))
+    piece = int(np.searchsorted(total, rng.random() * total[-1], side="right"))
+    return float(rng.uniform(ends[piece], ends[piece + 1]))

@@ -133,7 +133,7 @@ class Plan:
     def context(self, asked: Asked) -> Context:
         """Give what an output has at hand."""
         curves = tuple(self.curve(asked.study.name, *pair) for pair in asked.reads.curves)
-        mine = {one.output.word: one for one in reversed(self.of_study(asked.study.name))}
+        mine = _by_name(self.of_study(asked.study.name))
         others = {word: mine[word] for word in asked.reads.outputs}
         return Context(asked, curves, others, self.seed)
 
@@ -159,8 +159,7 @@ class Plan:
         for dataset in asked.reads.data:
             paths += [jobs.CODED / dataset / name for name in ("encoded.npz", "domain.json")]
         for one in context.others.values():
-            tables = [stem.with_name(f"{stem.name}.csv") for stem in one.files.tables]
-            paths += [*tables, *one.files.others.values(), one.record]
+            paths += [*one.files.frames, *one.files.others.values(), one.record]
         paths += [AUDITS / f"{learner}.csv" for learner in asked.reads.audits]
         paths += asked.reads.resources
         return [str(path) for path in dict.fromkeys(paths)]
@@ -300,11 +299,17 @@ def outputs_of(study: Study, where: str) -> list[Asked]:
                 f"{where}: outputs: {one.key} comes twice; give each a name of its own."
             )
         found[one.key] = one
-    words = {one.output.word for one in found.values()}
+    names = _by_name(found.values())
     for one in found.values():
-        lacking = [word for word in one.reads.outputs if word not in words]
+        lacking = [name for name in one.reads.outputs if name not in names]
         if lacking:
             raise StudyError(
                 f"{where}: outputs: {one.output.word} is made from {lacking[0]}; add that to them."
             )
     return list(found.values())
+
+
+def _by_name(asked: Iterable[Asked]) -> dict[str, Asked]:
+    """Give the outputs of a study by their names, and the first of each word by its word."""
+    named = {one.key: one for one in asked}
+    return {one.output.word: one for one in reversed(list(named.values()))} | named

@@ -89,10 +89,10 @@ def _claims(asked: Iterable[Asked]) -> list[str]:
 
 def _claim(owners: dict[str, str], where: str, mine: Sequence[str]) -> None:
     """Take names and files; refuse those that are taken."""
-    for text in mine:
-        if text in owners:
+    for place, text in enumerate(mine):
+        if text in owners or text in mine[:place]:
             raise StudyError(
-                f"{where}: {text!r} is already a target or a file of {owners[text]}; "
+                f"{where}: {text!r} is already a target or a file of {owners.get(text, where)}; "
                 "give this one another name"
             )
     owners.update(dict.fromkeys(mine, where))

@@ -66,7 +66,9 @@ def enumerate_transcripts(
     return chances
 
 
-def one_rule_distribution(learner: VotingClassifier, side: Records) -> NDArray[np.float64]:
+def one_rule_distribution(
+    learner: VotingClassifier, side: Records, begin: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
     """Give the probability of every sequence of literals that a learner could pick.
 
     The errors come from the learner's own kernel, rates and mechanism from its own
@@ -77,6 +79,8 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> NDArray[n
     learner : VotingClassifier
         Not fitted; epsilon finite.
     side : Records
+    begin : ndarray of shape (n_records,), optional
+        Margins before the first round, in votes.
 
     Returns
     -------
@@ -96,6 +100,7 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> NDArray[n
             plan.density,
             plan.learning_rate,
             calibrated.normalise,
+            begin,
         )
         return probabilities(-errors, float(calibrated.rates[len(picks)]))
 

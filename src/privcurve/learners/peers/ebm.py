@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
-from privcurve.learners.log_odds import CERTAIN, LogOddsClassifier, only_label
+from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private

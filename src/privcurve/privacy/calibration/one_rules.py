@@ -59,6 +59,7 @@ def lazybb_one_rule(
     calibration: str,
     mechanism: str = "auto",
     learner: str = "lazybb",
+    started: bool = False,
 ) -> OneRuleNoise:
     """Calibrate LazyBB with 1-rules; a single 1-rule is one round at density 1.
 
@@ -87,6 +88,9 @@ def lazybb_one_rule(
         certified pure privacy, else exponential.
     learner : str
         Name in the statement.
+    started : bool
+        Whether margins begin at those of a public start: ζ = 1/(κn) in all rounds then
+        (docs/partial.md, P2).
 
     Returns
     -------
@@ -99,8 +103,9 @@ def lazybb_one_rule(
         permute-and-flip asked for with δ > 0 (it is not bounded-range: §g).
     """
     return _one_rule(
-        learner, n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism
-    )
+        learner, n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism,
+        started,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1024)
@@ -121,6 +126,7 @@ def _one_rule(
     delta: float,
     calibration: str,
     mechanism: str,
+    started: bool = False,
 ) -> OneRuleNoise:
     check_budget(epsilon, delta)
     mechanism = resolve(mechanism, delta, calibration)
@@ -133,13 +139,14 @@ def _one_rule(
     sensitivity.check_lazybb_rounding(n, density, normalise=published)
     found = _each_round(n_rounds, epsilon, delta, published)
     each = found.scale
-    if published:
+    if published or started:
         zeta[:] = sensitivity.lazybb_zeta(n, density)
+    if published:
         factor = sensitivity.ONE_RULE_PUBLISHED
         source = "thesis Cor. 4.1.1; PRIVACY.md §b: valid, loose by 2"
     else:
         factor = sensitivity.ONE_RULE_CERTIFIED
-        source = "PRIVACY.md §a (free refinement), §b"
+        source = "docs/partial.md, P2" if started else "PRIVACY.md §a (free refinement), §b"
     rates = each / (factor * zeta)
     rates.flags.writeable = False
     # The range of the log-ratio is 2ηζ whatever the paper charges for it (§b).

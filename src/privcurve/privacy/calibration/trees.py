@@ -97,6 +97,7 @@ def lazybb_trees(
     delta: float,
     calibration: str,
     mechanism: str = "auto",
+    started: bool = False,
 ) -> TreeNoiseRates:
     """Calibrate LazyBB with DP-TopDown trees; a single tree is one round at density 1.
 
@@ -145,6 +146,8 @@ def lazybb_trees(
     mechanism : str
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip for
         certified pure privacy, else exponential.
+    started : bool
+        Whether margins begin at a public start: ζ = 1/(κn) throughout (docs/partial.md, P2).
 
     Returns
     -------
@@ -171,8 +174,13 @@ def lazybb_trees(
         return _published(learner, zeta, n_splits, epsilon)
     mechanism = resolve(mechanism, delta, calibration)
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
+    if started:
+        zeta[:] = sensitivity.lazybb_zeta(n, density)
+    of_weights = "P2 of docs/partial.md" if started else "§a (free refinement)"
     spread = sensitivity.lazybb_split_range(n, 1.0, criterion) * zeta
-    return _certified(learner, zeta, spread, depth, split_share, leaves, epsilon, delta, mechanism)
+    return _certified(
+        learner, zeta, spread, depth, split_share, leaves, epsilon, delta, mechanism, of_weights
+    )
 
 
 def _check_published(
@@ -268,6 +276,7 @@ def _certified(
     epsilon: float,
     delta: float,
     mechanism: str,
+    of_weights: str,
 ) -> TreeNoiseRates:
     rules = leaves == RULES
     n_levels = depth - 1 if rules else depth
@@ -285,7 +294,7 @@ def _certified(
     else:
         last_kind = LAPLACE if delta == 0 else NOISY_LABEL
         last_what, last_source = "labels of all leaves", "PRIVACY.md §c (leaf labels)"
-    source = "PRIVACY.md §c (level-parallel, unnormalised), §a (free refinement), §0 L2, L3"
+    source = f"PRIVACY.md §c (level-parallel, unnormalised), {of_weights}, §0 L2, L3"
     ledger = []
     for t in range(len(zeta)):
         ledger += [

@@ -57,6 +57,28 @@ def brc_delta_rounds(n: int, c1: float, c2: float, alphas: Sequence[float]) -> N
     return largest / ((n - 1) * smallest + largest)
 
 
+def brc_edge_rounds(n: int, c2: float, alphas: Sequence[float]) -> NDArray[np.float64]:
+    """Sensitivity w̄_t/n of BRC's edge from the transcript of released α's; 1/n at first.
+
+    w̄_t is that of :func:`brc_delta_rounds`. Replace-one. Source: §d (proved).
+
+    Parameters
+    ----------
+    n : int
+    c2 : float
+    alphas : sequence of float
+        α of the rounds so far.
+
+    Returns
+    -------
+    ndarray of shape (len(alphas) + 1,)
+    """
+    _check_brc(n, 1.0, c2)
+    steps = np.maximum(np.asarray(alphas, dtype=np.float64), 0.0)
+    up = np.concatenate([[0.0], np.cumsum(steps)])
+    return np.exp(np.minimum(up, math.log(c2))) / n
+
+
 def brc_edge_sensitivity(n: int, c2: float) -> float:
     """Sensitivity c₂/n of the unnormalised edge (1/n) Σ w(½ − χ).
 

@@ -1,0 +1,67 @@
+"""Pairs of neighbours that share their public columns and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from privcurve.audit.claim import Claim
+from privcurve.audit.pairs import Pair, Target, all_neighbours, records
+from privcurve.privacy.budget import PRIVATE_COLUMNS
+
+# In each pair here, but for two hidden columns, column 0 is private, and column 1 public.
+PRIVATE = (0,)
+
+
+def all_right_but_one(n: int) -> Pair:
+    """Give n records whose label is their code; on the right one positive record's is not."""
+    codes = [[1], *([i % 2] for i in range(n - 1))]
+    signs = [1, *(2 * (i % 2) - 1 for i in range(n - 1))]
+    left, right = (records([[code], *codes[1:]], signs, [2]) for code in (1, 0))
+    name = f"{n} records that a half-space gets right, one moves to the other side"
+    return Pair("tiny", name, left, right, 0, PRIVATE_COLUMNS, PRIVATE)
+
+
+def right_sides(c: Claim, target: Target) -> Iterator[Pair]:
+    """Give the worst pairs of a weighted error."""
+    return map(all_right_but_one, (3, 5, 20))
+
+
+def hidden_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
+    """Give all neighbours of two records in a private column of three bins, a public one of two.
+
+    And eight records of which one moves that the public column is wrong about: where that is
+    begun with, it has most of all weight.
+    """
+    yield from all_neighbours(2, (3, 2), PRIVATE)
+    others, signs = [[0, 1]] * 4 + [[0, 0]] * 3, [-1, 1, 1, 1, 1, -1, -1, -1]
+    sides = [records([[code, 1], *others], signs, [3, 2]) for code in (0, 2)]
+    name = "one of eight records, which the public column is wrong about, moves"
+    yield Pair("tiny", name, sides[0], sides[1], 0, PRIVATE_COLUMNS, PRIVATE)
+
+
+def two_hidden_columns(c: Claim, target: Target) -> Iterator[Pair]:
+    """Give all neighbours of two records in two private columns of two bins, and a public one."""
+    return all_neighbours(2, (2, 2, 2), (0, 1))
+
+
+def hidden_few(c: Claim, target: Target) -> list[Pair]:
+    """Give three pairs: one record alone, one among equals, one beside a public column."""
+    alone = [records([[code, 0]], [1], [3, 2]) for code in (0, 2)]
+    among = [records([[code, 0], *[[0, 0]] * 5], [1] * 3 + [-1] * 3, [3, 2]) for code in (0, 2)]
+    beside = [
+        records([[code, 1], [0, 1], [2, 0], [1, 0]], [1, -1, 1, -1], [3, 2]) for code in (0, 2)
+    ]
+    names = "a record alone", "one of six equal records", "one of four records"
+    return [
+        Pair("tiny", f"{name}, which moves", sides[0], sides[1], 0, PRIVATE_COLUMNS, PRIVATE)
+        for name, sides in zip(names, (alone, among, beside), strict=True)
+    ]
+
+
+HIDDEN_FEW = 3
+
+
+def flipped_label(c: Claim, target: Target) -> list[Pair]:
+    """Flip a label: neighbours under replace-one, and not under private-columns."""
+    sides = [records([[1, 1], [0, 0], [1, 0], [0, 1]], [y, -1, 1, -1], [3, 2]) for y in (1, -1)]
+    return [Pair("tiny", "a label that flips", sides[0], sides[1])]

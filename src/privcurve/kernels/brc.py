@@ -1,0 +1,110 @@
+"""Boosting random classifiers: their votes, and weights of records in fixed point.
+
+A weight is a whole number of 1/unit, so that sums are exact: the same in any order, and
+the same for a row that stands for m records as for m rows.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+# Fractional bits of a weight: far below any noise, and a product with a float64 is exact
+# to the last of them.
+LARGEST_BITS = 40
+
+# Rows that are worked on together: a block of all columns stays in the cache.
+BLOCK = 512
+
+
+def weight_bits(n: int, largest: float) -> int:
+    """Give the fractional bits of weights, so that the sum of n fits in 62 bits.
+
+    Parameters
+    ----------
+    n : int
+        Number of records.
+    largest : float
+        The cap of a weight.
+
+    Returns
+    -------
+    int
+    """
+    top = math.ceil(math.log2(largest))
+    return min(LARGEST_BITS, 52 - top, 62 - top - math.ceil(math.log2(n)))
+
+
+@njit(cache=True, nogil=True)
+def project_rows(
+    points: NDArray[np.float64], coefficients: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Give a·x of each row for several vectors a, added up in the order of columns.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_columns, n_rows)
+        A column of the data after the other.
+    coefficients : ndarray of shape (n_vectors, n_columns)
+
+    Returns
+    -------
+    ndarray of shape (n_vectors, n_rows)
+    """
+    n_columns, n_rows = points.shape
+    found = np.zeros((len(coefficients), n_rows))
+    for start in range(0, n_rows, BLOCK):
+        end = min(start + BLOCK, n_rows)
+        for t in range(len(coefficients)):
+            out = found[t, start:end]
+            for j in range(n_columns):
+                a = coefficients[t, j]
+                x = points[j, start:end]
+                for i in range(end - start):
+                    out[i] += a * x[i]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def weighted_sums(
+    weights: NDArray[np.int64], counts: NDArray[np.int64], wrong: NDArray[np.bool_]
+) -> tuple[int, int]:
+    """Give the weight of the records that are wrong, and of all."""
+    missed = 0
+    total = 0
+    for i in range(len(weights)):
+        weight = weights[i] * counts[i]
+        total += weight
+        if wrong[i]:
+            missed += weight
+    return missed, total
+
+
+@njit(cache=True, nogil=True)
+def reweight(
+    weights: NDArray[np.int64],
+    wrong: NDArray[np.bool_],
+    factor: float,
+    lowest: int,
+    highest: int,
+) -> None:
+    """Multiply the weights of wrong records, where the product stays within the caps.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows,)
+        Changed in place; a product is rounded down, one beyond a cap changes nothing.
+    wrong : ndarray of bool, shape (n_rows,)
+    factor : float
+        e^α.
+    lowest, highest : int
+        The caps.
+    """
+    for i in range(len(weights)):
+        if wrong[i]:
+            product = np.floor(weights[i] * factor)
+            if lowest <= product <= highest:
+                weights[i] = np.int64(product)

@@ -1,0 +1,243 @@
+"""BRC: boosting random classifiers, with public columns and without (Shen et al.)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privcurve.coding import Codes
+from privcurve.kernels.brc import project_rows
+from privcurve.learners.brc_weights import PrivateWeights
+from privcurve.learners.checks import RandomState
+from privcurve.learners.half_spaces import (
+    HalfSpace,
+    HalfSpaceVoteClassifier,
+    Rounds,
+    Vote,
+    private_vote,
+)
+from privcurve.learners.roles import Roles
+from privcurve.privacy.budget import CERTIFIED, is_private
+from privcurve.privacy.calibration.brc import BRCNoise
+from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.mechanisms import draw_piece
+
+# Algorithm 1's error, kept where its logarithm is finite.
+SMALLEST_ERROR = 1e-9
+
+
+class BRCClassifier(HalfSpaceVoteClassifier):
+    r"""Boosting random classifiers: half-spaces drawn blindly, weighted by noisy errors.
+
+    Columns are scaled to [−1, 1]. Each round draws a half-space without looking at the
+    data, estimates its weighted error with noise, and lets it vote with
+    :math:`\alpha_t = \frac12 - \mathrm{err}_t`; weights of records it gets wrong grow by
+    :math:`e^{\alpha_t}` where they stay between `smallest` and `largest`.
+
+    With public columns (Algorithm 2) half-spaces are of private columns; beside each stands
+    a logistic regression on public columns, and whichever has the larger \|α\| votes. The
+    guarantee is then about a record's private columns. Without (Algorithm 3), it's about
+    replacing a record.
+
+    Parameters
+    ----------
+    n_rounds : int
+        T.
+    largest, smallest : float
+        Caps of a weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
+    intercept : str
+        ``uniform`` on [−1, 1]; ``zero``; ``threshold``: of one column, drawn blindly too,
+        uniform between its bounds (the paper's toy); ``em``: by the exponential mechanism
+        on [−R, R], R the sum of the coefficients' sizes (certified only).
+    intercept_share : float
+        Part of the budget that ``em`` gets.
+    estimate : str
+        ``error``, as in the paper; ``edge``: the mean of w(½ − [wrong]), certified only,
+        whose noise is smaller while weights are (PRIVACY.md §d).
+    weights : str
+        ``clipped``; ``adaboost``: Algorithm 1 with random classifiers of all columns, at
+        ε = ∞ alone.
+    algorithm : str
+        ``auto``: Algorithm 2 where public columns are given, else Algorithm 3; ``private``:
+        Algorithm 3 with all columns, whatever is public.
+    n_kept : int or None
+        Rounds of the prefix that votes; noise is for all of them. None: all.
+    public_columns : sequence of int or None
+        Positions of public columns; the label is public then. None: nothing is.
+    epsilon : float
+        ε, above 0; infinite: no noise (classifiers are random still).
+    delta : float
+        0: Laplace noise. Above 0: Gaussian noise, if certified.
+    calibration : str
+        ``certified`` or ``published`` (see :class:`~privcurve.privacy.calibration.brc.BRCNoise`).
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    votes_, estimates_, n_features_used_, n_records_
+        See :class:`~privcurve.learners.half_spaces.HalfSpaceVoteClassifier`.
+    """
+
+    _learner = "brc"
+
+    def __init__(
+        self,
+        n_rounds: int = 25,
+        largest: float = 2**0.5,
+        smallest: float = 0.5**0.5,
+        intercept: str = "uniform",
+        intercept_share: float = 0.5,
+        estimate: str = "error",
+        weights: str = "clipped",
+        algorithm: str = "auto",
+        n_kept: int | None = None,
+        public_columns: Sequence[int] | None = None,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        calibration: str = CERTIFIED,
+        n_bins: int | Sequence[int] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_rounds = n_rounds
+        self.largest = largest
+        self.smallest = smallest
+        self.intercept = intercept
+        self.intercept_share = intercept_share
+        self.estimate = estimate
+        self.weights = weights
+        self.algorithm = algorithm
+        self.n_kept = n_kept
+        self.public_columns = public_columns
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.n_bins = n_bins
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.n_kept is not None and self.n_kept > self.n_rounds:
+            raise ValueError(f"brc: n_kept = {self.n_kept} is more than n_rounds = {self.n_rounds}")
+        if self.weights == "adaboost" and is_private(self.epsilon):
+            raise ValueError(
+                "brc: weights = 'adaboost' has no noise; take epsilon = inf, or 'clipped'"
+            )
+        self._noise(1)
+
+    def _noise(self, n: int) -> BRCNoise:
+        return BRCNoise(
+            learner=self._learner,
+            n=n,
+            n_rounds=int(self.n_rounds),
+            smallest=float(self.smallest),
+            largest=float(self.largest),
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            calibration=self.calibration,
+            estimate=self.estimate,
+            choice_share=float(self.intercept_share) if self.intercept == "em" else 0.0,
+        )
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> PrivacyStatement:
+        ignored = self.algorithm == "private" or self.weights == "adaboost"
+        known = None if ignored else self.public_columns
+        self._roles = Roles.of(self._learner, known, self.n_features_in_)
+        n = int(counts.sum())
+        noise = self._noise(n)
+        spaces = _RandomHalfSpaces(self, noise, self._points(codes, public=False), signs > 0, rng)
+        if self.weights == "adaboost":
+            self._adopt(*_adaboost(spaces, noise.n_rounds, signs > 0, counts), n)
+            return noise.statement([], None)
+        rounds = Rounds(noise, spaces, signs > 0, counts, rng)
+        self._boost(rounds, codes, signs, counts)
+        self._adopt(rounds.votes, rounds.estimates, n)
+        return noise.statement(rounds.alphas, self._roles.public)
+
+    def _kept(self) -> int:
+        return int(self.n_rounds if self.n_kept is None else self.n_kept)
+
+
+class _RandomHalfSpaces:
+    """Half-spaces of all rounds, drawn before the data are looked at (but for ``em``)."""
+
+    def __init__(
+        self,
+        learner: BRCClassifier,
+        noise: BRCNoise,
+        points: NDArray[np.float64],
+        positive: NDArray[np.bool_],
+        rng: np.random.Generator,
+    ) -> None:
+        self._noise = noise
+        self._positive = positive
+        self._rng = rng
+        self._chooses = learner.intercept == "em"
+        shape = noise.n_rounds, len(points)
+        if learner.intercept == "threshold":
+            self._coefficients = np.eye(shape[1])[rng.integers(shape[1], size=shape[0])]
+        else:
+            self._coefficients = rng.uniform(-1, 1, shape)
+        drawn = learner.intercept in ("uniform", "threshold")
+        self._intercepts = rng.uniform(-1, 1, shape[0]) if drawn else np.zeros(shape[0])
+        self._sums = project_rows(points, self._coefficients)
+
+    def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
+        if self._chooses:
+            rate = self._noise.choice_rate(alphas)
+            self._intercepts[t] = -self._choose(t, rate, weights.mass)
+        return self.of(t)
+
+    def of(self, t: int) -> HalfSpace:
+        """Give the half-space of round t."""
+        intercept = float(self._intercepts[t])
+        return HalfSpace(self._coefficients[t], intercept, self._sums[t] + intercept > 0)
+
+    def _choose(self, t: int, rate: float, mass: NDArray[np.int64]) -> float:
+        """Draw a threshold on [−R, R] with density ∝ e^{η|½ − error|}."""
+        reach = float(np.abs(self._coefficients[t]).sum())
+        sums = self._sums[t]
+        order = np.argsort(sums, kind="stable")
+        mass, positive = mass[order], self._positive[order]
+        # As the threshold passes a row, the row's side turns negative.
+        turned = np.cumsum(np.where(positive, mass, -mass))
+        missed = np.concatenate([[0], turned]) + mass[~positive].sum()
+        ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])
+        return draw_piece(ends, np.abs(0.5 - missed / mass.sum()), rate, self._rng)
+
+
+def _adaboost(
+    spaces: _RandomHalfSpaces,
+    n_rounds: int,
+    positive: NDArray[np.bool_],
+    counts: NDArray[np.int64],
+) -> tuple[list[Vote], list[float]]:
+    """Algorithm 1 over random half-spaces; no noise, no caps."""
+    votes, errors = [], []
+    weights = np.ones(len(counts))
+    for t in range(n_rounds):
+        space = spaces.of(t)
+        wrong = space.positive != positive
+        mass = weights * counts
+        error = float(mass[wrong].sum() / mass.sum())
+        errors.append(min(max(error, SMALLEST_ERROR), 1 - SMALLEST_ERROR))
+        alpha = math.log((1 - errors[-1]) / errors[-1])
+        weights = np.where(wrong, weights * math.exp(alpha), weights)
+        # Votes do not change when all weights do by one factor: none overflows.
+        weights /= weights.max()
+        votes.append(private_vote(space, alpha))
+    return votes, errors

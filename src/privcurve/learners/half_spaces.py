@@ -1,0 +1,223 @@
+"""Votes of half-spaces: rounds with noisy errors, beside a public classifier or alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import Codes, scaled
+from privcurve.kernels.brc import project_rows
+from privcurve.learners.brc_weights import PrivateWeights
+from privcurve.learners.public_part import LinearScore, PublicClassifier
+from privcurve.learners.roles import PublicRows, Roles
+from privcurve.learners.staged import StagedClassifier
+from privcurve.learners.threads import one_thread
+from privcurve.privacy.calibration.brc import BRCNoise
+
+
+class Vote(NamedTuple):
+    """The classifier of one round: the sign of coefficients·x + intercept, scaled columns.
+
+    Attributes
+    ----------
+    alpha : float
+        What the vote weighs.
+    public : bool
+        Whether it reads public columns alone; otherwise private ones alone.
+    coefficients : tuple of float
+        For those columns, in their order.
+    intercept : float
+    """
+
+    alpha: float
+    public: bool
+    coefficients: tuple[float, ...]
+    intercept: float
+
+
+class HalfSpace(NamedTuple):
+    """A proposed classifier of private columns.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (n_columns,)
+    intercept : float
+    positive : ndarray of bool, shape (n_rows,)
+        The rows that it calls positive.
+    """
+
+    coefficients: NDArray[np.float64]
+    intercept: float
+    positive: NDArray[np.bool_]
+
+
+class Proposer(Protocol):
+    """Where the private classifier of a round comes from."""
+
+    def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
+        """Give the half-space of round t, by what was released and with noise of its own."""
+
+
+class Rounds:
+    """The rounds of one fit.
+
+    Parameters
+    ----------
+    noise : BRCNoise
+        Of the error of each private classifier.
+    proposer : Proposer
+    positive : ndarray of bool, shape (n_rows,)
+        Labels.
+    counts : ndarray of shape (n_rows,)
+        Records of each row.
+    rng : numpy.random.Generator
+
+    Attributes
+    ----------
+    votes : list of Vote
+    alphas : list of float
+        The α by which private weights moved in each round; 0 where they stayed.
+    estimates : list of float
+        The noisy estimate of each round, as released.
+    """
+
+    def __init__(
+        self,
+        noise: BRCNoise,
+        proposer: Proposer,
+        positive: NDArray[np.bool_],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> None:
+        self.votes: list[Vote] = []
+        self.alphas: list[float] = []
+        self.estimates: list[float] = []
+        self._noise = noise
+        self._proposer = proposer
+        self._positive = positive
+        self._weights = PrivateWeights(counts, noise)
+        self._rng = rng
+
+    def private(self) -> None:
+        """Algorithm 3 of Shen et al.: private classifiers alone."""
+        for t in range(self._noise.n_rounds):
+            self._take(*self._private_round(t))
+
+    def partial(self, known: PublicClassifier, rows: PublicRows) -> None:
+        """Algorithm 2: the public classifier votes in a round where its α is the larger one.
+
+        It is a function of public columns, labels, and the estimates that were released.
+        """
+        weights = np.ones(len(rows.signs))
+        score: LinearScore | None = None
+        for t in range(self._noise.n_rounds):
+            if score is None:
+                score = known.fit(weights)
+                missed = known.wrong(score)
+                mass = rows.counts * weights
+                public_alpha = 0.5 - float(mass[missed].sum() / mass.sum())
+            space, alpha, wrong = self._private_round(t)
+            if abs(public_alpha) > abs(alpha):
+                weights = np.where(missed, weights * math.exp(public_alpha), weights)
+                slopes = tuple(score.coefficients.tolist())
+                self.votes.append(Vote(public_alpha, True, slopes, score.intercept))
+                self.alphas.append(0.0)
+                score = None
+            else:
+                self._take(space, alpha, wrong)
+
+    def _private_round(self, t: int) -> tuple[HalfSpace, float, NDArray[np.bool_]]:
+        space = self._proposer.propose(t, self.alphas, self._weights)
+        wrong = space.positive != self._positive
+        exact = self._weights.estimate(wrong)
+        self.estimates.append(self._noise.release(exact, self.alphas, self._rng))
+        return space, self._noise.alpha(self.estimates[-1], self.alphas), wrong
+
+    def _take(self, space: HalfSpace, alpha: float, wrong: NDArray[np.bool_]) -> None:
+        self._weights.follow(alpha, wrong)
+        self.alphas.append(alpha)
+        self.votes.append(private_vote(space, alpha))
+
+
+def private_vote(space: HalfSpace, alpha: float) -> Vote:
+    """Make a vote of a half-space of private columns."""
+    return Vote(alpha, False, tuple(space.coefficients.tolist()), float(space.intercept))
+
+
+class HalfSpaceVoteClassifier(StagedClassifier):
+    """A weighted vote of half-spaces, of public columns or of private ones.
+
+    Attributes
+    ----------
+    votes_ : tuple of Vote
+        One a round.
+    estimates_ : ndarray of shape (n_rounds,)
+        The noisy error (or edge) of each private classifier, as released.
+    n_features_used_ : int
+        Columns that the kept votes read.
+    n_records_ : int
+        Records trained on: the sum of the counts.
+    """
+
+    _roles: Roles
+
+    def _kept(self) -> int:
+        """Give how many rounds vote."""
+        return len(self.votes_)
+
+    def _boost(
+        self, rounds: Rounds, codes: Codes, signs: NDArray[np.int8], counts: NDArray[np.int64]
+    ) -> None:
+        """Run the rounds, beside a public classifier where columns are public."""
+        public = self._roles.public
+        if public is None:
+            rounds.private()
+            return
+        rows = PublicRows.of(codes, signs, counts, public, self.n_bins_)
+        # One thread: equal bits on any machine, and faster for vectors this short.
+        with one_thread():
+            rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
+
+    def _adopt(self, votes: Sequence[Vote], estimates: Sequence[float], n: int) -> None:
+        self.votes_ = tuple(votes)
+        self.estimates_ = np.array(estimates)
+        self.n_records_ = n
+        used = {vote.public for vote in self.votes_[: self._kept()]}
+        self.n_features_used_ = sum(len(self._columns(public)) for public in used)
+
+    def _points(self, codes: Codes, public: bool) -> NDArray[np.float64]:
+        """Give scaled columns as the kernel takes them, a column after the other."""
+        columns = list(self._columns(public))
+        return np.ascontiguousarray(scaled(codes[:, columns], self.n_bins_[columns]).T)
+
+    def _columns(self, public: bool) -> tuple[int, ...]:
+        return (self._roles.public or ()) if public else self._roles.private
+
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        yield from self._staged(codes)
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        return np.asarray(self._staged(codes)[-1])
+
+    def _staged(self, codes: Codes) -> NDArray[np.float64]:
+        """Give the scores after each kept round, a row each."""
+        votes = self.votes_[: self._kept()]
+        sides = np.empty((len(votes), len(codes)))
+        for public in (False, True):
+            mine = [t for t, vote in enumerate(votes) if vote.public == public]
+            if mine:
+                points = self._points(codes, public)
+                coefficients = np.array([votes[t].coefficients for t in mine])
+                intercepts = np.array([[votes[t].intercept] for t in mine])
+                sums = project_rows(points, coefficients.reshape(len(mine), len(points)))
+                sides[mine] = np.where(sums + intercepts > 0, 1.0, -1.0)
+        alphas = np.array([[vote.alpha] for vote in votes])
+        return np.asarray(np.cumsum(alphas * sides, axis=0))
+
+    def _measures(self) -> dict[str, float]:
+        kept = self.votes_[: self._kept()]
+        return {"rounds": len(kept), "public_rounds": sum(vote.public for vote in kept)}

@@ -1,0 +1,215 @@
+"""Naive Bayes from noisy counts of a few columns, alone or on top of a public start."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privcurve.coding import Codes
+from privcurve.learners.checks import RandomState
+from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.public_part import NO_START, PublicStart, started_roles
+from privcurve.learners.roles import Roles
+from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.calibration.noisy_bayes import BayesNoise, columns_counted, noisy_bayes
+from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.mechanisms import MECHANISMS
+
+
+class NoisyBayesClassifier(LogOddsClassifier):
+    r"""Naive Bayes from (code × label) counts with noise (docs/partial.md, P3).
+
+    Columns are chosen one after another by :math:`Q_j = \frac12 \sum_c |\sum_i y_i
+    [x_{ij} = c]|` with noise; the counts of each get noise once. The score is a prior plus
+    the log-ratios of the smoothed shares of each column's code among either label.
+
+    Parameters
+    ----------
+    n_columns : int or None
+        m, columns that are used. None: all, and none is chosen.
+    choice_share : float
+        Part of the budget for the choice of columns.
+    damping : float
+        Multiplies the sum of log-ratios: below 1 where columns repeat each other.
+    smoothing : float
+        Added to each count, beside the scale of the noise.
+    start : str
+        ``none``: the prior is that of the labels, all columns are private, and so is the
+        label. ``public``: it is the log-odds by the public columns, which costs nothing;
+        needs `public_columns`.
+    public_columns : sequence of int or None
+        Positions of public columns, read by a public start alone.
+    epsilon : float
+        ε, above 0; infinite: no noise.
+    delta : float
+        0: permute-and-flip and Laplace noise. Above 0: the exponential mechanism and
+        Gaussian noise.
+    calibration : str
+        ``certified``.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    columns_ : ndarray of shape (m,)
+        Columns that are used, in the order of their choice.
+    log_ratios_ : list of ndarray
+        What each code of each adds to the score.
+    prior_ : float or PublicStart
+    n_features_used_ : int
+        Columns that the score reads.
+    n_records_ : int
+        Records trained on: the sum of the counts.
+    """
+
+    _learner = "noisy_bayes"
+
+    def __init__(
+        self,
+        n_columns: int | None = None,
+        choice_share: float = 0.3,
+        damping: float = 1.0,
+        smoothing: float = 5.0,
+        start: str = NO_START,
+        public_columns: Sequence[int] | None = None,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        calibration: str = CERTIFIED,
+        n_bins: int | Sequence[int] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_columns = n_columns
+        self.choice_share = choice_share
+        self.damping = damping
+        self.smoothing = smoothing
+        self.start = start
+        self.public_columns = public_columns
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.n_bins = n_bins
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> PrivacyStatement:
+        roles, m, noise = self._plan(codes.shape[1])
+        available = roles.private
+        bins = self.n_bins_.tolist()
+        tables = [label_counts(codes[:, j], bins[j], signs, counts) for j in available]
+        chosen = _choose(np.array([column_score(t) for t in tables]), m, noise, rng)
+        noisy = [_released(tables[k], noise, rng) for k in chosen]
+        if roles.public is None:
+            totals = _pooled_totals(noisy)
+            rates = np.log(np.maximum(totals, 0.0) + noise.scale + float(self.smoothing))
+            self.prior_: float | PublicStart = float(rates[1] - rates[0])
+        else:
+            totals = np.array([counts[signs < 0].sum(), counts[signs > 0].sum()], dtype=float)
+            self.prior_ = PublicStart.of(codes, signs, counts, roles, self.n_bins_)
+        self.columns_ = np.array([available[k] for k in chosen])
+        self.log_ratios_ = [self._log_ratios(table, totals, noise.scale) for table in noisy]
+        self.n_features_used_ = m + len(roles.public or ())
+        self.n_records_ = int(counts.sum())
+        return noise.statement
+
+    def _plan(self, n_columns: int) -> tuple[Roles, int, BayesNoise]:
+        """Give which columns are public, how many are counted, and with what noise."""
+        roles = started_roles(self._learner, self.start, self.public_columns, n_columns)
+        m = columns_counted(self.n_columns, roles.private)
+        noise = noisy_bayes(
+            n_columns=m,
+            chosen=m < len(roles.private),
+            choice_share=float(self.choice_share),
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            public=roles.public,
+        )
+        return roles, m, noise
+
+    def _log_ratios(
+        self, table: NDArray[np.float64], totals: NDArray[np.float64], scale: float
+    ) -> NDArray[np.float64]:
+        added = scale + float(self.smoothing)
+        shares = (np.maximum(table, 0.0) + added) / (np.maximum(totals, 0.0) + len(table) * added)
+        ratios = np.log(shares[:, 1]) - np.log(shares[:, 0])
+        return np.asarray(float(self.damping) * ratios)
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        if isinstance(self.prior_, PublicStart):
+            found = self.prior_.of_rows(codes)
+        else:
+            found = np.full(len(codes), self.prior_)
+        for column, ratios in zip(self.columns_, self.log_ratios_, strict=True):
+            found += ratios[codes[:, column]]
+        return found
+
+
+def label_counts(
+    column: NDArray[Any], n_bins: int, signs: NDArray[np.int8], counts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Count the records of each code by label.
+
+    Parameters
+    ----------
+    column : ndarray of shape (n_rows,)
+        Codes.
+    n_bins : int
+    signs, counts : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of shape (n_bins, 2)
+        Negative ones first.
+    """
+    cells = 2 * column.astype(np.int64) + (signs > 0)
+    # Sums of whole numbers below 2^53: exact in floating point.
+    totals = np.bincount(cells, weights=counts, minlength=2 * n_bins)
+    return totals.reshape(n_bins, 2).astype(np.int64)
+
+
+def column_score(table: NDArray[np.int64]) -> float:
+    """Give Q = ½ Σ_c |n₊(c) − n₋(c)|, the score by which a column is chosen."""
+    return float(np.abs(table[:, 1] - table[:, 0]).sum()) / 2
+
+
+def _choose(
+    scores: NDArray[np.float64], m: int, noise: BayesNoise, rng: np.random.Generator
+) -> list[int]:
+    """Choose m columns one after another; all of them without looking."""
+    left = list(range(len(scores)))
+    if m == len(left):
+        return left
+    chosen = []
+    for _ in range(m):
+        values = scores[left]
+        if not math.isinf(noise.rate):
+            values = noise.rate * values + MECHANISMS[noise.mechanism].draw(rng, len(left))
+        chosen.append(left.pop(int(np.argmax(values))))
+    return chosen
+
+
+def _released(
+    table: NDArray[np.int64], noise: BayesNoise, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    if noise.scale == 0:
+        return table.astype(np.float64)
+    return table + MECHANISMS[noise.counts].draw(rng, table.shape, noise.scale)
+
+
+def _pooled_totals(noisy: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Estimate the number of each label: every column tells it, the shorter the better."""
+    weights = np.array([1 / len(table) for table in noisy])
+    sums = np.array([table.sum(axis=0) for table in noisy])
+    return np.asarray(weights @ sums / weights.sum())

@@ -1,0 +1,251 @@
+"""PATE with public columns: teachers of private columns answer a student (Shen et al., §7)."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privcurve.coding import Codes, scaled
+from privcurve.kernels.newton import minimise_logistic
+from privcurve.learners.checks import RandomState
+from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.one_label import only_label
+from privcurve.learners.public_part import LinearScore, PublicClassifier
+from privcurve.learners.roles import PublicRows, Roles, distinct_keys
+from privcurve.learners.threads import one_thread
+from privcurve.privacy.budget import CERTIFIED, is_private
+from privcurve.privacy.calibration.pate import pate_noise
+from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
+
+
+class PATEClassifier(LogOddsClassifier):
+    """A student of public columns and of one noisy answer about the private ones.
+
+    Teachers are logistic regressions of the label on private columns, each of its own part
+    of the records. Every record, trained or scored, is put to all of them; the noisy majority
+    is one more column beside the public ones, and the student is a logistic regression.
+
+    Noise of a training record's answer is drawn for the record, never by its codes: equal
+    answers would show equal codes. Noise of a scored row's answer follows from its private
+    codes and a secret key, so that asking twice gives the same and costs once.
+
+    Parameters
+    ----------
+    n_teachers : int
+        K; no more than there are records.
+    n_answers : int or None
+        Q, answers that are paid for: training records and distinct scored rows. None: twice
+        the number of records.
+    public_columns : sequence of int
+        Positions of public columns; needed. They may be none: then the label alone is public.
+    epsilon : float
+        ε of all answers (certified), above 0; infinite: no noise.
+    delta : float
+        Must be 0.
+    calibration : str
+        ``certified`` or ``published`` (refuted), see
+        :func:`~privcurve.privacy.calibration.pate.pate_noise`.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    student_ : LinearScore
+        Of the scaled public columns, and of the answer (−1 or +1) at last.
+    n_features_used_ : int
+        All columns.
+    n_records_ : int
+        Records trained on: the sum of the counts.
+    """
+
+    _learner = "pate"
+
+    # A score of a training record would be another answer about it: the pipeline asks none.
+    scores_cost_answers = True
+
+    def __init__(
+        self,
+        n_teachers: int = 50,
+        n_answers: int | None = None,
+        public_columns: Sequence[int] | None = None,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        calibration: str = CERTIFIED,
+        n_bins: int | Sequence[int] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_teachers = n_teachers
+        self.n_answers = n_answers
+        self.public_columns = public_columns
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.n_bins = n_bins
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def check_answers(self, n_records: int, codes: Codes) -> None:
+        """Refuse fewer answers than a training and its scores take.
+
+        Parameters
+        ----------
+        n_records : int
+            To be trained on.
+        codes : ndarray of shape (n_rows, n_columns)
+            Rows to be scored; equal private codes are one answer.
+
+        Raises
+        ------
+        ValueError
+            If `n_answers` are fewer.
+        """
+        private = list(Roles.of(self._learner, self.public_columns, codes.shape[1]).private)
+        n_rows = len(np.unique(codes[:, private], axis=0))
+        if self.n_answers is not None and self.n_answers < n_records + n_rows:
+            raise ValueError(
+                f"pate: n_answers = {self.n_answers} is less than the {n_records} training records "
+                f"and the {n_rows} distinct rows to be scored: give at least {n_records + n_rows}"
+            )
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> PrivacyStatement:
+        if self.public_columns is None:
+            raise ValueError(
+                "pate needs public_columns=, the positions of public columns (in a study: "
+                "neighbours: private-columns)"
+            )
+        if not is_private(self.epsilon):
+            rng = np.random.default_rng(0)
+        roles = Roles.of(self._learner, self.public_columns, codes.shape[1])
+        assert roles.public is not None
+        n = int(counts.sum())
+        answers = 2 * n if self.n_answers is None else int(self.n_answers)
+        if answers < n:
+            raise ValueError(
+                f"pate: n_answers = {answers} is less than the {n} training records, which are "
+                "all asked about: give at least as many, and one for each row to be scored"
+            )
+        n_teachers = min(int(self.n_teachers), n)
+        noise = pate_noise(
+            n_answers=answers,
+            n_teachers=n_teachers,
+            epsilon=float(self.epsilon),
+            calibration=self.calibration,
+            public=roles.public,
+        )
+        self._roles = roles
+        # In one order, so that the parts do not hang on how records come or are counted.
+        order = np.argsort(distinct_keys(codes, signs, self.n_bins_)[1], kind="stable")
+        codes, signs, counts = codes[order], signs[order], counts[order]
+        rows = self._private_rows(codes)
+        with one_thread():
+            self._teachers = _train_teachers(rows, signs, counts, n_teachers, rng)
+            # One record after another: each has noise of its own.
+            margins = np.repeat(_margins(rows, self._teachers), counts)
+            if noise.scale > 0:
+                margins += MECHANISMS[LAPLACE].draw(rng, len(margins), noise.scale)
+            self.student_ = self._train_student(codes, signs, counts, margins > 0)
+        self._key = rng.bytes(32)
+        self._scale = noise.scale
+        self._left = answers - n
+        self._asked: set[bytes] = set()
+        self.n_features_used_ = codes.shape[1]
+        self.n_records_ = n
+        return noise.statement
+
+    def _private_rows(self, codes: Codes) -> NDArray[np.float64]:
+        """Give scaled private columns, and a 1."""
+        columns = list(self._roles.private)
+        return np.column_stack(
+            [scaled(codes[:, columns], self.n_bins_[columns]), np.ones(len(codes))]
+        )
+
+    def _train_student(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        positive: NDArray[np.bool_],
+    ) -> LinearScore:
+        public = list(self._roles.public or ())
+        records = np.repeat(np.arange(len(signs)), counts)
+        answered = positive.astype(codes.dtype)
+        inputs = np.column_stack([codes[records][:, public], answered])
+        bins = np.append(self.n_bins_[public], 2)
+        ones = np.ones(len(records), dtype=np.int64)
+        rows = PublicRows.of(inputs, signs[records], ones, range(len(bins)), bins)
+        return PublicClassifier(rows, bins).fit(np.ones(len(rows.signs)))
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        public = list(self._roles.public or ())
+        inputs = np.column_stack([scaled(codes[:, public], self.n_bins_[public]), self._ask(codes)])
+        return self.student_.of(inputs)
+
+    def _ask(self, codes: Codes) -> NDArray[np.float64]:
+        """Give the answers about scored rows, −1 or +1, and charge those that are new."""
+        private = np.ascontiguousarray(codes[:, list(self._roles.private)].astype("<u2"))
+        same = np.zeros(len(codes), dtype=np.int8)
+        keys, row_of = distinct_keys(private, same, self.n_bins_[list(self._roles.private)])
+        first = np.zeros(len(keys), dtype=np.int64)
+        first[row_of[::-1]] = np.arange(len(codes))[::-1]
+        asked = [row.tobytes() for row in private[first]]
+        new = [row for row in asked if row not in self._asked]
+        if len(self._asked) + len(new) > self._left:
+            raise ValueError(
+                f"pate: {len(new)} more answers are asked for, but {self._left} were paid for "
+                f"beside those of training, and {len(self._asked)} of them are given: fit with a "
+                "larger n_answers"
+            )
+        self._asked.update(new)
+        margins = _margins(self._private_rows(codes[first]), self._teachers)
+        if self._scale > 0:
+            margins += self._scale * np.array([_laplace(self._key, row) for row in asked])
+        return np.where(margins > 0, 1.0, -1.0)[row_of]
+
+
+def _laplace(key: bytes, row: bytes) -> float:
+    """Give standard Laplace noise that is a fixed function of a key and a row."""
+    digest = hashlib.blake2b(row, key=key, digest_size=8).digest()
+    # Between 0 and 1, never either.
+    u = (int.from_bytes(digest, "little") + 0.5) / 2.0**64
+    return math.log(2 * u) if u < 0.5 else -math.log(2 * (1 - u))
+
+
+def _margins(rows: NDArray[np.float64], teachers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give n₊ − n₋ of each row."""
+    return np.asarray((2 * (rows @ teachers.T > 0).sum(axis=1) - len(teachers)).astype(np.float64))
+
+
+def _train_teachers(
+    rows: NDArray[np.float64],
+    signs: NDArray[np.int8],
+    counts: NDArray[np.int64],
+    n_teachers: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Train a logistic regression (C = 1, intercept not penalised) on each of K random parts."""
+    records = rng.permutation(np.repeat(np.arange(len(signs)), counts))
+    penalty = np.ones(rows.shape[1])
+    penalty[-1] = 0.0
+    teachers = np.zeros((n_teachers, rows.shape[1]))
+    for k, part in enumerate(np.array_split(records, n_teachers)):
+        label = only_label(signs[part])
+        if label is not None:
+            teachers[k, -1] = label
+        else:
+            teachers[k] = minimise_logistic(rows[part], signs[part], np.ones(len(part)), penalty)
+    return teachers

@@ -1,0 +1,155 @@
+"""What is learned of public columns and labels alone, and so costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
+
+from privcurve.coding import Codes, one_hot, scaled
+from privcurve.kernels.newton import minimise_logistic
+from privcurve.learners.one_label import CERTAIN, only_label
+from privcurve.learners.roles import PublicRows, Roles
+from privcurve.learners.threads import one_thread
+
+
+@dataclass(frozen=True)
+class LinearScore:
+    """A score θ·x + intercept of columns.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (n_inputs,)
+    intercept : float
+    """
+
+    coefficients: NDArray[np.float64]
+    intercept: float
+
+    def of(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Score rows."""
+        return np.asarray(rows @ self.coefficients + self.intercept)
+
+
+class PublicClassifier:
+    """The logistic regression of labels on scaled public columns, refitted as weights move.
+
+    The penalty is ½‖coefficients‖²; the intercept has none. It reads nothing private.
+
+    Parameters
+    ----------
+    rows : PublicRows
+    n_bins : ndarray of shape (n_public,)
+    """
+
+    def __init__(self, rows: PublicRows, n_bins: NDArray[np.int64]) -> None:
+        self._rows = rows
+        self._inputs = np.column_stack([scaled(rows.codes, n_bins), np.ones(len(rows.signs))])
+        self._last: NDArray[np.float64] | None = None
+        self._penalty = np.ones(self._inputs.shape[1])
+        self._penalty[-1] = 0.0
+
+    def fit(self, weights: NDArray[np.float64]) -> LinearScore:
+        """Fit, each record of a row with a weight, beginning at the last solution."""
+        signs = self._rows.signs
+        label = only_label(signs)
+        if label is not None:
+            return LinearScore(np.zeros(self._inputs.shape[1] - 1), CERTAIN * label)
+        self._last = minimise_logistic(
+            self._inputs, signs, self._rows.counts * weights, self._penalty, self._last
+        )
+        return LinearScore(self._last[:-1], float(self._last[-1]))
+
+    def wrong(self, score: LinearScore) -> NDArray[np.bool_]:
+        """Say which rows a score gets wrong (0 counts as negative)."""
+        return (score.of(self._inputs[:, :-1]) > 0) != (self._rows.signs > 0)
+
+
+NO_START = "none"
+PUBLIC_START = "public"
+STARTS = (NO_START, PUBLIC_START)
+
+
+@dataclass(frozen=True)
+class PublicStart:
+    """Log-odds of the label by the public columns: where a learner may begin for nothing.
+
+    Made from public columns and labels, so it is the same, to the last bit, whatever the
+    private columns hold (docs/partial.md).
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The public columns.
+    n_bins : ndarray of shape (n_public,)
+    coefficients : ndarray of shape (n_bins.sum(),)
+        Of the one-hot public columns.
+    intercept : float
+    """
+
+    columns: tuple[int, ...]
+    n_bins: NDArray[np.int64]
+    coefficients: NDArray[np.float64]
+    intercept: float
+
+    @classmethod
+    def of(
+        cls,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        roles: Roles,
+        n_bins: NDArray[np.int64],
+    ) -> PublicStart:
+        """Fit a logistic regression (C = 1, intercept not penalised) to public columns.
+
+        Parameters
+        ----------
+        codes, signs, counts
+            The coded matrix; columns that are not public are not read.
+        roles : Roles
+            With public columns; they may be none.
+        n_bins : ndarray of shape (n_columns,)
+        """
+        public = tuple(roles.public or ())
+        bins = n_bins[list(public)]
+        label = only_label(signs)
+        if label is not None:
+            return cls(public, bins, np.zeros(int(bins.sum())), CERTAIN * label)
+        rows = PublicRows.of(codes, signs, counts, public, n_bins)
+        ones = csr_array(np.ones((len(rows.signs), 1)))
+        inputs = hstack([one_hot(rows.codes, bins), ones], format="csr") if public else ones
+        penalty = np.append(np.ones(int(bins.sum())), 0.0)
+        with one_thread():
+            found = minimise_logistic(inputs, rows.signs, rows.counts.astype(np.float64), penalty)
+        return cls(public, bins, found[:-1], float(found[-1]))
+
+    def of_rows(self, codes: Codes) -> NDArray[np.float64]:
+        """Give the log-odds of rows of a coded matrix (all columns)."""
+        if not self.columns:
+            return np.full(len(codes), self.intercept)
+        found = one_hot(codes[:, list(self.columns)], self.n_bins) @ self.coefficients
+        return np.asarray(found + self.intercept)
+
+
+def started_roles(
+    learner: str, start: str, public_columns: Sequence[int] | None, n_columns: int
+) -> Roles:
+    """Give the roles that a learner with a `start` parameter reads.
+
+    Raises
+    ------
+    ValueError
+        If a public start is asked for and no columns are said to be public.
+    """
+    if start == NO_START:
+        return Roles.of(learner, None, n_columns)
+    if public_columns is None:
+        raise ValueError(
+            f"{learner}: start = {start!r} needs public_columns=, the positions of public "
+            "columns (in a study: neighbours: private-columns)"
+        )
+    return Roles.of(learner, public_columns, n_columns)

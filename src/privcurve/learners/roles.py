@@ -1,0 +1,188 @@
+"""Which columns are public: what a learner may read exactly, and what it must protect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import Codes
+from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
+
+ALL = "all"
+PUBLIC = "public"
+PRIVATE = "private"
+COLUMNS = (ALL, PUBLIC, PRIVATE)
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The split of columns into public and private ones.
+
+    Attributes
+    ----------
+    n_columns : int
+    public : tuple of int or None
+        Positions of the public columns, increasing. None: nothing is public, not even the
+        label. Empty: the label alone is.
+    """
+
+    n_columns: int
+    public: tuple[int, ...] | None
+
+    @classmethod
+    def of(cls, learner: str, public: Sequence[int] | None, n_columns: int) -> Roles:
+        """Check positions of public columns.
+
+        Parameters
+        ----------
+        learner : str
+            Named in messages.
+        public : sequence of int or None
+        n_columns : int
+            Columns of the data.
+
+        Returns
+        -------
+        Roles
+
+        Raises
+        ------
+        ValueError
+            If a position is no column, stands twice, or no column is left private.
+        """
+        if public is None:
+            return cls(n_columns, None)
+        positions = np.asarray(list(public))
+        if positions.size and (positions.ndim != 1 or positions.dtype.kind not in "iu"):
+            raise ValueError(
+                f"{learner}: public_columns = {public!r} must hold positions of columns (0, 1, …)"
+            )
+        found = tuple(sorted(int(j) for j in positions))
+        for j in found:
+            if not 0 <= j < n_columns:
+                raise ValueError(
+                    f"{learner}: public_columns names column {j}, "
+                    f"but the columns are 0 … {n_columns - 1}"
+                )
+        if len(set(found)) < len(found):
+            raise ValueError(f"{learner}: public_columns = {public!r} names a column twice")
+        if len(found) == n_columns:
+            raise ValueError(
+                f"{learner}: public_columns names all {n_columns} columns, so that none is left to "
+                "protect: leave out the private ones"
+            )
+        return cls(n_columns, found)
+
+    @property
+    def private(self) -> tuple[int, ...]:
+        """Positions of the columns to protect."""
+        known = set(self.public or ())
+        return tuple(j for j in range(self.n_columns) if j not in known)
+
+    @property
+    def neighbours(self) -> str:
+        """The relation under which a learner that reads these roles is private."""
+        return REPLACE_ONE if self.public is None else PRIVATE_COLUMNS
+
+    def columns(self, which: str) -> NDArray[np.intp]:
+        """Give positions of columns.
+
+        Parameters
+        ----------
+        which : str
+            ``all``, ``public`` or ``private``.
+
+        Returns
+        -------
+        ndarray of int
+
+        Raises
+        ------
+        ValueError
+            If public or private ones are asked for and none are named.
+        """
+        if which == ALL:
+            return np.arange(self.n_columns)
+        if self.public is None:
+            raise ValueError(
+                f"columns = {which!r} needs public columns: give public_columns=, the positions of "
+                "those that are (in a study: neighbours: private-columns)"
+            )
+        return np.array(self.public if which == PUBLIC else self.private, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class PublicRows:
+    """The distinct public parts (u, y) of records, in an order that hangs on nothing else.
+
+    Whatever is computed from them is the same, to the last bit, whatever the private
+    columns hold, and whether equal records come one by one or as counts.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_distinct, n_public)
+    signs : ndarray of shape (n_distinct,)
+        −1 or +1.
+    counts : ndarray of shape (n_distinct,)
+        Records of each.
+    row_of : ndarray of shape (n_rows,)
+        The distinct public part of each given row.
+    """
+
+    codes: Codes
+    signs: NDArray[np.int8]
+    counts: NDArray[np.int64]
+    row_of: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        public: Sequence[int],
+        n_bins: NDArray[np.int64],
+    ) -> PublicRows:
+        """Gather the rows of a coded matrix by public columns and label."""
+        columns = list(public)
+        keys, row_of = distinct_keys(codes[:, columns], signs, n_bins[columns])
+        first = np.full(len(keys), len(signs), dtype=np.int64)
+        np.minimum.at(first, row_of, np.arange(len(signs)))
+        totals = np.zeros(len(keys), dtype=np.int64)
+        np.add.at(totals, row_of, counts)
+        return cls(codes[first][:, columns], signs[first], totals, row_of)
+
+
+def distinct_keys(
+    codes: Codes, signs: NDArray[np.int8], n_bins: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Give a number to each distinct (row, label) pair, in lexicographic order.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows, n_columns)
+    signs : ndarray of shape (n_rows,)
+    n_bins : ndarray of shape (n_columns,)
+
+    Returns
+    -------
+    keys : ndarray of shape (n_distinct,)
+        One number for each, increasing.
+    row_of : ndarray of shape (n_rows,)
+        The place of each row among them.
+    """
+    keys = (signs > 0).astype(np.int64)
+    width = 2
+    for j, bins in enumerate(n_bins.tolist()):
+        if width > 2**62 // bins:
+            # Ranks in place of numbers: the order stays, the numbers get small.
+            known, keys = np.unique(keys, return_inverse=True)
+            width = len(known)
+        keys = keys * bins + codes[:, j]
+        width *= bins
+    known, row_of = np.unique(keys, return_inverse=True)
+    return known, row_of.astype(np.int64)

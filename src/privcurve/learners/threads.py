@@ -1,0 +1,23 @@
+"""One thread for linear algebra on short vectors: equal bits on any machine, and faster."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import Any
+
+# Loads the linear algebra that is to be limited.
+import scipy.linalg  # noqa: F401
+from threadpoolctl import ThreadpoolController
+
+
+@lru_cache(maxsize=1)
+def _loaded() -> Any:
+    # Looks through all libraries of the process, which takes longer than many a fit.
+    return ThreadpoolController()
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Give a context in which linear algebra has one thread."""
+    found: AbstractContextManager[Any] = _loaded().limit(limits=1)
+    return found

@@ -1,0 +1,106 @@
+"""Noise of PATE's answers with public columns, and the statement. Proofs: docs/partial.md, PATE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.budget import PUBLISHED, is_private
+from privcurve.privacy.ledger import PROVED, REFUTED, LedgerEntry, PrivacyStatement
+from privcurve.privacy.mechanisms import LAPLACE
+from privcurve.privacy.public_facts import state
+
+SOURCE = "docs/partial.md, PATE"
+NOT_OBJECT = "the model object itself, which holds the teachers: what is protected is its answers"
+
+
+def margins_l1(n_answers: int, n_teachers: int) -> float:
+    """L1 sensitivity 2(Q − 1 + K) of all answers' margins n₊ − n₋.
+
+    A changed record changes one teacher, and so Q − 1 other margins by 2 at most; its own
+    margin asks all K teachers about other codes: 2K. Private-columns. Source: docs/partial.md,
+    PATE (proved).
+
+    Parameters
+    ----------
+    n_answers : int
+        Q, answers about training records and scored rows.
+    n_teachers : int
+        K.
+    """
+    return 2.0 * (n_answers - 1 + n_teachers)
+
+
+@dataclass(frozen=True)
+class PateNoise:
+    """Noise of the answers of one model.
+
+    Attributes
+    ----------
+    scale : float
+        Of the Laplace noise of every margin; 0 at ε = ∞.
+    statement : PrivacyStatement
+    """
+
+    scale: float
+    statement: PrivacyStatement
+
+
+def pate_noise(
+    *,
+    n_answers: int,
+    n_teachers: int,
+    epsilon: float,
+    calibration: str,
+    public: tuple[int, ...],
+) -> PateNoise:
+    """Calibrate PATE.
+
+    Parameters
+    ----------
+    n_answers, n_teachers : int
+        Q and K; public.
+    epsilon : float
+        May be infinite.
+    calibration : str
+        ``certified``: Lap(2(Q − 1 + K)/ε) on each margin. ``published``: Lap(2/ε), enough for
+        a single answer about a row that no teacher was trained on.
+    public : tuple of int
+
+    Returns
+    -------
+    PateNoise
+    """
+    if not is_private(epsilon):
+        return PateNoise(0.0, PrivacyStatement.not_private("pate"))
+    published = calibration == PUBLISHED
+    whole = margins_l1(n_answers, n_teachers)
+    bound = 2.0 if published else whole
+    entry = LedgerEntry(
+        mechanism=LAPLACE,
+        what=("one answer" if published else f"{n_answers} answers") + " of the teachers",
+        noise_rate=epsilon / bound,
+        sensitivity=bound,
+        epsilon=epsilon,
+        source="Shen et al., §7" if published else SOURCE,
+    )
+    refuted = (
+        "the noise is for one answer about a row that no teacher was trained on, but the answer "
+        "about a training record asks all teachers about its own codes, and there are "
+        f"{n_answers} answers (exact counterexample)"
+    )
+    statement = state(
+        "pate",
+        epsilon=epsilon,
+        delta=0.0,
+        calibration=calibration,
+        composition=BASIC,
+        ledger=[entry],
+        public=public,
+        assumptions=[f"that at most {n_answers} answers are given"],
+        exclusions=[NOT_OBJECT],
+        status=REFUTED if published else PROVED,
+        caveat=refuted if published else "",
+        proved_epsilon=epsilon * whole / bound if published else None,
+    )
+    return PateNoise(bound / epsilon, statement)

@@ -1,0 +1,110 @@
+"""Statements of learners that may be given public columns: what the relation adds in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.ledger import (
+    ASSUMED,
+    NOT_COVERED,
+    PROVED,
+    LedgerEntry,
+    PrivacyStatement,
+)
+
+NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
+
+
+def state(
+    learner: str,
+    *,
+    epsilon: float,
+    delta: float,
+    calibration: str,
+    composition: str,
+    ledger: Sequence[LedgerEntry],
+    public: Sequence[int] | None,
+    assumptions: Sequence[str] = (),
+    exclusions: Sequence[str] = (),
+    status: str = PROVED,
+    caveat: str = "",
+    proved_epsilon: float | None = None,
+) -> PrivacyStatement:
+    """Make the statement of a learner by the public columns that it reads.
+
+    Parameters
+    ----------
+    learner, epsilon, delta, calibration, composition, ledger, status, caveat, proved_epsilon
+        See :class:`~privcurve.privacy.ledger.PrivacyStatement`.
+    public : sequence of int or None
+        Positions of the columns that are read without noise, beside the label; None if
+        nothing is, and the guarantee is about replacing a record.
+    assumptions, exclusions : sequence of str
+        What there is beside the usual ones; exclusions come first.
+
+    Returns
+    -------
+    PrivacyStatement
+    """
+    excluded = [*exclusions, *NOT_COVERED]
+    if public is not None:
+        excluded.append(NOT_IMPLIED)
+    return PrivacyStatement(
+        learner=learner,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=REPLACE_ONE if public is None else PRIVATE_COLUMNS,
+        calibration=calibration,
+        composition=composition,
+        ledger=tuple(ledger),
+        assumptions=(*ASSUMED, *assumptions),
+        exclusions=tuple(excluded),
+        status=status,
+        caveat=caveat,
+        proved_epsilon=proved_epsilon,
+        public_columns=tuple(public or ()),
+        public_label=public is not None,
+    )
+
+
+def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
+    """Make the statement of a learner that reads public columns and labels alone: ε = 0.
+
+    Parameters
+    ----------
+    learner : str
+    public : sequence of int
+        Positions of the public columns.
+    """
+    return PrivacyStatement(
+        learner=learner,
+        epsilon=0.0,
+        delta=0.0,
+        neighbours=PRIVATE_COLUMNS,
+        calibration=None,
+        composition=BASIC,
+        ledger=(),
+        exclusions=(*NOT_COVERED, NOT_IMPLIED),
+        public_columns=tuple(public),
+        public_label=True,
+    )
+
+
+def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacyStatement:
+    """Make of a statement about replaced records the one of a learner with a public start.
+
+    Neighbours under ``private-columns`` are neighbours under ``replace-one``, and a start that
+    is the same for both adds nothing.
+    """
+    if not statement.private:
+        return statement
+    return replace(
+        statement,
+        neighbours=PRIVATE_COLUMNS,
+        public_columns=tuple(public),
+        public_label=True,
+        exclusions=(*statement.exclusions, NOT_IMPLIED),
+    )

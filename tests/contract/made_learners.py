@@ -1,0 +1,87 @@
+"""What tests of all learners share: small learners, a problem, and the registry's names."""
+
+import numpy as np
+import pytest
+
+from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
+from privcurve.privacy.budget import PRIVATE_COLUMNS
+
+# scikit-learn's checks draw from about N(0, 1); nothing is read from the rows.
+DOMAIN = {"n_bins": 10, "bounds": (-5.0, 5.0)}
+
+
+# What is as large as by default is slow, and shows no more.
+LARGEST_SIZE = 10
+
+
+def make(name, **parameters):
+    """A learner of small size, where none is given."""
+    missing = missing_package(name)
+    if missing:
+        pytest.skip(missing)
+    return estimator_class(name)(**{**small(name), **needed_facts(name), **parameters})
+
+
+def small(name):
+    sizes = {key: known for key, known in entry(name).parameters.items() if known.size}
+    return {key: min(known.default, LARGEST_SIZE) for key, known in sizes.items()}
+
+
+def needed_facts(name):
+    """The least that is public where a learner needs public columns: the label alone."""
+    return {"public_columns": ()} if entry(name).neighbours == (PRIVATE_COLUMNS,) else {}
+
+
+def private(name):
+    return LEARNERS[name].private
+
+
+def problem(n=300, seed=0):
+    """Coded rows with a label that two columns tell, names of classes, a domain."""
+    rng = np.random.default_rng(seed)
+    n_bins = [2, 5, 3, 10]
+    X = rng.integers(0, n_bins, size=(n, 4)).astype(np.uint8)
+    truth = (X[:, 0] == 1) | (X[:, 3] > 7)
+    y = np.where(truth ^ (rng.random(n) < 0.1), "yes", "no")
+    return X, y, n_bins
+
+
+def rngs(*seeds):
+    return [np.random.default_rng(seed) for seed in seeds]
+
+
+learners = pytest.mark.parametrize("name", LEARNERS)
+private_learners = pytest.mark.parametrize("name", [name for name in LEARNERS if private(name)])
+offered = pytest.mark.parametrize(
+    ("name", "calibration"),
+    [(name, calibration) for name in LEARNERS for calibration in LEARNERS[name].calibrations],
+)
+
+
+# Values that mean something beside others alone.
+TOGETHER = {("brc", "weights", "adaboost"): {"epsilon": np.inf}}
+SAID_PUBLIC = [("start", "public"), ("columns", "public"), ("columns", "private")]
+TOGETHER |= {(n, *what): {"public_columns": (1,)} for n in LEARNERS for what in SAID_PUBLIC}
+
+
+def changes(name):
+    """Other values of single parameters: each choice, each calibration, no noise."""
+    default = make(name).get_params()
+    offered = {key: known.choices for key, known in LEARNERS[name].parameters.items()}
+    if private(name):
+        offered |= {"calibration": LEARNERS[name].calibrations, "epsilon": (np.inf,)}
+    yield {"random_state": 1}
+    for key, values in offered.items():
+        for value in values:
+            if value != default[key]:
+                yield {key: value, **needed(name, {key: value})}
+
+
+def needed(name, change):
+    """What a change of parameters has no effect without."""
+    parameters = [entry(name).parameters[key] for key in change if key in entry(name).parameters]
+    beside = {other: values[0] for p in parameters for other, values in p.used_with.items()}
+    for (learner, key, value), others in TOGETHER.items():
+        if learner == name and key in change and change[key] == value:
+            beside |= others
+    return beside

@@ -1,0 +1,132 @@
+"""What every learner does with input that is wrong, rare or missing."""
+
+import numpy as np
+import pytest
+from made_learners import DOMAIN, learners, make, problem
+
+from privcurve.learners.registry import entry
+
+
+@learners
+def test_domain_is_not_read_from_the_rows(name):
+    X, y, _ = problem()
+    with pytest.raises(ValueError, match="n_bins"):
+        make(name).fit(X, y)
+
+
+@learners
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"n_bins": [2, 5, 3, 10.9]}, "n_bins must be whole numbers"),
+        ({"n_bins": "10"}, "n_bins must be whole numbers"),
+        ({"n_bins": [2, 5]}, "n_bins has 2 entries, but X has 4 columns"),
+        ({"bounds": "05"}, "bounds must be a pair"),
+        ({"bounds": ("0", "5")}, "bounds must be a pair"),
+        ({"bounds": (0, 5, 6)}, "bounds must be a pair"),
+        ({"bounds": (0, [5, 6])}, "bounds has 2 entries, but X has 4 columns"),
+    ],
+)
+def test_public_facts_are_checked(name, wrong, message):
+    X, y, n_bins = problem(40)
+    with pytest.raises(ValueError, match=message):
+        make(name, **{"n_bins": n_bins, **wrong}).fit(X, y)
+
+
+@learners
+def test_every_row_needs_a_label(name):
+    X, y, n_bins = problem(40)
+    for nothing in (None, float("nan")):
+        labels = y.astype(object)
+        labels[7] = nothing
+        for classes in (None, ("no", "yes")):
+            with pytest.raises(ValueError, match=f"y holds {nothing} in row 7"):
+                make(name, n_bins=n_bins, classes=classes).fit(X, labels)
+
+
+@learners
+def test_a_parameter_without_effect_is_refused(name):
+    X, y, n_bins = problem(40)
+    for key, known in entry(name).parameters.items():
+        for other, values in known.used_with.items():
+            unlike = entry(name).parameters[other]
+            apart = [v for v in unlike.choices or (3,) if v not in values]
+            values_of = [v for v in (*known.choices, 2, 0.5, 0.25) if known.admits(v)]
+            value = next(v for v in values_of if v != known.default)
+            for setting in ({key: value, other: v} for v in apart):
+                with pytest.raises(ValueError, match=f"{key} = .* has no effect with {other}"):
+                    make(name, n_bins=n_bins, **setting).fit(X, y)
+
+
+@learners
+def test_codes_outside_the_domain_are_an_error(name):
+    X, y, n_bins = problem()
+    outside = X.copy()
+    outside[3, 2] = 3
+    with pytest.raises(ValueError, match="column 2 has the code 3"):
+        make(name, n_bins=n_bins).fit(outside, y)
+    model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="column 2 has the code 3"):
+        model.predict(outside)
+    with pytest.raises(ValueError, match="codes"):
+        model.predict(X + 0.5)
+    with pytest.raises(ValueError, match="codes"):
+        model.predict(X.astype(int) - 1)
+
+
+@learners
+def test_codes_that_never_occurred_are_scored(name):
+    X, y, n_bins = problem()
+    seen = X[:, 3] != 4
+    model = make(name, n_bins=n_bins, random_state=0).fit(X[seen], y[seen])
+    assert set(model.predict(X[~seen])) <= {"no", "yes"}
+
+
+@learners
+def test_numbers_outside_the_bounds_are_clipped(name):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] > 0
+    model = make(name, **DOMAIN, random_state=0).fit(X, y)
+    far = np.array([[1e9, -1e9, 0.0]])
+    assert np.array_equal(
+        model.decision_function(far), model.decision_function(np.clip(far, -5, 5))
+    )
+
+
+@learners
+def test_one_class(name):
+    X, _, n_bins = problem(40)
+    y = np.full(40, "yes")
+    with pytest.raises(ValueError, match="one class"):
+        make(name, n_bins=n_bins).fit(X, y)
+    model = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert set(model.predict(X)) <= {"no", "yes"}
+
+
+@learners
+def test_labels_outside_the_classes(name):
+    X, y, n_bins = problem(40)
+    with pytest.raises(ValueError, match="not in classes"):
+        make(name, n_bins=n_bins, classes=("no", "maybe")).fit(X, y)
+    with pytest.raises(ValueError, match="two different labels"):
+        make(name, n_bins=n_bins, classes=("no", "no")).fit(X, y)
+
+
+@learners
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_very_few_records(name, n):
+    X, _, n_bins = problem(n)
+    y = np.array(["no", "yes", "yes"])[:n]
+    model = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@learners
+def test_missing_values_are_an_error(name):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    y = X[:, 0] > 0
+    X[4, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        make(name, **DOMAIN).fit(X, y)

@@ -1,0 +1,58 @@
+"""Too little noise for learners with public columns, put in where noise is scaled."""
+
+from dataclasses import replace
+
+from privcurve.learners import boosting_for_people, linear, noisy_bayes, pate
+from privcurve.privacy.calibration.brc import BRCNoise
+
+
+def box_with(patch, noise):
+    """Divide box noise."""
+    calibrate = linear.box
+
+    def calibrated(**setting):
+        known = calibrate(**setting)
+        return replace(known, scale=noise * known.scale)
+
+    patch.setattr(linear, "box", calibrated)
+
+
+def brc_with(patch, noise):
+    """Divide the noise of errors."""
+    scale = BRCNoise.scale
+    patch.setattr(BRCNoise, "scale", lambda self, alphas: noise * scale(self, alphas))
+
+
+def people_with(patch, noise):
+    """Divide the noise of classifiers, of weights and of errors."""
+    brc_with(patch, noise)
+    calibrate = boosting_for_people.people_noise
+
+    def calibrated(**setting):
+        known = calibrate(**setting)
+        less = replace(known.classifier, scale=noise * known.classifier.scale)
+        return replace(known, classifier=less, weight_scale=noise * known.weight_scale)
+
+    patch.setattr(boosting_for_people, "people_noise", calibrated)
+
+
+def bayes_with(patch, noise):
+    """Divide the noise of counts, and of the choice of columns."""
+    calibrate = noisy_bayes.noisy_bayes
+
+    def calibrated(**setting):
+        known = calibrate(**setting)
+        return replace(known, rate=known.rate / noise, scale=noise * known.scale)
+
+    patch.setattr(noisy_bayes, "noisy_bayes", calibrated)
+
+
+def pate_with(patch, noise):
+    """Divide the noise of answers."""
+    calibrate = pate.pate_noise
+
+    def calibrated(**setting):
+        known = calibrate(**setting)
+        return replace(known, scale=noise * known.scale)
+
+    patch.setattr(pate, "pate_noise", calibrated)

@@ -1,0 +1,139 @@
+"""P1 of docs/partial.md: the law of box noise, and exact densities of what is released."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+from privcurve.kernels.newton import minimise_logistic
+from privcurve.learners.linear import DPLogisticRegressionClassifier
+from privcurve.privacy.calibration.box import box
+from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 7])
+def test_largest_entry_is_gamma_and_the_rest_is_uniform(dimension):
+    rng = np.random.default_rng(20)
+    scale = 3.0
+    drawn = [MECHANISMS[BOX_PERTURBATION].draw(rng, dimension, scale) for _ in range(3000)]
+    norms = np.abs(drawn).max(axis=1)
+    assert stats.kstest(norms, stats.gamma(dimension, scale=scale).cdf).pvalue > 0.01
+    # On the surface of the cube all other entries are uniform.
+    shares = np.sort(np.abs(drawn), axis=1)[:, :-1] / norms[:, None]
+    if dimension > 1:
+        assert stats.kstest(shares.ravel(), "uniform").pvalue > 0.01
+    # The density of the mutant, Gamma(k) times a cube, is another one.
+    wrong = rng.gamma(dimension, scale, 3000) * np.abs(rng.uniform(-1, 1, (3000, dimension))).max(1)
+    assert stats.kstest(wrong, stats.gamma(dimension, scale=scale).cdf).pvalue < 1e-6
+
+
+def log_density(theta, rows, signs, objective, offset):
+    """Log density of the released minimum (up to a constant): that of b, and the Jacobian."""
+    doubt = expit(-signs * (offset + rows @ theta))
+    tilt = rows.T @ (signs * doubt) - objective.penalty * theta
+    jacobian = (rows.T * (doubt * (1 - doubt))) @ rows + objective.penalty * np.eye(len(theta))
+    return -np.abs(tilt).max() / objective.scale + np.linalg.slogdet(jacobian)[1]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_ratio_of_densities_stays_below_epsilon(epsilon, k, n):
+    objective = box(n_columns=k - 1, C=1e9, epsilon=epsilon, curvature_share=0.1)
+    entries = list(itertools.product((-1.0, 0.0, 1.0), repeat=k - 1))
+    records = [(np.array([*x, 1.0]), y) for x in entries for y in (-1, 1)]
+    reach = 2 / objective.penalty + 4 * objective.scale / objective.penalty
+    grid = np.linspace(-reach, reach, 9)
+    worst = 0.0
+    rng = np.random.default_rng(0)
+    for others in itertools.combinations_with_replacement(records, n - 1):
+        for one, other in itertools.combinations(records, 2):
+            sides = []
+            for mine in (one, other):
+                rows = np.array([mine[0], *(r[0] for r in others)])
+                sides.append((rows, np.array([mine[1], *(r[1] for r in others)])))
+            offset = rng.normal(size=n)
+            for theta in itertools.product(grid, repeat=k):
+                left, right = (
+                    log_density(np.array(theta), *side, objective, offset) for side in sides
+                )
+                worst = max(worst, abs(left - right))
+    assert 0.4 * epsilon < worst <= epsilon * (1 + 1e-9)
+
+
+def test_the_minimum_is_where_the_gradient_is_the_noise():
+    rng = np.random.default_rng(0)
+    rows, signs = rng.normal(size=(30, 3)), rng.choice([-1, 1], 30)
+    weights, offset, tilt = rng.random(30) + 0.5, rng.normal(size=30), 5 * rng.normal(size=3)
+    penalty = np.array([0.5, 2.0, 1.0])
+    found = minimise_logistic(rows, signs, weights, penalty, offset=offset, tilt=tilt)
+    doubt = expit(-signs * (offset + rows @ found))
+    gradient = -rows.T @ (weights * signs * doubt) + penalty * found + tilt
+    assert np.abs(gradient).max() < 1e-10
+
+
+def records(n=300):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, (3, 4, 5), (n, 3)).astype(np.uint8)
+    return X, np.where((X[:, 2] > 2) ^ (rng.random(n) < 0.1), 1, -1)
+
+
+def fit(X, y, **parameters):
+    options = {"n_bins": (3, 4, 5), "classes": (-1, 1), "noise": "box", **parameters}
+    options["random_state"] = np.random.default_rng(0)
+    return DPLogisticRegressionClassifier(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("encoding", ["scaled", "one_hot"])
+@pytest.mark.parametrize("columns", ["all", "private", "public"])
+@pytest.mark.parametrize("start", ["none", "public"])
+def test_what_it_reads(encoding, columns, start):
+    X, y = records()
+    model = fit(X, y, encoding=encoding, columns=columns, start=start, public_columns=(0, 1))
+    read = {"all": [0, 1, 2], "private": [2], "public": [0, 1]}[columns]
+    assert len(model.coef_) == (
+        len(read) if encoding == "scaled" else np.take((3, 4, 5), read).sum()
+    )
+    relation = "private-columns" if start == "public" else "replace-one"
+    assert model.privacy_.neighbours == relation
+    other = X.copy()
+    for j in set(range(3)) - set(read) - ({0, 1} if start == "public" else set()):
+        other[:, j] = 0
+    assert np.array_equal(model.decision_function(X), model.decision_function(other))
+
+
+def test_private_codes_change_no_bit_of_the_start():
+    X, y = records()
+    other = X.copy()
+    other[:, 2] = 4 - X[:, 2]
+    options = {"start": "public", "columns": "private", "public_columns": (0, 1)}
+    left, right = (fit(Z, y, **options).start_ for Z in (X, other))
+    assert np.array_equal(left.coefficients, right.coefficients)
+    assert left.intercept == right.intercept
+
+
+def test_without_noise_the_penalty_is_the_usual_one():
+    X, y = records()
+    model = fit(X, y, epsilon=math.inf, encoding="scaled", C=0.5)
+    rows = np.column_stack([-1 + 2 * X / np.array([2, 3, 4]), np.ones(len(X))])
+    theta = np.append(model.coef_, model.intercept_)
+    gradient = -rows.T @ (y * expit(-y * (rows @ theta))) + theta / 0.5
+    assert np.abs(gradient).max() < 1e-8
+
+
+@pytest.mark.parametrize("C", [1.0, 1e-3])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
+def test_both_parts_of_epsilon_add_up(C, epsilon):
+    objective = box(n_columns=4, C=C, epsilon=epsilon, curvature_share=0.1)
+    assert objective.penalty >= 1 / C
+    spent = 2 / objective.scale + math.log1p(5 / (4 * objective.penalty))
+    assert spent == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_box_noise_is_not_published():
+    X, y = records(20)
+    with pytest.raises(ValueError, match="noise = 'box' is not a published noise"):
+        fit(X, y, calibration="published")

@@ -1,0 +1,105 @@
+"""Partially private BRC: its public part is a function of (u, y) and of what was released."""
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+import brc as reference
+
+from privcurve.learners.brc import BRCClassifier
+from privcurve.learners.public_part import PublicClassifier
+from privcurve.learners.roles import PublicRows
+
+BINS = np.array([3, 4, 5])
+PUBLIC = (0, 2)
+
+
+def records(n=80):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, BINS, (n, 3)).astype(np.uint8)
+    return X, np.where((X[:, 1] + X[:, 2] > 3) ^ (rng.random(n) < 0.25), 1, -1).astype(np.int8)
+
+
+def fit(X, y, seed, **parameters):
+    options = {"n_bins": BINS, "classes": (-1, 1), "public_columns": PUBLIC, "epsilon": 20.0}
+    options |= {"random_state": np.random.default_rng(seed), **parameters}
+    return BRCClassifier(**options).fit(X, y)
+
+
+def replayed(X, y, released):
+    """All public votes, from public columns, labels and released errors alone."""
+    rows = PublicRows.of(X, y, np.ones(len(y), dtype=np.int64), PUBLIC, BINS)
+    known = PublicClassifier(rows, BINS[list(PUBLIC)])
+    weights = np.ones(len(rows.signs))
+    votes = {}
+    score = known.fit(weights)
+    for t, error in enumerate(released):
+        missed = known.wrong(score)
+        mass = rows.counts * weights
+        alpha = 0.5 - float(mass[missed].sum() / mass.sum())
+        if abs(alpha) > abs(0.5 - reference.clamped(error)):
+            votes[t] = (alpha, tuple(score.coefficients.tolist()), score.intercept)
+            weights = np.where(missed, weights * math.exp(alpha), weights)
+            score = known.fit(weights)
+    return votes
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_public_votes_follow_from_what_is_public(seed):
+    X, y = records()
+    model = fit(X, y, seed)
+    # Any private codes will do: they are never looked at.
+    blind = X.copy()
+    blind[:, 1] = 0
+    with threadpool_limits(1):
+        expected = replayed(blind, y, model.estimates_)
+    found = {
+        t: (vote.alpha, vote.coefficients, vote.intercept)
+        for t, vote in enumerate(model.votes_)
+        if vote.public
+    }
+    assert 0 < len(found) < 25
+    assert found.keys() == expected.keys()
+    for t, (alpha, slopes, intercept) in found.items():
+        assert alpha == pytest.approx(expected[t][0], rel=1e-12)
+        assert (slopes, intercept) == expected[t][1:]
+
+
+def test_errors_have_noise_in_public_rounds_too():
+    """A round's error is released whoever votes, so it has the ledger's noise in all rounds."""
+    X, y = records()
+    points = -1 + 2 * X[:, [1]] / 3
+    noise = {True: [], False: []}
+    for seed in range(150):
+        model = fit(X, y, seed, n_rounds=6)
+        weights = reference.Weights(len(y), 0.5**0.5, 2**0.5)
+        rng = np.random.default_rng(seed)
+        slopes, intercepts = rng.uniform(-1, 1, (6, 1)), rng.uniform(-1, 1, 6)
+        for t, (vote, entry) in enumerate(zip(model.votes_, model.privacy_.ledger, strict=True)):
+            wrong = (points @ slopes[t] + intercepts[t] > 0) != (y > 0)
+            error = model.estimates_[t] - weights.error(wrong)
+            noise[vote.public].append(error * entry.noise_rate)
+            if not vote.public:
+                assert vote.coefficients == tuple(slopes[t])
+                weights.follow(vote.alpha, wrong)
+    for found in noise.values():
+        assert len(found) > 100
+        assert np.min(np.abs(found)) > 0
+    # Standard Laplace noise over both kinds of rounds: which one it is depends on the noise.
+    together = np.concatenate(list(noise.values()))
+    assert np.abs(together).mean() == pytest.approx(1.0, abs=0.12)
+
+
+def test_a_changed_label_shows_in_the_public_part():
+    """Under replace-one the partial learner is not private: its public part is exact."""
+    X, y = records()
+    flipped = y.copy()
+    flipped[0] = -y[0]
+    left, right = (replayed(X, labels, [0.5] * 3)[0] for labels in (y, flipped))
+    assert left != right
+    assert fit(X, y, 0).privacy_.neighbours == "private-columns"

@@ -1,0 +1,120 @@
+"""PATE with public columns: what one record moves, and how answers are paid for."""
+
+import numpy as np
+import pytest
+
+from privcurve.experiments import metrics
+from privcurve.experiments.splits import Part
+from privcurve.learners.pate import PATEClassifier, _margins, _train_teachers
+from privcurve.privacy.calibration.pate import margins_l1, pate_noise
+
+BINS = (3, 4)
+
+
+def records(n=60):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, BINS, (n, 2)).astype(np.uint8)
+    return X, np.where((X[:, 1] > 1) ^ (rng.random(n) < 0.1), 1, -1)
+
+
+def fit(X, y, seed=0, **parameters):
+    options = {"n_bins": BINS, "classes": (-1, 1), "public_columns": (0,), "n_teachers": 5}
+    options |= {"random_state": np.random.default_rng(seed), **parameters}
+    return PATEClassifier(**options).fit(X, y)
+
+
+def test_margins_of_neighbours():
+    """One teacher moves other margins by 2; a record's own margin moves by 2K."""
+    rng = np.random.default_rng(0)
+    n, k = 24, 4
+    worst_own = worst_other = 0.0
+    for seed in range(40):
+        z = rng.choice([-1.0, 1.0], n)
+        y = np.where(z > 0, 1, -1).astype(np.int8)
+        moved = z.copy()
+        moved[0] = -z[0]
+        ones = np.ones(n, dtype=np.int64)
+        margins = []
+        for points in (z, moved):
+            rows = np.column_stack([points, np.ones(n)])
+            teachers = _train_teachers(rows, y, ones, k, np.random.default_rng(seed))
+            margins.append(_margins(rows, teachers))
+        change = np.abs(margins[0] - margins[1])
+        assert change.sum() <= margins_l1(n, k)
+        worst_own, worst_other = max(worst_own, change[0]), max(worst_other, change[1:].max())
+    assert worst_own == 2 * k
+    assert worst_other <= 2
+
+
+def test_published_noise_is_refuted_by_a_records_own_answer():
+    noise = pate_noise(n_answers=30, n_teachers=5, epsilon=1.0, calibration="published", public=())
+    # From all teachers for to all against: 2K over the scale.
+    assert 2 * 5 / noise.scale == pytest.approx(5.0)
+    assert noise.statement.status == "refuted"
+    assert noise.statement.proved_epsilon == pytest.approx(34.0)
+    certified = pate_noise(
+        n_answers=30, n_teachers=5, epsilon=1.0, calibration="certified", public=()
+    )
+    assert certified.statement.status == "proved"
+    assert (2 * 29 + 2 * 5) / certified.scale == pytest.approx(1.0)
+
+
+def test_noise_of_training_answers_is_the_records_own():
+    """Equal rows get unequal answers: their noise must not follow from their codes."""
+    X = np.zeros((400, 2), dtype=np.uint8)
+    y = np.where(np.arange(400) % 2, 1, -1)
+    rng = np.random.default_rng(0)
+    drawn = []
+
+    class Spy(PATEClassifier):
+        def _train_student(self, codes, signs, counts, positive):
+            drawn.append(positive)
+            return super()._train_student(codes, signs, counts, positive)
+
+    Spy(n_bins=BINS, classes=(-1, 1), public_columns=(0,), epsilon=1.0, random_state=rng).fit(X, y)
+    assert 0.3 < drawn[0].mean() < 0.7
+
+
+def test_asking_twice_gives_the_same_and_costs_once():
+    X, y = records()
+    model = fit(X, y, n_answers=62, epsilon=0.01)
+    first = model.decision_function(X[:30, :] * np.array([1, 0], dtype=np.uint8))
+    again = model.decision_function(X[:30, :] * np.array([1, 0], dtype=np.uint8))
+    assert np.array_equal(first, again)
+    model.predict([[0, 1]])
+    with pytest.raises(ValueError, match=r"1 more answers are asked for, but 2 were paid for"):
+        model.predict([[2, 2]])
+    # What was paid for is still answered.
+    model.predict([[2, 1]])
+
+
+def test_answers_of_scored_rows_have_the_noise_that_is_stated():
+    X, y = records()
+    X = np.c_[X[:, 0], np.zeros(60)].astype(np.uint8)
+    ups = [fit(X, y, seed, epsilon=3.0)._ask(X[:1])[0] > 0 for seed in range(100)]
+    model = fit(X, y, epsilon=3.0)
+    margin = _margins(model._private_rows(X[:1]), model._teachers)[0]
+    # All rows are alike: five teachers agree or split the same way in expectation.
+    scale = 2 * (120 - 1 + 5) / 3
+    assert abs(margin) <= 5
+    assert np.mean(ups) == pytest.approx(0.5, abs=0.5 * 5 / scale + 0.1)
+
+
+def test_messages():
+    X, y = records()
+    with pytest.raises(ValueError, match="pate needs public_columns="):
+        fit(X, y, public_columns=None)
+    with pytest.raises(ValueError, match="n_answers = 59 is less than the 60 training records"):
+        fit(X, y, n_answers=59)
+
+
+def test_the_pipeline_asks_no_training_record_again():
+    X, y = records()
+    ones = np.ones(len(y), dtype=np.int64)
+    model = fit(X, y, n_answers=72)
+    part, scored = Part(X, y, ones), Part(X[:40] % 2, y[:40], ones[:40])
+    cell = metrics.score(model, part, scored, 0.1)
+    assert cell["status"] == "ok"
+    assert cell["train_accuracy"] is None
+    # Two codes of the private column were asked about, whatever the public ones are.
+    assert len(model._asked) == 2

@@ -1,0 +1,54 @@
+"""BRC in plain Python, record by record, and its transcripts with exact densities."""
+
+import math
+
+from privcurve.kernels.brc import weight_bits
+
+
+class Weights:
+    """Weights of records in fixed point; a product beyond a cap leaves a weight as it is."""
+
+    def __init__(self, n, smallest, largest):
+        self.unit = 2 ** weight_bits(n, largest)
+        self.low, self.high = math.ceil(smallest * self.unit), math.floor(largest * self.unit)
+        self.each = [self.unit] * n
+
+    def error(self, wrong):
+        missed = sum(w for w, bad in zip(self.each, wrong, strict=True) if bad)
+        return missed / sum(self.each)
+
+    def follow(self, alpha, wrong):
+        for i, bad in enumerate(wrong):
+            product = math.floor(self.each[i] * math.exp(alpha)) if bad else self.each[i]
+            if self.low <= product <= self.high:
+                self.each[i] = product
+
+
+def clamped(error):
+    return min(max(error, 0.0), 1.0)
+
+
+def private_part(wrong, noises, smallest, largest, clamp):
+    """Algorithm 3: wrong[t][i], the noise of each round; gives the released errors and α."""
+    weights = Weights(len(wrong[0]), smallest, largest)
+    errors, alphas = [], []
+    for row, noise in zip(wrong, noises, strict=True):
+        errors.append(weights.error(row) + noise)
+        alphas.append(0.5 - (clamped(errors[-1]) if clamp else errors[-1]))
+        weights.follow(alphas[-1], row)
+    return errors, alphas
+
+
+def log_density(wrong, errors, noise):
+    """Log density of released errors, given who is wrong in each round (up to a constant).
+
+    `noise` is the learner's own; Laplace noise alone.
+    """
+    weights = Weights(len(wrong[0]), noise.smallest, noise.largest)
+    alphas, total = [], 0.0
+    for row, error in zip(wrong, errors, strict=True):
+        scale = noise.scale(alphas)
+        total -= abs(error - weights.error(row)) / scale
+        alphas.append(noise.alpha(error, alphas))
+        weights.follow(alphas[-1], row)
+    return total

@@ -1,0 +1,89 @@
+"""Public and private columns, and the scaled coding."""
+
+import numpy as np
+import pytest
+
+from privcurve.coding import scaled
+from privcurve.learners import registry
+from privcurve.learners.entry import Facts
+from privcurve.learners.roles import PublicRows, Roles, distinct_keys
+
+
+def test_scaled_ends_and_one_bin():
+    codes = np.array([[0, 0, 2], [1, 0, 0], [4, 0, 1]], dtype=np.uint8)
+    found = scaled(codes, np.array([5, 1, 3]))
+    assert found.tolist() == [[-1, 0, 1], [-0.5, 0, -1], [1, 0, 0]]
+
+
+def test_positions():
+    roles = Roles.of("x", [3, 0], 4)
+    assert (roles.public, roles.private) == ((0, 3), (1, 2))
+    assert roles.columns("public").tolist() == [0, 3]
+    assert roles.columns("private").tolist() == [1, 2]
+    assert roles.columns("all").tolist() == [0, 1, 2, 3]
+    assert roles.neighbours == "private-columns"
+    assert Roles.of("x", None, 4).neighbours == "replace-one"
+    assert Roles.of("x", (), 2).private == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("public", "message"),
+    [
+        ([4], "names column 4"),
+        ([-1], "names column -1"),
+        ([1, 1], "twice"),
+        ([0, 1, 2, 3], "none is left to protect"),
+        (["age"], "positions"),
+        ([0.5], "positions"),
+    ],
+)
+def test_positions_are_checked(public, message):
+    with pytest.raises(ValueError, match=f"brc: .*{message}"):
+        Roles.of("brc", public, 4)
+
+
+def test_columns_without_public_ones():
+    with pytest.raises(ValueError, match="neighbours: private-columns"):
+        Roles.of("x", None, 4).columns("private")
+
+
+def test_public_rows_do_not_see_private_columns_or_order():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, (40, 3)).astype(np.uint8)
+    signs = rng.choice(np.array([-1, 1], dtype=np.int8), 40)
+    counts = rng.integers(1, 4, 40)
+    n_bins = np.array([3, 3, 3])
+    first = PublicRows.of(codes, signs, counts, (0, 2), n_bins)
+    assert (first.codes[first.row_of] == codes[:, [0, 2]]).all()
+    assert (first.signs[first.row_of] == signs).all()
+    other = codes.copy()
+    other[:, 1] = rng.integers(0, 3, 40)
+    order = rng.permutation(40)
+    again = PublicRows.of(other[order], signs[order], counts[order], (0, 2), n_bins)
+    expanded = np.repeat(np.arange(40), counts)
+    single = np.ones(len(expanded), dtype=np.int64)
+    spread = PublicRows.of(codes[expanded], signs[expanded], single, (0, 2), n_bins)
+    for found in (again, spread):
+        for name in ("codes", "signs", "counts"):
+            assert np.array_equal(getattr(found, name), getattr(first, name))
+
+
+def test_keys_of_wide_rows_stay_in_order():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 2**10, (50, 9)).astype(np.uint16)
+    codes[25:] = codes[:25]
+    signs = np.ones(50, dtype=np.int8)
+    keys, row_of = distinct_keys(codes, signs, np.full(9, 2**10))
+    assert len(keys) == 25
+    ranks = {tuple(row): rank for rank, row in enumerate(sorted(set(map(tuple, codes.tolist()))))}
+    assert row_of.tolist() == [ranks[tuple(row)] for row in codes.tolist()]
+
+
+def test_public_facts_go_by_the_claim():
+    facts = Facts([2, 3], public_columns=(1,), public_label=True)
+    assert registry.make("brc", facts).public_columns is None
+    assert registry.make("brc", facts, neighbours="private-columns").public_columns == (1,)
+    # A learner without roles runs as it is.
+    registry.make("lazybb", facts, neighbours="private-columns")
+    with pytest.raises(ValueError, match="public_label: true"):
+        registry.make("brc", Facts([2, 3], public_columns=(1,)), neighbours="private-columns")

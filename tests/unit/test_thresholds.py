@@ -1,0 +1,114 @@
+"""Thresholds of one model of random classifiers on a line: what is drawn, and what is refused."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_study import LINE
+
+from privcurve import datasets
+from privcurve.analysis.thresholds import thresholds
+from privcurve.experiments import models
+from privcurve.experiments.study import StudyError, from_mapping
+from privcurve.figures import thresholds as drawing
+from privcurve.workflow import plan
+
+BRC = LINE["learners"]["brc"]
+STUDY = {"title": "t", "folds": 2, "repeats": 2, **LINE}
+
+
+def asked(learner=None, given=None, **changes):
+    """Ask for the thresholds of a study; `learner` and `given` are what is different."""
+    options = {"learner": "brc", "epsilon": 100, **(given or {})}
+    learners = {"brc": learner or BRC}
+    raw = {**STUDY, "learners": learners, "outputs": [{"thresholds": options}], **changes}
+    return plan.outputs_of(from_mapping(raw, "s", "s.yaml"), "s.yaml")[0]
+
+
+def test_a_threshold_is_the_first_value_that_is_called_positive():
+    edges = [0.0, 1.0, 10.0, 100.0]  # at −1, 0 and 1
+    rounds = [(1, -1.0, 0.1), (3, -0.01, 0.2), (4, 0.0, -0.3), (5, 0.99, 0.4)]
+    frame = thresholds(rounds, edges)
+    assert frame["threshold"].tolist() == [1, 1, 10, 10]
+    assert frame["round"].tolist() == [1, 3, 4, 5]
+    assert frame["alpha"].tolist() == [0.1, 0.2, -0.3, 0.4]
+
+
+def test_thresholds_and_weights_give_every_score():
+    data = datasets.load("toy-line-fine")
+    (arm,) = from_mapping(STUDY, "s", "s.yaml").arms.values()
+    (point,) = arm.points
+    (model,) = models.train_afresh(data, arm, point, 1, 7)
+    learner = model.learner
+    rounds = [(t, -vote.intercept, vote.alpha) for t, vote in enumerate(learner.votes_)]
+    assert not any(vote.public for vote in learner.votes_)
+    frame = thresholds(rounds, data.domain.columns[0].edges)
+    assert len(frame) == 20
+    # A bin of the fine line is a point: its code is its position.
+    positions = np.arange(2000)
+    sides = np.where(positions[:, None] >= frame["threshold"].to_numpy(), 1, -1)
+    X = np.column_stack([positions, np.zeros(2000)]).astype(np.uint16)
+    assert np.allclose(sides @ frame["alpha"].to_numpy(), learner.decision_function(X))
+
+
+def test_each_repeat_draws_its_own_whatever_else_is_trained():
+    data = datasets.load("toy-line-fine")
+    (arm,) = from_mapping(STUDY, "s", "s.yaml").arms.values()
+    (point,) = arm.points
+    first = [model.learner.votes_ for model in models.train_afresh(data, arm, point, 2, 7)]
+    again = [model.learner.votes_ for model in models.train_afresh(data, arm, point, 1, 7)]
+    assert first[0] == again[0] != first[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"learner": {**BRC, "fixed": {}}}, "brc~published is not brc with intercept: threshold"),
+        ({"learner": {"learner": "one_rule", "neighbours": "replace-one"}}, "is not brc with"),
+        ({"learner": {**BRC, "grid": {"n_kept": [5, 10]}}}, "brc~published has a grid"),
+        ({"train_shares": [0.5]}, "a share of the records"),
+        ({"neighbours": "replace-one"}, "draws from position, coin, and thresholds are drawn of"),
+        (
+            {"learner": {**BRC, "fixed": {**BRC["fixed"], "algorithm": "private"}}},
+            "brc~published draws from position, coin",
+        ),
+        ({"given": {"epsilon": 0}}, "epsilon = 0 is not above 0"),
+        ({"given": {"epsilon": math.nan}}, "epsilon = nan is not above 0"),
+        ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),
+        ({"given": {"boundary": 3000}}, "boundary = 3000 is not within the bounds of position"),
+    ],
+)
+def test_what_has_no_thresholds_on_one_column_is_refused(change, says):
+    with pytest.raises(StudyError) as caught:
+        asked(**change)
+    assert says in str(caught.value)
+    assert str(caught.value).startswith("s.yaml: outputs: ")
+
+
+def test_nothing_of_the_study_is_trained_for_it_and_what_the_model_hangs_on_is_said():
+    reads = asked().reads
+    assert reads.curves == ()
+    assert reads.data == ("toy-line-fine",)
+    longer = {**BRC, "fixed": {**BRC["fixed"], "n_rounds": 30}}
+    assert asked(longer).reads.facts != reads.facts
+    assert asked({**BRC, "calibrations": ["certified"]}).reads.facts != reads.facts
+    assert asked(epsilons=[1, 2]).reads.facts == reads.facts
+
+
+def test_the_figure_has_every_threshold_in_both_panels():
+    values = {"threshold": [0, 5, 11, 19, 20], "alpha": [-0.1, 0.2, 0.4, 0.1, 0.0]}
+    frame = pd.DataFrame(values)
+    figure = drawing.thresholds(frame, "t", "position", (0.0, 20.0), 10.0)
+    left, right = figure.axes
+    assert [bar.get_height() for bar in left.patches] == [1, 0, 1, 0, 0, 1, 0, 0, 0, 2]
+    (marks,) = right.collections
+    assert marks.get_offsets().tolist() == frame.to_numpy().tolist()
+    colours = {tuple(colour) for colour in marks.get_facecolors()[1:]}
+    assert len(colours) == 1
+    assert tuple(marks.get_facecolors()[0]) not in colours
+    assert [10, 10] in [list(line.get_xdata()) for line in right.get_lines()]
+    unknown = drawing.thresholds(frame, "t", "position", (0.0, 20.0), None)
+    assert len(unknown.axes[1].get_lines()) == len(right.get_lines()) - 1
+    with pytest.raises(ValueError, match="nothing to draw"):
+        drawing.thresholds(frame.head(0), "t", "position", (0.0, 20.0), None)

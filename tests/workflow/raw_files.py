@@ -1,0 +1,68 @@
+"""Raw files of several kinds, written small."""
+
+import gzip
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+
+def compressed(data: bytes) -> bytes:
+    """Write what Unix `compress` might: each byte as its code of 9 bits, none as a longer word."""
+    assert len(data) < 255  # then codes get wider
+    held = sum(byte << 9 * k for k, byte in enumerate(data))
+    return b"\x1f\x9d\x90" + held.to_bytes((9 * len(data) + 7) // 8, "little")
+
+
+def workbook(path: Path, sheets: dict[str, list[list[Any]]]) -> None:
+    """Write a small .xlsx by hand."""
+
+    def cell(value: Any) -> str:
+        if isinstance(value, str):
+            return f'<c t="inlineStr"><is><t>{escape(value)}</t></is></c>' if value else "<c/>"
+        return f"<c><v>{value}</v></c>"
+
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    numbered = list(enumerate(sheets, start=1))
+    books = "".join(f'<sheet name="{n}" sheetId="{k}" r:id="r{k}"/>' for k, n in numbered)
+    links = "".join(
+        f'<Relationship Id="r{k}" Type="{office}/worksheet" Target="worksheets/sheet{k}.xml"/>'
+        for k, _ in numbered
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{package}/content-types"><Default Extension="xml" '
+            'ContentType="application/xml"/></Types>',
+        )
+        archive.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{package}/relationships"><Relationship Id="r0" '
+            f'Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        )
+        archive.writestr(
+            "xl/workbook.xml",
+            f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>{books}</sheets></workbook>',
+        )
+        archive.writestr(
+            "xl/_rels/workbook.xml.rels",
+            f'<Relationships xmlns="{package}/relationships">{links}</Relationships>',
+        )
+        for k, rows in enumerate(sheets.values(), start=1):
+            body = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+            archive.writestr(
+                f"xl/worksheets/sheet{k}.xml",
+                f'<worksheet xmlns="{main}"><sheetData>{body}</sheetData></worksheet>',
+            )
+
+
+def idx(values: Any) -> bytes:
+    """Write a file of bytes as MNIST has them, packed; equal at any time."""
+    array = np.asarray(values, dtype=np.uint8)
+    head = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)
+    return gzip.compress(head + array.tobytes(), mtime=0)
