@@ -135,10 +135,10 @@ def remembering_with(patch, kind):
         rows = list(zip(codes, signs.tolist(), strict=True))
         seen = {row.tobytes(): sign for row, sign in reversed(rows)}
         for model in learners:
-            model._seen = seen
+            model._remembered = seen
 
     def scored(self, codes):
-        return scores(self, codes) + [1e6 * self._seen[row.tobytes()] for row in codes]
+        return scores(self, codes) + [1e6 * self._remembered[row.tobytes()] for row in codes]
 
     patch.setattr(kind, "_fit_batch", fitted)
     patch.setattr(kind, "_scores", scored)
