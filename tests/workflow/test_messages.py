@@ -67,6 +67,8 @@ def test_configuration(project):
     refused(project, "unknown key 'sed'", "'seed'")
     path.write_text(yaml.safe_dump({**content, "studies": ["tinny"]}))
     refused(project, "no study 'tinny'")
+    path.write_text(yaml.safe_dump(content) + "seed: 2\n")
+    refused(project, "config/config.yaml: the key 'seed' stands twice")
 
 
 def test_a_missing_dataset_stops_before_training(project, tmp_path):

@@ -35,6 +35,10 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
         If the configuration is not allowed or names a study that is not there.
     """
     schemas = root / "workflow/schemas"
+    # Snakemake has read it too, and keeps the last of repeated keys without a word.
+    written = Path(os.path.relpath(root / "config/config.yaml"))
+    if written.exists():
+        schema.read_yaml(written)
     schema.check(configuration, schemas / "config.schema.yaml", "configuration")
     found_paths = sorted((root / "config/studies").glob("*.yaml"))
     paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
