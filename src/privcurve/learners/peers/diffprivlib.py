@@ -12,11 +12,11 @@ from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.models.forest import DecisionTreeClassifier
 from diffprivlib.utils import PrivacyLeakWarning
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from privcurve.coding import Codes
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
+from privcurve.learners.threads import one_thread
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.ledger import NOT_COVERED, NOT_PROVED, LedgerEntry, PrivacyStatement
@@ -71,7 +71,7 @@ class _RandomTrees(CodedClassifier):
             accountant=BudgetAccountant(),
             random_state=int(rng.integers(2**31)),
         )
-        with warnings.catch_warnings(), threadpool_limits(1):
+        with warnings.catch_warnings(), one_thread():
             warnings.simplefilter("error", PrivacyLeakWarning)
             self.model_ = model.fit(rows, labels)
         # All noise follows from the seed: it must not go where the model goes.
