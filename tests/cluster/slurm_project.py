@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from checkout import Project
 
 SCRIPT = Path(__file__).with_name("slurm-one-node")
@@ -16,12 +17,6 @@ SCRIPT = Path(__file__).with_name("slurm-one-node")
 def one_node(command):
     """Call the script that runs SLURM, and give what it prints."""
     return subprocess.run([SCRIPT, command], check=True, capture_output=True, text=True).stdout
-
-
-def controller():
-    """Give the number of the controller's process."""
-    state = Path(one_node("env").strip().partition("=")[2]).parent
-    return int((state / "pid/slurmctld").read_text())
 
 
 def slurm(*command):
@@ -37,6 +32,19 @@ def wait_for(what, condition, seconds=120):
         assert time.monotonic() < end, f"waited {seconds} s for {what}"
         time.sleep(0.2)
     return found
+
+
+def kill_controller(number):
+    """Kill the controller once it has written down that a job runs.
+
+    It writes up to five seconds late (job_state in StateSaveLocation). A job that it holds for
+    pending it starts anew, finds it running, and drains the node: SLURM's own loss.
+    """
+    state = Path(one_node("env").strip().partition("=")[2]).parent
+    slurm("scontrol", "update", f"JobId={number}", "AdminComment=seen running")
+    written = state / "controller/job_state"
+    wait_for("the controller to save", lambda: b"seen running" in written.read_bytes())
+    os.kill(int((state / "pid/slurmctld").read_text()), signal.SIGKILL)
 
 
 @dataclass
@@ -110,7 +118,11 @@ class ClusterProject(Project):
 
     def finish(self, running):
         """Wait until a run has ended well."""
-        assert running.wait(timeout=240) == 0, self.said()
+        try:
+            code = running.wait(timeout=240)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"still running after 240 s:\n{self.said()}")
+        assert code == 0, self.said()
 
     def kill(self, running):
         """Kill Snakemake and its local children; its jobs on SLURM live on."""

@@ -5,13 +5,11 @@ byte by byte with those of a run without SLURM.
 """
 
 import json
-import os
-import signal
 import subprocess
 
 import pytest
 from checkout import ROOT
-from slurm_project import controller, one_node, slurm, wait_for
+from slurm_project import kill_controller, one_node, slurm, wait_for
 
 pytestmark = pytest.mark.cluster
 
@@ -153,7 +151,7 @@ def test_a_drained_node_is_waited_for(project, undisturbed):
 def test_the_controller_may_crash(project, undisturbed):
     running, job = project.start_and_pause()
     before = project.stored()
-    os.kill(controller(), signal.SIGKILL)
+    kill_controller(job.number)
     one_node("start")
     project.release()
     project.finish(running)
