@@ -1,0 +1,14 @@
+"""The table of learners: what there are, and what may be asked of each. Facts only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from privcurve.learners.entries import baselines, partial, peers, smooth_boosting
+from privcurve.learners.entry import LearnerEntry
+
+_FAMILIES = (smooth_boosting, partial, peers, baselines)
+
+LEARNERS: Mapping[str, LearnerEntry] = {
+    entry.name: entry for family in _FAMILIES for entry in family.ENTRIES
+}

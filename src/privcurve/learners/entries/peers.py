@@ -1,0 +1,57 @@
+"""Other libraries' methods."""
+
+from __future__ import annotations
+
+from privcurve.learners import costs
+from privcurve.learners.entry import LearnerEntry, Parameter
+from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED
+
+ENTRIES: tuple[LearnerEntry, ...] = (
+    LearnerEntry(
+        name="dp_ebm",
+        path="privcurve.learners.peers.ebm:DPExplainableBoostingClassifier",
+        version=1,
+        title="DP-EBM (interpret)",
+        calibrations=(PUBLISHED,),
+        approximate=True,
+        parameters={
+            "learning_rate": Parameter(0.1, float, low=0, open_low=True),
+            "max_rounds": Parameter(300, int, low=1, size=True),
+            "max_bins": Parameter(32, int, low=3),
+            "max_leaves": Parameter(3, int, low=2),
+            "composition": Parameter("gdp", choices=("gdp", "classic")),
+        },
+        seconds=costs.dp_ebm,
+        pure=False,
+        neighbours=(ADD_REMOVE,),
+        requires="interpret",
+        peer=True,
+    ),
+    LearnerEntry(
+        name="dpl_random_forest",
+        path="privcurve.learners.peers.diffprivlib:DiffprivlibRandomForestClassifier",
+        version=1,
+        title="Random forest (diffprivlib)",
+        calibrations=(PUBLISHED,),
+        approximate=False,
+        parameters={
+            "n_estimators": Parameter(10, int, low=1, size=True),
+            "max_depth": Parameter(5, int, low=1, high=16, size=True),
+        },
+        seconds=costs.dpl_trees,
+        neighbours=(ADD_REMOVE,),
+        peer=True,
+    ),
+    LearnerEntry(
+        name="dpl_decision_tree",
+        path="privcurve.learners.peers.diffprivlib:DiffprivlibDecisionTreeClassifier",
+        version=1,
+        title="Decision tree (diffprivlib)",
+        calibrations=(PUBLISHED,),
+        approximate=False,
+        parameters={"max_depth": Parameter(5, int, low=1, high=16, size=True)},
+        seconds=costs.dpl_trees,
+        neighbours=(ADD_REMOVE,),
+        peer=True,
+    ),
+)
