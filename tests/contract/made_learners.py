@@ -59,7 +59,10 @@ offered = pytest.mark.parametrize(
 
 
 # Values that mean something beside others alone.
-TOGETHER = {("brc", "weights", "adaboost"): {"epsilon": np.inf}}
+TOGETHER = {
+    ("brc", "weights", "adaboost"): {"epsilon": np.inf},
+    ("distributed_topdown", "budget", "uniform"): {"calibration": "published"},
+}
 SAID_PUBLIC = [("start", "public"), ("columns", "public"), ("columns", "private")]
 TOGETHER |= {(n, *what): {"public_columns": (1,)} for n in LEARNERS for what in SAID_PUBLIC}
 
