@@ -28,7 +28,13 @@ from privcurve.learners.checks import (
 )
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.privacy import budget
-from privcurve.privacy.ledger import ASSUMED_BOTH, PrivacyStatement
+from privcurve.privacy.ledger import (
+    ASSUMED_BOTH,
+    ASSUMED_CLASSES,
+    ASSUMED_EACH,
+    ASSUMED_LABELS,
+    PrivacyStatement,
+)
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
@@ -198,10 +204,16 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """What the fit guarantees, whatever parameters are set later, and the ledger behind it."""
         check_is_fitted(self)
         statement = self._fitted_statement
-        if self._labels_from_rows and statement.private:
+        if not statement.private:
+            return statement
+        assumed, occur = statement.assumptions, ASSUMED_BOTH
+        if len(self.classes_) > 2:
+            of_many = {ASSUMED_LABELS: ASSUMED_CLASSES}
+            assumed, occur = tuple(of_many.get(each, each) for each in assumed), ASSUMED_EACH
+        if self._labels_from_rows:
             # With one label the fit is an error, which shows that no record has the other.
-            statement = replace(statement, assumptions=(*statement.assumptions, ASSUMED_BOTH))
-        return statement
+            assumed = (*assumed, occur)
+        return replace(statement, assumptions=assumed)
 
     @property
     def measures_(self) -> dict[str, float]:
