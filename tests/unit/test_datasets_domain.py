@@ -79,9 +79,7 @@ def test_mnist_is_cut_where_the_paper_cuts() -> None:
 
 def test_avazu_says_how_it_is_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        DatasetError, match=r"no file .*avazu\.csv\. Avazu's data may not"
-    ):
+    with pytest.raises(DatasetError, match=r"no file .*avazu\.csv\. Avazu's data may not"):
         datasets.load("avazu")
     content = {"title": "t", "based_on": "avazu", "n_rows": 2}
     Path("resources/datasets").mkdir(parents=True)
