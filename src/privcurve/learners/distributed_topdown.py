@@ -31,8 +31,8 @@ from privcurve.privacy.calibration.holders import (
     NOISY_COUNTS,
     SINGLE,
     level_holders,
-    published_holders,
 )
+from privcurve.privacy.calibration.holders_published import published_holders
 from privcurve.privacy.ledger import PrivacyStatement
 
 # Where nothing is given: what the paper has, and what the certified protocols have.
