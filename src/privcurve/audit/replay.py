@@ -311,14 +311,18 @@ class Stage:
         return transcript.messages
 
     def draw(self, parts: Sequence[HolderRows], rng: np.random.Generator) -> list[Message]:
-        """Draw a transcript."""
+        """Draw a transcript.
+
+        The last holders collude: their shares of the noise are known, so they may as well be 0.
+        """
         seeds = rng.integers(2**32, size=(len(parts), 4)).tolist()
-        return self.record(
-            [
-                LocalHolder(part, self.questions, self.n_classes, seed)
-                for part, seed in zip(parts, seeds, strict=True)
-            ]
-        )
+        holders: list[LocalHolder] = []
+        for i, (part, seed) in enumerate(zip(parts, seeds, strict=True)):
+            if i < self.n_honest:
+                holders.append(LocalHolder(part, self.questions, self.n_classes, seed))
+            else:
+                holders.append(ExactHolder(part, self.questions, self.n_classes))
+        return self.record(holders)
 
     def worst(self, parts: Sequence[HolderRows], others: Sequence[HolderRows]) -> list[Message]:
         """Make the transcript that speaks most for `parts` and against `others`."""

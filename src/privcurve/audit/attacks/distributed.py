@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.attacks.any_learner import sampled, whole_state
-from privcurve.audit.attacks.pairs import crossed_columns, rare_in_part
+from privcurve.audit.attacks.pairs import crossed_columns, rare_in_part, torn_columns
 from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.fits import untrained
-from privcurve.audit.pairs import Pair, Records, Target, all_neighbours, records
+from privcurve.audit.pairs import Pair, Records, Target, records
 from privcurve.audit.replay import Stage
 from privcurve.holders.boosting import draw_trees
 from privcurve.holders.holder import HolderRows
@@ -140,11 +140,6 @@ def _moved(others: list[list[int]], signs: list[int], copies: int) -> Pair:
     return Pair("tiny", name, sides[0], sides[1])
 
 
-def two_records(claim: Claim, target: Target) -> Iterator[Pair]:
-    """Give all neighbours of two records in two columns of two bins."""
-    return all_neighbours(2, (2, 2))
-
-
 def _replayed(learner: str, calibration: str, setting: dict[str, Any], pairs: Any) -> Claim:
     return Claim(learner, calibration, 1.0, pairs, setting=setting, densities=transcript_densities)
 
@@ -158,8 +153,8 @@ def _distributed_topdown() -> Iterator[Claim]:
             yield _replayed(name, CERTIFIED, setting, moved_between_leaves)
         of_three = {"protocol": protocol, "n_classes": 3, "depth": 2, **two}
         yield _replayed(name, CERTIFIED, of_three, three_classes)
-    voted = {"protocol": "local_rnm", "depth": 1, "vote_share": 0.9, "n_holders": 1}
-    yield _replayed(name, CERTIFIED, voted, two_records)
+    voted = {"protocol": "local_rnm", "depth": 1, "vote_share": 0.99, "n_holders": 1}
+    yield _replayed(name, CERTIFIED, voted, torn_columns)
     small = {"n_splits": 2, **two}
     alone = {"protocol": "single", "n_splits": 2, "criterion": "entropy"}
     yield _replayed(name, PUBLISHED, alone, moved_among_few)
