@@ -130,13 +130,7 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
 
 
 def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
-    """Give what a box shows of each point's trainings.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As of :func:`trainings`.
-    axes : Axes
+    """Give what a box shows of each point's trainings, given as to :func:`points`.
 
     Returns
     -------

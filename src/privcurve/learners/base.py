@@ -168,11 +168,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return self._scores(self._code(X, fit=False))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Predict labels; a score of zero counts as negative (thesis, §1.2).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_columns)
+        """Predict the label of each row; a score of zero counts as negative (thesis, §1.2).
 
         Returns
         -------

@@ -55,10 +55,8 @@ class LogisticRegressionClassifier(LinearClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_bins.sum(),)
-    intercept_ : float
-    n_features_used_ : int
-        Number of coefficients that are not zero.
+    coef_, intercept_, n_features_used_
+        See :class:`~privcurve.learners.log_odds.OneHotClassifier`.
     """
 
     _learner = "logistic_regression"
