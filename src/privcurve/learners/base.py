@@ -185,13 +185,9 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return self._scores(self._code(X, fit=False))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Predict labels; a score of zero counts as negative (thesis, §1.2).
+        """Predict the label of each row; a score of zero counts as negative (thesis, §1.2).
 
         Of equal scores of more than two classes the first one counts.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_columns)
 
         Returns
         -------
