@@ -10,7 +10,9 @@ from privcurve.outputs.audit import Audit
 from privcurve.outputs.base import Output
 from privcurve.outputs.boxes import Boxes
 from privcurve.outputs.claims import Claims
+from privcurve.outputs.error_table import ErrorTable
 from privcurve.outputs.learning_curves import LearningCurves
+from privcurve.outputs.mean_ranks import MeanRanks
 from privcurve.outputs.model_card import ModelCard
 from privcurve.outputs.printed import Printed
 from privcurve.outputs.rademacher import Rademacher
@@ -35,5 +37,7 @@ OUTPUTS: Mapping[str, Output] = {
         Rademacher(),
         AdvantageAndMargins(),
         Audit(),
+        ErrorTable(),
+        MeanRanks(),
     )
 }
