@@ -104,3 +104,10 @@ def pate(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of PATE: each teacher is trained, and asked about each row."""
     asked = n_rows * (1 + n_columns / 10)
     return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * asked) + 1e-7 * asked
+
+
+def boosted_ensemble(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of an ensemble of trees that is boosted."""
+    depth = int(setting["depth"])
+    records = 1.5e-9 * (10 + n_columns) * depth * n_rows
+    return 5e-4 + float(setting["n_trees"]) * (5e-5 + records + 5e-7 * 2**depth * n_columns)
