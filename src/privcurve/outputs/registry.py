@@ -10,6 +10,15 @@ from privcurve.outputs.audit import Audit
 from privcurve.outputs.base import Output
 from privcurve.outputs.boxes import Boxes
 from privcurve.outputs.claims import Claims
+from privcurve.outputs.ensemble_errors import EnsembleErrors
+from privcurve.outputs.ensemble_tables import (
+    EnsembleAlphas,
+    EnsembleLeast,
+    EnsembleSizes,
+    EnsembleWins,
+    EnsembleWinsOverall,
+)
+from privcurve.outputs.error_profiles import ErrorProfiles
 from privcurve.outputs.error_table import ErrorTable
 from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.mean_ranks import MeanRanks
@@ -39,5 +48,12 @@ OUTPUTS: Mapping[str, Output] = {
         Audit(),
         ErrorTable(),
         MeanRanks(),
+        EnsembleErrors(),
+        EnsembleLeast(),
+        EnsembleAlphas(),
+        EnsembleSizes(),
+        EnsembleWins(),
+        EnsembleWinsOverall(),
+        ErrorProfiles(),
     )
 }
