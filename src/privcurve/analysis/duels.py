@@ -12,6 +12,8 @@ from privcurve.analysis.ensembles import ALL, BOOSTED, EXACT, FOREST, LEAST_EPSI
 
 LEVEL = 0.05
 CLAMP = 10.0
+# Those of Table 4.
+DEPTHS = (2, 4, 6)
 
 
 def duels(frame: pd.DataFrame) -> pd.DataFrame:
@@ -94,6 +96,7 @@ def dataset_wins(found: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """
     by = ["dataset", "depth", "n_trees", "forest", "alpha"]
     mine = found[(found["leverage"] == EXACT) & (found["epsilon"] >= LEAST_EPSILON)]
+    mine = mine[mine["depth"].isin(DEPTHS)]
     theirs = printed.rename(columns={"domain": "dataset", "percent_wins": "printed"})
     theirs = theirs.assign(dataset=theirs["dataset"].map(our_name))
     return win_shares(mine, by).merge(theirs[[*by, "printed"]], on=by, how="left")
@@ -116,6 +119,7 @@ def overall_wins(found: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
         forest and alpha, with `printed` where the paper has it.
     """
     by = ["n_trees", "forest", "alpha"]
+    found = found[found["depth"].isin(DEPTHS)]
     paper = found[found["epsilon"] >= LEAST_EPSILON]
     whole = win_shares(paper, ["leverage", *by]).assign(epsilon=ALL)
     each = win_shares(found, ["leverage", "epsilon", *by])

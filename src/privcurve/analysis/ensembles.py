@@ -121,7 +121,7 @@ def of_paper(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the least mean error over the grid, for each dataset, ε and α.
+    """Give the least mean error over the grid, for each dataset, ε, clamp M and α.
 
     Parameters
     ----------
@@ -131,28 +131,27 @@ def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        dataset, epsilon, alpha, error, error_std, its setting (the first of equals), `behind` the
-        best α of the dataset and ε, and `share_spread`: the largest less the smallest of the least
-        errors over the values of `tree_share`.
+        dataset, epsilon, clamp, alpha, error, error_std, its setting (the first of equals),
+        `behind` the best α of the first three, and `share_spread`: the largest less the smallest
+        of the least errors over the values of `tree_share`. Where a setting has failed there is no
+        row.
     """
     rows = []
-    mine = boosted(frame)
-    for (dataset, epsilon), part in mine.groupby(["dataset", "epsilon"], sort=True):
-        best = part["error"].min()
+    mine = frame[(frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)]
+    for _, part in mine.groupby(["dataset", "epsilon", "clamp"], sort=True):
         for alpha in [a for a in ALPHAS if a in set(part["alpha"])]:
             own = part[part["alpha"] == alpha]
             if own["error"].isna().any():
                 continue
             row = own.sort_values("error", kind="stable").iloc[0]
             by_share = own.groupby("tree_share")["error"].min()
+            spread = by_share.max() - by_share.min() if len(by_share) > 1 else math.nan
+            names = ["dataset", "epsilon", "clamp", "alpha", "error", "error_std", *SETTING[4:]]
             rows.append(
                 {
-                    **{"dataset": dataset, "epsilon": epsilon, "alpha": alpha},
-                    **{name: row[name] for name in ("error", "error_std", *SETTING[4:])},
-                    "behind": row["error"] - best,
-                    "share_spread": by_share.max() - by_share.min()
-                    if len(by_share) > 1
-                    else math.nan,
+                    **{name: row[name] for name in names},
+                    "behind": row["error"] - part["error"].min(),
+                    "share_spread": spread,
                 }
             )
     return pd.DataFrame(rows)

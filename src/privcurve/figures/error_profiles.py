@@ -37,7 +37,7 @@ def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
         # From nothing to the largest error of all curves.
         ends = [*errors, frame["error"].max()]
         steps = {"error": [errors[0], *ends], "value": [*shares, 1.0]}
-        parts.append(pd.DataFrame(steps).assign(line=line))
+        parts.append(pd.DataFrame({**steps, "line": str(line)}))
     return pd.concat(parts, ignore_index=True).assign(panel=panel, value_std=np.nan)
 
 
@@ -132,8 +132,7 @@ def _draw(panel: Axes, part: pd.DataFrame, name: str, majority: float) -> None:
             color=colours[str(line)],
         )
     if spread.empty:
-        bar = {"color": style.BASELINE_COLOUR, "linestyle": (0, (4, 1.5)), "linewidth": 0.8}
-        panel.axvline(majority, **bar)
+        panel.axvline(majority, color=style.BASELINE_COLOUR, linestyle="--", linewidth=0.8)
     panel.set_title(name)
     panel.set_xlabel("error")
     panel.set_ylabel("share of runs" if spread.empty else "mean ± sd of runs up to it")
