@@ -340,8 +340,8 @@ def _draw_among(
     for i in range(len(asked)):
         total += np.exp(rate * (scores[asked[i]] - largest))
         sums[i] = total
-    i = np.searchsorted(sums, rng.random() * total, side="right")
-    return int(asked[min(i, len(asked) - 1)])
+    chosen = int(np.searchsorted(sums, rng.random() * total, side="right"))
+    return int(asked[min(chosen, len(asked) - 1)])
 
 
 @njit(cache=True, nogil=True)

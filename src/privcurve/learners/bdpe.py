@@ -24,7 +24,7 @@ from privcurve.kernels.boosted_trees import RELEASED as RELEASED_ALPHA
 from privcurve.kernels.dpboost import NO_SPLIT
 from privcurve.kernels.m_alpha import largest_link, link_of_leaves, record_weights
 from privcurve.learners.checks import RandomState
-from privcurve.learners.tree_sums import TreeSumClassifier
+from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.calibration.bdpe import (
     CONSTANT,
@@ -274,8 +274,7 @@ class BDPEClassifier(TreeSumClassifier):
             margins = margins + draw(rng, margins.shape, scale)
         if kind == SIGN:
             return np.sign(margins), float(self.step)
-        few = 2 * scale + self.n_records_ / (8 * len(margins))
-        return margins / (np.abs(margins) + few), float(self.step)
+        return shrunk(margins, scale, self.n_records_), float(self.step)
 
     def _published_vote(
         self,

@@ -111,3 +111,10 @@ def boosted_ensemble(setting: Mapping[str, Any], n_rows: int, n_columns: int) ->
     depth = int(setting["depth"])
     records = 1.5e-9 * (10 + n_columns) * depth * n_rows
     return 5e-4 + float(setting["n_trees"]) * (5e-5 + records + 5e-7 * 2**depth * n_columns)
+
+
+def random_forest(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of a forest of random trees."""
+    depth = int(setting["depth"])
+    nodes = 1e-8 * 2**depth * (10 + n_columns)
+    return 5e-4 + float(setting["n_trees"]) * (3e-5 + 1e-8 * depth * n_rows + nodes)

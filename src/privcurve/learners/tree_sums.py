@@ -12,6 +12,26 @@ from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees
 from privcurve.learners.staged import StagedClassifier
 
 
+def shrunk(margins: NDArray[np.float64], scale: float, n: int) -> NDArray[np.float64]:
+    """Give votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1).
+
+    The scale of the noise says how far a margin D is to be trusted.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n_leaves,)
+        With noise of `scale`.
+    scale : float
+    n : int
+        Records, which is public.
+
+    Returns
+    -------
+    ndarray of shape (n_leaves,)
+    """
+    return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))
+
+
 class TreeSumClassifier(StagedClassifier):
     """A learner of trees of thresholds; a subclass fits `splits_` and gives `_tree_values`.
 

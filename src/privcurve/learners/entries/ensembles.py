@@ -5,6 +5,7 @@ from __future__ import annotations
 from privcurve.learners import costs
 from privcurve.learners.entries.parameters import BOTH
 from privcurve.learners.entry import LearnerEntry, Parameter
+from privcurve.privacy.budget import CERTIFIED
 
 _CHOSEN = {"splits": ("chosen",)}
 
@@ -40,5 +41,32 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "leverage": Parameter(None, choices=("exact", "constant")),
         },
         seconds=costs.boosted_ensemble,
+    ),
+    LearnerEntry(
+        name="dp_forest",
+        path="privcurve.learners.dp_forest:DPForestClassifier",
+        version=1,
+        title="DP forest of random trees",
+        calibrations=BOTH,
+        approximate=False,
+        parameters={
+            "n_trees": Parameter(7, int, low=1, size=True),
+            "depth": Parameter(4, int, low=1, high=10, size=True),
+            "leaves": Parameter("laplace", choices=("laplace", "exponential")),
+            "votes": Parameter(
+                "sign", choices=("sign", "shrunk"), used_with={"leaves": ("laplace",)}
+            ),
+        },
+        seconds=costs.random_forest,
+    ),
+    LearnerEntry(
+        name="noisy_majority",
+        path="privcurve.learners.noisy_majority:NoisyMajorityClassifier",
+        version=1,
+        title="Noisy majority",
+        calibrations=(CERTIFIED,),
+        approximate=False,
+        parameters={},
+        seconds=costs.majority,
     ),
 )  # fmt: skip
