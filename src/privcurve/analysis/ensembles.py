@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,17 +38,21 @@ ROUNDING = 1e-9
 # The least ε of the paper; below it, the study looks for a leak.
 LEAST_EPSILON = 0.01
 SMALL_DEPTH, SMALL_TREES = 3, 5
-ALL = "all"
+ALL, NOTHING = "all", "-"
 SHUFFLES = 200
 
 
-def fold_errors(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+def fold_errors(
+    parts: Iterable[pd.DataFrame], defaults: Mapping[str, Mapping[str, Any]]
+) -> pd.DataFrame:
     """Put the folds of each setting side by side.
 
     Parameters
     ----------
     parts : iterable of DataFrame
         Cells with the columns `CELL_COLUMNS`; all folds of a setting are in one part.
+    defaults : mapping of str to mapping
+        What a setting that does not name a parameter has, by learner.
 
     Returns
     -------
@@ -57,11 +61,11 @@ def fold_errors(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
         `n_leaves`; and the errors of the folds, ``fold~1/10``, …. A setting of which a fold has
         failed lacks its mean.
     """
-    found = [_one_part(part) for part in parts]
+    found = [_one_part(part, defaults) for part in parts]
     return pd.concat(found, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
 
 
-def _one_part(cells: pd.DataFrame) -> pd.DataFrame:
+def _one_part(cells: pd.DataFrame, defaults: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     error = (1 - cells["accuracy"]).where(cells["status"] == "ok")
     said = {text: json.loads(text) for text in cells["measures"].dropna().unique()}
     measured = [said.get(text, {}) for text in cells["measures"]]
@@ -83,7 +87,7 @@ def _one_part(cells: pd.DataFrame) -> pd.DataFrame:
     frame.insert(1, "error_std", frame[names].std(axis=1, ddof=1, skipna=False))
     frame = frame.reset_index()
     settings = [
-        _setting(learner, json.loads(text))
+        _setting(learner, {**defaults[learner], **json.loads(text)})
         for learner, text in zip(frame["learner"], frame["setting"], strict=True)
     ]
     frame = frame.drop(columns="setting")
@@ -92,20 +96,20 @@ def _one_part(cells: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _setting(learner: str, given: dict[str, Any]) -> dict[str, Any]:
-    forest = FORESTS[given["leaves"]] if learner == FOREST else "-"
-    calibrated = given.get("calibrate_alpha") == EXACT
-    alpha = CALIBRATED if calibrated else f"{float(given.get('alpha', 0)):.1f}"
-    boosted = learner == BOOSTED
+def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    sizes = {"n_trees": int(given["n_trees"]), "depth": int(given["depth"])}
+    if learner == FOREST:
+        nothing = {"alpha": NOTHING, "leverage": NOTHING, "clamp": 0.0, "tree_share": 0.0}
+        return {"forest": FORESTS[given["leaves"]], **nothing, **sizes}
+    calibrated = given["calibrate_alpha"] == EXACT
     return {
-        "forest": forest,
-        "alpha": alpha if boosted else "-",
-        "leverage": (given.get("leverage") or EXACT) if boosted else "-",
-        "clamp": float(given.get("clamp", 10.0)) if boosted else 0.0,
-        "n_trees": int(given["n_trees"]),
-        "depth": int(given["depth"]),
-        # Of what has no noise, and of forests, it is nothing.
-        "tree_share": float(given.get("tree_share", 0.5)) if boosted else 0.0,
+        "forest": NOTHING,
+        "alpha": CALIBRATED if calibrated else f"{float(given['alpha']):.1f}",
+        "leverage": given["leverage"] or EXACT,
+        "clamp": float(given["clamp"]),
+        # A half is what the learner takes by itself.
+        "tree_share": 0.5 if given["tree_share"] is None else float(given["tree_share"]),
+        **sizes,
     }
 
 

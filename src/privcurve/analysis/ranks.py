@@ -150,6 +150,14 @@ def critical_difference(n_arms: int, n_datasets: int, level: float = LEVEL) -> f
     return quantile * math.sqrt(n_arms * (n_arms + 1) / (6 * n_datasets))
 
 
+def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
+    """Give the mean rank of each arm, from rows of one ε as of :func:`pairs`; the best first."""
+    # Each arm but the last is the first of some pair.
+    last = pairs_at.iloc[-1]
+    known = dict(zip(pairs_at["arm"], pairs_at["mean_rank"], strict=True))
+    return {**known, last["other"]: last["other_mean_rank"]}
+
+
 def groups(pairs_at: pd.DataFrame) -> list[list[str]]:
     """Give the largest runs of neighbouring ranks of which no pair differs.
 
@@ -163,9 +171,8 @@ def groups(pairs_at: pd.DataFrame) -> list[list[str]]:
     list of list of str
         Of two arms or more, none within another.
     """
-    means = {**dict(zip(pairs_at["other"], pairs_at["other_mean_rank"], strict=True)),
-             **dict(zip(pairs_at["arm"], pairs_at["mean_rank"], strict=True))}  # fmt: skip
-    order = sorted(means, key=lambda arm: means[arm])
+    means = mean_ranks(pairs_at)
+    order = list(means)
     apart = {
         frozenset(pair)
         for pair in zip(pairs_at["arm"], pairs_at["other"], strict=True)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from privcurve.analysis.names import method_of
-from privcurve.analysis.ranks import groups
+from privcurve.analysis.ranks import groups, mean_ranks
 from privcurve.figures import style
 
 # Heights in units of a line of text.
@@ -66,9 +66,8 @@ def _draw(
     titles: Mapping[str, str],
     looks: Mapping[str, tuple[str, str]],
 ) -> None:
-    means = {**dict(zip(part["other"], part["other_mean_rank"], strict=True)),
-             **dict(zip(part["arm"], part["mean_rank"], strict=True))}  # fmt: skip
-    order = sorted(means, key=lambda arm: means[arm])
+    means = mean_ranks(part)
+    order = list(means)
     k = len(order)
     room = 0.62 * (k - 1) + 0.4
     panel.set_xlim(1 - room, k + room)

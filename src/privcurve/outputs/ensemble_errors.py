@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.experiments.study import ALL
+from privcurve.learners import registry
 from privcurve.outputs.base import TABLES, Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
 
@@ -50,7 +51,8 @@ class EnsembleErrors(Output):
             for curve in context.curves:
                 yield from curve.results(ensembles.CELL_COLUMNS)
 
-        frame = ensembles.fold_errors(parts())
+        defaults = {name: registry.entry(name).defaults for name in LEARNERS}
+        frame = ensembles.fold_errors(parts(), defaults)
         text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
         replace_text(context.asked.files.others[ERRORS], text)
 
