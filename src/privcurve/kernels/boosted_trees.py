@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privcurve.kernels.dpboost import NO_SPLIT, answer, divide
+from privcurve.kernels.dpboost import NO_SPLIT, answer, column_of, divide
 from privcurve.kernels.m_alpha import bayes_weight
 
 # How α follows from the records: not at all; at each node from the error of the tree so far;
@@ -235,17 +235,19 @@ def grow_tree(
             if restrict:
                 divide(possible[node], bin_starts, True, split, possible, 2 * node + 1)
             left = 2 * node + 1
-            first, last = low, high
+            # Without a question every row answers yes.
+            j = 0 if split == NO_SPLIT else column_of(bin_starts, split)
+            threshold = width if split == NO_SPLIT else split - bin_starts[j]
+            first, last = low, high - 1
             for i in range(low, high):
                 row = order[i]
-                yes = answer(codes[row], bin_starts, True, split)
-                sums[left + (0 if yes else 1), 1 if signs[row] > 0 else 0] += weights[row]
-                if yes:
-                    moved[first] = row
-                    first += 1
-                else:
-                    last -= 1
-                    moved[last] = row
+                yes = 1 if codes[row, j] <= threshold else 0
+                sums[left + 1 - yes, 1 if signs[row] > 0 else 0] += weights[row]
+                # Written to both ends: the wrong one is written again, by a later row.
+                moved[first] = row
+                moved[last] = row
+                first += yes
+                last -= 1 - yes
             next_starts[2 * place + 1] = first
             next_starts[2 * place + 2] = high
             error += (
@@ -365,15 +367,13 @@ def _draw_by_rejection(
     """
     while True:
         b = asked[rng.integers(0, len(asked))]
-        j = np.searchsorted(bin_starts, b, side="right") - 1
+        j = column_of(bin_starts, b)
         threshold = b - bin_starts[j]
         negative = positive = 0.0
         for row in rows:
-            if codes[row, j] <= threshold:
-                if signs[row] > 0:
-                    positive += weights[row]
-                else:
-                    negative += weights[row]
+            weight = weights[row] if codes[row, j] <= threshold else 0.0
+            positive += weight if signs[row] > 0 else 0.0
+            negative += weight if signs[row] < 0 else 0.0
         kept = np.exp(-rate * both_sides(positive, negative, whole[1], whole[0], alpha))
         if rng.random() < kept:
             return int(b)

@@ -200,7 +200,7 @@ class BDPEClassifier(TreeSumClassifier):
         scores, reach = np.zeros(len(signs)), 0.0
         for t in range(n_trees):
             weights = record_weights(scores, signs, alpha)
-            bound = ensemble_weight_bound(reach, alpha)
+            bound = self._weight_bound(reach)
             if weights.max() > bound * (1 + 1e-12):
                 raise AssertionError(f"a record weighs {weights.max()}, more than {bound}")
             weights *= counts
@@ -212,6 +212,10 @@ class BDPEClassifier(TreeSumClassifier):
             reach += abs(beta) * float(np.abs(votes).max())
         self._count_questions()
         return noise.statement
+
+    def _weight_bound(self, reach: float) -> float:
+        """Give w̄, the largest weight where |H| is at most `reach`."""
+        return ensemble_weight_bound(reach, float(self.boost_alpha))
 
     def _grow(
         self,
@@ -259,22 +263,26 @@ class BDPEClassifier(TreeSumClassifier):
         rng: np.random.Generator,
     ) -> tuple[NDArray[np.float64], float]:
         """Give the votes of a tree's leaves and its β, from the weights in each by label."""
-        kind = self._votes()
-        draw = MECHANISMS[noise.leaves].draw
-        scale = weight_bound / noise.leaf_rate
-        if kind == LINK and self.calibration == PUBLISHED:
+        if self.calibration == PUBLISHED:
             return self._published_vote(positive, negative, noise, rng)
-        if kind == LINK:
-            if scale > 0:
-                seen = np.stack([positive, negative])
-                positive, negative = seen + draw(rng, seen.shape, scale)
-            return self._linked_vote(positive, negative)
-        margins = positive - negative
+        seen = np.stack([positive, negative]) if self._votes() == LINK else positive - negative
+        scale = weight_bound / noise.leaf_rate
         if scale > 0:
-            margins = margins + draw(rng, margins.shape, scale)
+            seen = seen + MECHANISMS[noise.leaves].draw(rng, seen.shape, scale)
+        return self._vote_of(seen, scale, self.n_records_)
+
+    def _vote_of(
+        self, seen: NDArray[np.float64], scale: float, n: int
+    ) -> tuple[NDArray[np.float64], float]:
+        """Vote by what is released, with noise of `scale`: weights by label, or margins."""
+        kind = self._votes()
         if kind == SIGN:
-            return np.sign(margins), float(self.step)
-        return shrunk(margins, scale, self.n_records_), float(self.step)
+            return np.sign(seen), float(self.step)
+        if kind == SHRUNK:
+            return shrunk(seen, scale, n), float(self.step)
+        clamp, (positive, negative) = self._clamp(), seen
+        votes = np.clip(link_of_leaves(positive, negative, float(self.boost_alpha)), -clamp, clamp)
+        return votes, max(0.0, self._leverage(votes, positive, negative, n))
 
     def _published_vote(
         self,
@@ -290,25 +298,18 @@ class BDPEClassifier(TreeSumClassifier):
             votes = np.clip(votes, -clamp, clamp)
         if self.leverage == CONSTANT:
             return votes, float(self.boost_alpha) / (2 * clamp)
-        return votes, self._leverage(votes, positive, negative)
-
-    def _linked_vote(
-        self, positive: NDArray[np.float64], negative: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
-        """Vote by weights that are released: what follows from them is free."""
-        clamp = self._clamp()
-        votes = np.clip(link_of_leaves(positive, negative, float(self.boost_alpha)), -clamp, clamp)
-        return votes, max(0.0, self._leverage(votes, positive, negative))
+        return votes, self._leverage(votes, positive, negative, self.n_records_)
 
     def _leverage(
         self,
         votes: NDArray[np.float64],
         positive: NDArray[np.float64],
         negative: NDArray[np.float64],
+        n: int,
     ) -> float:
         """Give β = (a/m) Σ h(λ)(A − B), a = α/M²."""
         rate = float(self.boost_alpha) / self._clamp() ** 2
-        return float(rate / self.n_records_ * (votes @ (positive - negative)))
+        return float(rate / n * (votes @ (positive - negative)))
 
     def _clamp(self) -> float:
         """Give M; without privacy the largest link."""

@@ -12,7 +12,7 @@ from privcurve.coding import Codes
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.privacy.budget import CERTIFIED, is_private
-from privcurve.privacy.calibration.forest import majority
+from privcurve.privacy.calibration.forest import MarginNoise, majority
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
 
@@ -68,13 +68,16 @@ class NoisyMajorityClassifier(CodedClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        noise = majority(float(self.epsilon))
+        noise = self._noise()
         self.n_records_ = int(counts.sum())
         self.n_features_used_ = 0
         self.margin_ = float(counts @ signs.astype(np.int64))
         if is_private(self.epsilon):
             self.margin_ += float(MECHANISMS[noise.mechanism].draw(rng, 1, 1 / noise.rate)[0])
         return noise.statement
+
+    def _noise(self) -> MarginNoise:
+        return majority(float(self.epsilon))
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.full(len(codes), self.margin_)
