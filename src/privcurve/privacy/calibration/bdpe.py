@@ -295,9 +295,11 @@ class _Steps:
         if labels and tree_share is None and not released:
             n_steps = depth + 1 if chosen else 1
             found = _calibrated((Cost(BOUNDED_RANGE_KIND, 1.0, n_trees * n_steps),), epsilon, delta)
+            each = found.scale
             return cls(
-                EXPONENTIAL, found.scale, NOISY_LABEL, found.scale, GAUSSIAN, 0.0, found.accountant
-            )
+                EXPONENTIAL, each if chosen else 0.0, NOISY_LABEL, each, GAUSSIAN, 0.0,
+                found.accountant,
+            )  # fmt: skip
         # In proportion so that ρ is shared: a range r costs r²/8, Gaussian a²/2.
         level, error = math.sqrt(8 * of_level), math.sqrt(2 * of_error)
         leaf = math.sqrt((8 if labels else 2) * of_leaf)
