@@ -23,7 +23,7 @@ class Axes:
     Attributes
     ----------
     x, y : str
-        Columns; `y` is a score of a cell.
+        Columns; `y` is a score of a cell, or what its learner measured.
     lines, panels : tuple of str
         Columns whose values tell lines and panels apart.
     """
@@ -43,6 +43,35 @@ class Axes:
         return replace(self, x=[*self.lines, *self.panels][0])
 
 
+def described(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """Give runs with a column for whatever their arms, settings and measures say.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        With the columns arm, setting and, where learners measured something, measures.
+    arms : mapping of str to mapping
+        Of each arm its `method`, and what varies between arms of one method.
+
+    Returns
+    -------
+    DataFrame
+        Of two things with one name the first of these counts: a column of the runs, what varies
+        between arms, a parameter, a measure. Null where a run has none.
+    """
+    frame = runs.reset_index(drop=True)
+    measured = frame["measures"] if "measures" in frame else [None] * len(frame)
+    told = pd.DataFrame(
+        [
+            {**(json.loads(own) if isinstance(own, str) else {}), **json.loads(setting)}
+            | dict(arms[arm])
+            for own, setting, arm in zip(measured, frame["setting"], frame["arm"], strict=True)
+        ],
+        index=frame.index,
+    )
+    return frame.assign(**{str(name): told[name] for name in told if name not in frame})
+
+
 def trainings(
     runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> pd.DataFrame:
@@ -52,7 +81,7 @@ def trainings(
     ----------
     runs : DataFrame
         Those that are results: dataset, arm, calibration, delta, epsilon, setting, repeat, fold,
-        status and scores.
+        status, scores and measures.
     arms : mapping of str to mapping
         Of each arm its `method`, and what varies between arms of one method.
     axes : Axes
@@ -68,16 +97,10 @@ def trainings(
     Raises
     ------
     ValueError
-        If a column is unknown (naming the nearest), nothing is left, or a point has two
-        trainings of one repeat: something else varies too.
+        If a column is unknown (naming the nearest), nothing is left, `y` is no number, or a
+        point has two trainings of one repeat: something else varies too.
     """
-    frame = runs.reset_index(drop=True)
-    told = pd.DataFrame(
-        [json.loads(setting) | dict(arms[arm]) for setting, arm in
-         zip(frame["setting"], frame["arm"], strict=True)],
-        index=frame.index,
-    )  # fmt: skip
-    frame = frame.assign(**{str(name): told[name] for name in told if name not in frame})
+    frame = described(runs, arms)
     for name in [*axes.keys, axes.y, *at]:
         if name not in frame:
             hint = nearest(name, map(str, frame.columns))
@@ -89,7 +112,11 @@ def trainings(
     frame = frame[frame[axes.x].notna()]
     if frame.empty:
         raise ValueError(f"no result is at {dict(at)}")
-    frame = frame.assign(**{axes.y: frame[axes.y].where(frame["status"] == "ok")})
+    try:
+        numbers = pd.to_numeric(frame[axes.y])
+    except (TypeError, ValueError):
+        raise ValueError(f"{axes.y} is no number") from None
+    frame = frame.assign(**{axes.y: numbers.where(frame["status"] == "ok")})
     for keys in (axes.lines, axes.panels):
         for name in keys:
             frame[name] = frame[name].astype(object).where(frame[name].notna(), NONE)
