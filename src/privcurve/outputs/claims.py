@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve import schema
+from privcurve.analysis.names import RUNS
 from privcurve.outputs.base import (
     PRINTED,
     TEXT,
@@ -44,16 +46,25 @@ class Claims(Output):
 
     def reads(self, asked: Asked) -> Reads:  # noqa: D102
         words = dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(asked))
-        return Reads(outputs=tuple(words), resources=(_path(asked), *_printed(asked).values()))
+        resources = (_path(asked), *_printed(asked).values())
+        if RUNS not in words:
+            return Reads(outputs=tuple(words), resources=resources)
+        del words[RUNS]
+        curves = tuple(itertools.product(asked.study.datasets, asked.study.arms))
+        return Reads(curves, outputs=tuple(words), resources=resources)
 
     def make(self, context: Context) -> None:  # noqa: D102
         from privcurve.analysis import claims
         from privcurve.tables.table import Table, read_table
 
         tables = {word: context.table_of(word) for word in context.others}
+        notes = claims.NOTES
+        if context.curves:
+            tables[RUNS] = context.described_runs()
+            notes += (claims.PAIRED_NOTE,)
         printed = {name: read_table(path) for name, path in _printed(context.asked).items()}
         frame = claims.verdicts(_claims(context.asked), tables, printed)
-        context.write(Table(frame, claims.CAPTION, claims.NOTES, claims.shown(frame)))
+        context.write(Table(frame, claims.CAPTION, notes, claims.shown(frame)))
 
 
 def _path(asked: Asked) -> Path:

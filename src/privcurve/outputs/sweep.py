@@ -96,10 +96,7 @@ class Sweep(Output):
         axes = sweep.Axes(
             options["x"], options["y"], tuple(options["lines"]), tuple(options["panels"])
         )
-        arms = {
-            curve.arm.name: {"method": method_of(curve.arm.base), **curve.arm.varied}
-            for curve in context.curves
-        }
+        arms = context.arms()
         label = NAMES.get(axes.x, axes.x.replace("_", " "))
         runs = context.runs()
         flat = [arms[name]["method"] in options.get("levels", ()) for name in runs["arm"]]
