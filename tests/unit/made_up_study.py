@@ -36,6 +36,7 @@ STUDY = {
         {"sweep": {"x": "mechanism", "learners": ["rule"], "lines": ["epsilon"]}},
         {"boxes": {"x": "epsilon", "learners": ["boost"], "lines": ["method", "calibration"]}},
         "claims",
+        {"communication": {"epsilon": 2, "learners": ["rule", "boost"]}},
         {"printed": {"paper": "tiny", "learner": "boost"}},
         {"model_card": {"learner": "boost", "dataset": "toy-line", "epsilon": 2}},
         {"sparsity": {"learner": "boost"}},
@@ -62,6 +63,7 @@ LINE = {
     },
     "outputs": [{"thresholds": {"learner": "brc", "epsilon": 100, "boundary": 1000}}],
 }
+MESSAGES = '{"bytes_down_per_holder":8,"bytes_per_holder":40,"bytes_total":80,"rounds":2}'
 PRINTED = {
     "sparsity": "table,dataset,epsilon,features_mean,features_std,features_percent\n"
     "1,toy-line,2,3.0,0.500,10.00\n",
@@ -135,6 +137,8 @@ def row(curve, point, split):
         **{"setting": point.text, "fold": split.fold, "repeat": split.repeat, "status": "ok"},
         **{"accuracy": 0.7 + number / 10, "balanced_accuracy": 0.7, "auc": 0.75, "log_loss": 0.5},
         **{"n_features_used": round(9 * number), "version": 1},
+        # One learner says what it sends.
+        **({"measures": MESSAGES} if arm.learner == "one_rule" else {}),
     }
 
 

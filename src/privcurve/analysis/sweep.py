@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -106,8 +107,7 @@ def trainings(
             hint = nearest(name, map(str, frame.columns))
             raise ValueError(f"no result has {name!r}{hint}")
     for name, value in at.items():
-        wanted = value if isinstance(value, (list, tuple)) else [value]
-        frame = frame[[_is_one_of(found, wanted) for found in frame[name]]]
+        frame = frame[_is_at(frame[name], value)]
     # Methods that have no such parameter have no place on the axis.
     frame = frame[frame[axes.x].notna()]
     if frame.empty:
@@ -123,6 +123,34 @@ def trainings(
     _check_points(frame, axes)
     kept = dict.fromkeys([*axes.keys, "method", "calibration", *DRAW, axes.y])
     return frame[list(kept)].reset_index(drop=True)
+
+
+def levels(
+    runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Give the trainings of learners that have no x: those of one level each.
+
+    Parameters
+    ----------
+    runs, arms
+        As of :func:`trainings`.
+    axes : Axes
+        Without x.
+    at : mapping
+        As of :func:`trainings`; but what a learner lacks, a parameter or a finite ε, leaves none
+        of its rows out.
+
+    Returns
+    -------
+    DataFrame
+        As of :func:`trainings`.
+    """
+    frame = described(runs, arms)
+    for name, value in at.items():
+        if name in frame:
+            lacks = frame[name].isna() | (name == "epsilon") & frame[name].isin([math.inf])
+            frame = frame[lacks | _is_at(frame[name], value)]
+    return trainings(frame, arms, axes, {})
 
 
 def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
@@ -183,6 +211,11 @@ def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
         counts = {"n_repeats": len(group), "n_failed": n_failed}
         rows.append({**dict(zip(axes.keys, key, strict=True)), **found, **counts})
     return pd.DataFrame(rows)
+
+
+def _is_at(values: pd.Series, value: Any) -> pd.Series:
+    wanted = value if isinstance(value, (list, tuple)) else [value]
+    return values.map(lambda found: _is_one_of(found, wanted)).astype(bool)
 
 
 def _is_one_of(value: Any, wanted: Sequence[Any]) -> bool:

@@ -10,6 +10,7 @@ from privcurve.outputs.audit import Audit
 from privcurve.outputs.base import Output
 from privcurve.outputs.boxes import Boxes
 from privcurve.outputs.claims import Claims
+from privcurve.outputs.communication import Communication
 from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.model_card import ModelCard
 from privcurve.outputs.printed import Printed
@@ -28,6 +29,7 @@ OUTPUTS: Mapping[str, Output] = {
         Sweep(),
         Boxes(),
         Claims(),
+        Communication(),
         Printed(),
         ModelCard(),
         Thresholds(),

@@ -145,7 +145,10 @@ def _named(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:
     panels = _names(frame, axes.panels, frame, context)
     compared = context.options.get("compare", COMPARED[0])
     groups = {"none": panels, "dataset": frame.get("dataset")}.get(compared)
-    lines = _names(frame, axes.lines, frame, context)
+    names = _names(frame, axes.lines, frame, context)
+    # Where nothing tells lines apart, each is of its method.
+    methods = _names(frame, ("method",), frame, context)
+    lines = [name or method for name, method in zip(names, methods, strict=True)]
     group = compared if groups is None else groups
     return frame.assign(line=lines, panel=panels, group=group)
 
@@ -163,7 +166,7 @@ def _leveled(
     telling = ("method", *(key for key in axes.lines if key != "method"))
     shared = tuple(key for key in axes.panels if key == "dataset")
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
-    levels = sweep.trainings(runs, arms, own, context.options["at"])
+    levels = sweep.levels(runs, arms, own, context.options["at"])
     # That a level is without noise, its dotted line says.
     told = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in telling else levels
     lines = _names(told, telling, frame, context)
