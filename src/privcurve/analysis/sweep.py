@@ -87,7 +87,7 @@ def trainings(
         Of each arm its `method`, and what varies between arms of one method.
     axes : Axes
     at : mapping
-        Values of columns: rows that have others are left out.
+        Values of columns: rows that have others are left out. None stands for no value.
 
     Returns
     -------
@@ -215,7 +215,9 @@ def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
 
 def _is_at(values: pd.Series, value: Any) -> pd.Series:
     wanted = value if isinstance(value, (list, tuple)) else [value]
-    return values.map(lambda found: _is_one_of(found, wanted)).astype(bool)
+    # Null stands for those that have no value.
+    found = values.map(lambda one: _is_one_of(one, wanted)).astype(bool)
+    return found | values.isna() if None in wanted else found
 
 
 def _is_one_of(value: Any, wanted: Sequence[Any]) -> bool:

@@ -47,7 +47,8 @@ class Sweep(Output):
         "lines": Option("one or more of method, calibration, delta, epsilon, dataset or "
                         "parameters, as a list", LIST, ("method", "calibration", "delta")),
         "panels": Option("as lines", LIST, ("dataset",)),
-        "at": Option("values of what else varies, such as {epsilon: 1}", (dict,), {}),
+        "at": Option("values of what else varies, such as {epsilon: 1}; null: of methods that have "
+                     "none", (dict,), {}),
         "learners": Option("a list of entries of the study's learners; by default all", LIST),
         "levels": Option("a list of entries of learners that have no such parameter: they are "
                          "horizontal lines", LIST, ()),
