@@ -21,6 +21,24 @@ EQUAL = "equal"
 LOG = "log"
 LOG1P = "log1p"
 
+# Labels are bytes with a sign.
+MOST_CLASSES = 128
+
+
+def class_labels(n_classes: int) -> tuple[int, ...]:
+    """Give the labels of coded data: −1 and +1 of two classes, 0 … K − 1 of more.
+
+    Parameters
+    ----------
+    n_classes : int
+        From 2 to `MOST_CLASSES`; public.
+
+    Returns
+    -------
+    tuple of int
+    """
+    return (-1, 1) if n_classes == 2 else tuple(range(n_classes))
+
 
 def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray[np.float64]:
     """Give the edges of bins between two bounds.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import schema
-from privcurve.datasets import Description
+from privcurve.datasets import Description, describe, names
 from privcurve.experiments.arms import Arm, Point, arms
 from privcurve.experiments.splits import (
     Split,
@@ -25,6 +25,8 @@ __all__ = ["Arm", "Finalists", "Point", "Study", "StudyError", "from_mapping", "
 
 # What selects: a column of a cell.
 DEFAULT_METRIC = "accuracy"
+# The one that has a meaning for two classes alone.
+BINARY_METRIC = "auc"
 
 BEST, ALL = "best", "all"
 DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
@@ -274,7 +276,8 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
     Raises
     ------
     StudyError
-        If a relation of neighbours has no meaning on a dataset.
+        If a relation of neighbours has no meaning on a dataset, or a dataset has more classes
+        than its learners take or what selects is for.
     """
     partial = [arm for arm in study.arms.values() if arm.claim == PRIVATE_COLUMNS]
     if study.neighbours == PRIVATE_COLUMNS and not partial:
@@ -284,6 +287,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
         )
     for name in study.datasets:
         about = datasets[name]
+        _check_classes(study, about, where)
         if partial:
             _check_public(about, where)
         large = [arm for arm in study.arms.values() if arm.delta >= 1 / about.n_rows]
@@ -292,6 +296,36 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
                 f"{where}: {arm.name}: delta = {arm.delta:g} is not private on {name}: to show "
                 f"one of its {about.n_rows} records to everyone has delta = 1/{about.n_rows}"
             )
+
+
+def _check_classes(study: Study, about: Description, where: str) -> None:
+    """Refuse what is for two classes on a dataset that has more."""
+    n_classes = about.domain.n_classes
+    if n_classes == 2:
+        return
+    has = f"{about.name} has {n_classes} (label: classes in {about.path})"
+    learners = dict.fromkeys(arm.learner for arm in study.arms.values())
+    binary = [name for name in learners if not registry.entry(name).multiclass]
+    if binary:
+        many = [name for name in registry.names() if registry.entry(name).multiclass]
+        of_two = [
+            other
+            for other in names()
+            if other.startswith(f"{about.name}-") and describe(other).domain.n_classes == 2
+        ]
+        instead = f" ({', '.join(of_two)})" if of_two else ""
+        raise StudyError(
+            f"{where}: {', '.join(binary)}: for two classes alone, but {has}. Leave the dataset "
+            f"out or make it one of two{instead}: based_on: {about.name} with another label; or "
+            f"take learners for more classes: {', '.join(many)}"
+        )
+    plotted = [word for word, options in study.outputs if BINARY_METRIC in options.values()]
+    if study.metric == BINARY_METRIC or plotted:
+        asked = "metric" if study.metric == BINARY_METRIC else f"outputs: {plotted[0]}"
+        raise StudyError(
+            f"{where}: {asked}: {BINARY_METRIC} is of two classes, but {has}; take accuracy or "
+            "balanced_accuracy"
+        )
 
 
 def _check_public(about: Description, where: str) -> None:

@@ -1,4 +1,4 @@
-"""Learners whose score is an estimate of the log-odds of the positive label."""
+"""Learners whose score is an estimate of log-odds: of the positive label, or of each class."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
 from privcurve.coding import Codes, one_hot
@@ -59,7 +59,7 @@ def logistic_loss(
 
 
 class LogOddsClassifier(CodedClassifier):
-    """A learner with `predict_proba`, the logistic function of its score."""
+    """A learner with `predict_proba`: the logistic function of its score, or the softmax."""
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Estimate the probability of each label.
@@ -70,10 +70,12 @@ class LogOddsClassifier(CodedClassifier):
 
         Returns
         -------
-        ndarray of shape (n_rows, 2)
+        ndarray of shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
         scores: NDArray[Any] = self.decision_function(X)
+        if scores.ndim == 2:
+            return np.asarray(softmax(scores, axis=1))
         return np.column_stack([expit(-scores), expit(scores)])
 
 

@@ -2,6 +2,8 @@
 
 BRC's half-spaces are drawn without looking at the data, so two neighbours have the same ones;
 what differs is the errors. Their density is that of the learner's own noise at its own weights.
+All else that is released must follow from these errors and from what is public: where it does
+not, the two sides can't release the same, and one look tells them apart.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,10 +66,26 @@ class Fixed:
         return HalfSpace(np.array([slope]), 0.0, (self.codes == 1) == self.upward[t])
 
 
-def log_density(
+@dataclass(frozen=True)
+class Played:
+    """One transcript of the learner's own rounds.
+
+    Attributes
+    ----------
+    log_density : float
+        Of its errors.
+    released : tuple
+        Errors as they were released, votes, and the α's.
+    """
+
+    log_density: float
+    released: tuple[Any, ...]
+
+
+def play(
     learner: BRCClassifier, side: Records, upward: tuple[bool, ...], errors: tuple[float, ...]
-) -> float:
-    """Give the log density of released errors by the learner's own rounds."""
+) -> Played:
+    """Run the learner's own rounds on given half-spaces, with given errors."""
     known = learner._noise(side.n)
     noise = Given(**{f.name: getattr(known, f.name) for f in fields(known)}, errors=errors)
     proposer = Fixed(side.codes[:, 0].astype(np.int64), upward)
@@ -76,7 +95,8 @@ def log_density(
     else:
         rows = PublicRows.of(side.codes, side.signs, side.counts, (), side.n_bins)
         rounds.partial(PublicClassifier(rows, side.n_bins[:0]), rows)
-    return sum(noise.logs)
+    released = tuple(rounds.estimates), tuple(rounds.votes), tuple(rounds.alphas)
+    return Played(sum(noise.logs), released)
 
 
 def error_densities(
@@ -90,14 +110,22 @@ def error_densities(
         Not fitted.
     pair : Pair
         In one private column of two codes.
+
+    Returns
+    -------
+    left, right : ndarray
+        Of what the left side releases. The right is −∞ where equal errors lead to another
+        release there: an exact error, or a public part that is not a function of what is public.
     """
-    found: tuple[list[float], list[float]] = ([], [])
+    left, right = [], []
     rounds = int(learner.n_rounds)
     for upward in itertools.product((True, False), repeat=rounds):
         for errors in itertools.product(ERRORS, repeat=rounds):
-            for side, values in zip((pair.left, pair.right), found, strict=True):
-                values.append(log_density(learner, side, upward, errors))
-    return np.array(found[0]), np.array(found[1])
+            one, other = (play(learner, side, upward, errors) for side in (pair.left, pair.right))
+            same = one.released == other.released
+            left.append(one.log_density)
+            right.append(other.log_density if same else -np.inf)
+    return np.array(left), np.array(right)
 
 
 def replaced(c: Claim, target: Target) -> Iterator[Pair]:

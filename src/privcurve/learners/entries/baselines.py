@@ -42,5 +42,6 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         approximate=False,
         parameters={},
         seconds=costs.majority,
+        multiclass=True,
     ),
 )
