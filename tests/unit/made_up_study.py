@@ -63,7 +63,9 @@ LINE = {
     },
     "outputs": [{"thresholds": {"learner": "brc", "epsilon": 100, "boundary": 1000}}],
 }
-MESSAGES = '{"bytes_down_per_holder":8,"bytes_per_holder":40,"bytes_total":80,"rounds":2}'
+MESSAGES = (
+    '{"bytes_down_per_holder":8,"bytes_per_holder":40,"bytes_total":80,"messages":4,"rounds":2}'
+)
 PRINTED = {
     "sparsity": "table,dataset,epsilon,features_mean,features_std,features_percent\n"
     "1,toy-line,2,3.0,0.500,10.00\n",

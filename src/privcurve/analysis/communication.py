@@ -39,10 +39,13 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
         the columns `MESSAGES` (null where a learner sends none), `n_repeats` and `n_failed`. A row
         of which a run has failed has no means.
     """
-    there = runs[[_near(found, epsilon) for found in runs["epsilon"]]]
+    absent = {name: math.nan for name in MESSAGES if name not in runs}
+    there = runs[[_near(found, epsilon) for found in runs["epsilon"]]].assign(**absent)
     rows = []
     for (_, _, setting), group in there.groupby(["dataset", "arm", "setting"], sort=False):
         failed = group["status"] != "ok"
+        # Rounds alone are those of a booster, of which nobody hears.
+        silent = bool(failed.any() or group[list(MESSAGES)].isna().any(axis=None))
         parameters = {**_varied(group), **json.loads(str(setting))}
         rows.append(
             {
@@ -50,7 +53,7 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
                 **parameters,
                 "accuracy": math.nan if failed.any() else _mean(group["accuracy"]),
                 "accuracy_std": math.nan if failed.any() else float(group["accuracy"].std(ddof=1)),
-                **{name: _message(group, name, bool(failed.any())) for name in MESSAGES},
+                **{name: math.nan if silent else _mean(group[name]) for name in MESSAGES},
                 "n_repeats": len(group),
                 "n_failed": int(failed.sum()),
             }
@@ -72,8 +75,3 @@ def _near(value: float, wanted: float) -> bool:
 
 def _mean(values: pd.Series) -> float:
     return math.fsum(values) / len(values)
-
-
-def _message(group: pd.DataFrame, name: str, failed: bool) -> float:
-    values = group[name] if name in group else pd.Series(math.nan, group.index)
-    return math.nan if failed or values.isna().any() else _mean(values)

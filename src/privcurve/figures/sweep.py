@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -17,6 +19,10 @@ from privcurve.figures import style
 
 LOG, CATEGORIES = "log", "categories"
 DASHES = (3.2, 1.4)
+# Letters of a title that have room above a panel.
+LONGEST_TITLE = 38
+# What any classifier must be above: as in curves, a grey line.
+MAJORITY = "majority"
 NAMES = {"n_nodes": "number of nodes"}
 ENDLESS = "the same without noise"
 LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0}
@@ -71,7 +77,7 @@ def sweep(
             _draw(panel, frame[frame["panel"] == title], x, y, looks)
             if levels is not None:
                 _draw_levels(panel, levels[levels["panel"] == title], y, looks)
-            panel.set_title(title)
+            panel.set_title(textwrap.fill(title, LONGEST_TITLE))
             panel.set_xlabel(label)
             panel.set_ylabel("")
             _ticks(panel, places, texts, scale)
@@ -81,7 +87,7 @@ def sweep(
             flat = set(whole["line"]) - set(frame["line"])
             handles = [_handle(line, looks[line], line in flat) for line in lines]
             if levels is not None and set(levels["line"]) - flat:
-                handles.append(Line2D([], [], label=ENDLESS, color="0.35", **LEVEL))
+                handles.append(Line2D([], [], label=ENDLESS, color="black", **LEVEL))
             style.legend_below(figure, handles)
     return figure
 
@@ -149,6 +155,8 @@ def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
             taken.add(colour)
             look = style.CurveStyle(colour, own[line][1], look.linestyle, filled)
         looks[line] = look
+        if method == MAJORITY:
+            looks[line] = replace(look, colour=style.BASELINE_COLOUR)
     return looks
 
 
