@@ -197,6 +197,8 @@ class Description:
     paths : tuple of Path
         All YAML files that it was read from.
     title, citation, licence : str
+    how_to_get : str
+        What to do where a raw file is missing; mostly nothing is said.
     n_rows : int
         Public number of training records, of what `records` leaves.
     n_test : int
@@ -239,6 +241,7 @@ class Description:
     unknown: str
     bound_sources: Mapping[str, str]
     clipped: frozenset[str]
+    how_to_get: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:
