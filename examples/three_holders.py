@@ -33,11 +33,12 @@ from typing import Any
 import numpy as np
 
 from privcurve import datasets
-from privcurve.holders.holder import Ballot, Holder, HolderRows, LocalHolder, rows_of
+from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
 from privcurve.holders.placement import deal
 from privcurve.holders.sums import Release
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
+from privcurve.learners.dealt import bin_codes
 from privcurve.learners.distributed_topdown import DistributedTopDownClassifier
 from privcurve.learners.trees import TreeModel
 
@@ -175,7 +176,9 @@ def write_files(
         for j in range(i):
             keys[i, j] = keys[j, i] = secrets.randbits(63)
     made = []
-    for number, rows in enumerate(rows_of(codes, classes, parts, questions)):
+    bins = bin_codes(codes, np.diff(questions.starts))
+    for number, (mine, counts) in enumerate(parts):
+        rows = HolderRows(bins[mine], classes[mine], counts)
         noise = [secrets.randbits(32) for _ in range(4)]
         own = {**rows._asdict(), "seed": noise, "number": number, "keys": keys[number]}
         public = {"n_bins": data.domain.n_bins, "ordered": data.domain.ordered, "n_classes": 2}
