@@ -3,16 +3,16 @@
     python examples/three_holders.py
     python examples/three_holders.py --trust local --protocol local_rnm --epsilon 4
 
-Each holder is a process that reads its own records from its own file. The coordinator reads none: it has
-what is public (columns, their bins, how many records a holder has) and what it is sent. It is the
-coordinator of the study, ``DistributedTopDownClassifier.grow``, with other objects behind the same
-protocol ``Holder``; a framework for federated learning would stand where the sockets are.
+Each holder is a process that reads its own records from its own file. The coordinator reads none:
+it has what is public (columns, their bins, how many records a holder has) and what it is sent. It
+is the coordinator of the studies, ``DistributedTopDownClassifier.grow``, with other objects behind
+the same protocol ``Holder``; a framework for federated learning would stand where the sockets are.
 
-With ``--trust secure_sum`` each pair of holders adds and subtracts the same random mask, so that the
-coordinator sees numbers that mean nothing alone; their sum is the noisy histogram. This is a
-demonstration of what secure aggregation does, and no more: the pairs' secrets are handed out by
-this script, where holders would agree on them among themselves, nothing is encrypted on its way, and a
-holder that drops out ends the run.
+With ``--trust secure_sum`` each pair of holders adds and takes off the same random mask, so that
+the coordinator sees numbers that mean nothing alone; their sum is the noisy histogram. This shows
+what secure aggregation does, and no more: the pairs' secrets are handed out by this script, where
+holders would agree on them among themselves; nothing is encrypted on its way; and a holder that
+drops out ends the run.
 """
 
 from __future__ import annotations
@@ -32,15 +32,11 @@ from typing import Any
 
 import numpy as np
 
-from privcurve import datasets
 from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
 from privcurve.holders.placement import deal
 from privcurve.holders.sums import Release
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
-from privcurve.learners.dealt import bin_codes
-from privcurve.learners.distributed_topdown import DistributedTopDownClassifier
-from privcurve.learners.trees import TreeModel
 
 N_HOLDERS = 3
 HOST = "127.0.0.1"
@@ -101,14 +97,18 @@ class Wire:
 # --- a holder's process -------------------------------------------------------------------------
 
 
-def hold(file: Path, port: int) -> None:
-    """Answer a coordinator, from the records of one file, until it hangs up."""
+def read_file(file: Path) -> tuple[LocalHolder, int, list[int]]:
+    """Give a holder of the records of a file, its number, and the keys it has with the others."""
     with np.load(file) as own:
         questions = list_questions(own["n_bins"], own["ordered"].tolist())
         rows = HolderRows(own["bins"], own["classes"], own["counts"])
-        n_classes, seed = int(own["n_classes"]), own["seed"].tolist()
-        number, keys = int(own["number"]), own["keys"].tolist()
-    holder = LocalHolder(rows, questions, n_classes, seed)
+        made = LocalHolder(rows, questions, int(own["n_classes"]), own["noise"].tolist())
+        return made, int(own["number"]), own["keys"].tolist()
+
+
+def hold(file: Path, port: int) -> None:
+    """Answer a coordinator, from the records of one file, until it hangs up."""
+    holder, number, keys = read_file(file)
     masks = {i: np.random.default_rng(key) for i, key in enumerate(keys) if i != number}
     with socket.create_connection((HOST, port)) as connected:
         wire = Wire(connected)
@@ -127,9 +127,7 @@ def hold(file: Path, port: int) -> None:
             wire.send(answer)
 
 
-def masked(
-    message: np.ndarray, number: int, masks: dict[int, np.random.Generator]
-) -> np.ndarray:
+def masked(message: np.ndarray, number: int, masks: dict[int, np.random.Generator]) -> np.ndarray:
     """Hide a message: what one holder of a pair adds, the other takes off, modulo 2**32."""
     found = message.copy()
     for other, rng in masks.items():
@@ -142,7 +140,7 @@ def masked(
 
 
 class RemoteHolder:
-    """A holder behind a socket; it answers what :class:`~privcurve.holders.holder.Holder` may be asked."""
+    """A holder behind a socket: the protocol :class:`~privcurve.holders.holder.Holder`."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
@@ -162,29 +160,30 @@ class RemoteHolder:
         return answer
 
 
-def write_files(
-    folder: Path, data: datasets.Dataset, questions: Questions, seed: int | None
-) -> list[LocalHolder]:
-    """Deal records into a file each, and give the same holders in this process, for --check."""
-    rng = np.random.default_rng(seed)
+def write_files(folder: Path, data: Any, questions: Questions, seed: int | None) -> list[Path]:
+    """Deal records into a file each: in life each holder has its own."""
+    from privcurve.learners.dealt import bin_codes
+
+    codes = np.ascontiguousarray(data.X)
     classes = np.searchsorted(np.unique(data.y), data.y)
     records = np.ones(len(classes), dtype=np.int64)
-    codes = np.ascontiguousarray(data.X)
+    rng = np.random.default_rng(seed)
     parts = deal(codes, classes, records, 2, N_HOLDERS, "random", rng)
+    bins = bin_codes(codes, np.diff(questions.starts))
     keys = np.zeros((N_HOLDERS, N_HOLDERS), dtype=np.uint64)
     for i in range(N_HOLDERS):
         for j in range(i):
             keys[i, j] = keys[j, i] = secrets.randbits(63)
-    made = []
-    bins = bin_codes(codes, np.diff(questions.starts))
+    public = {"n_bins": data.domain.n_bins, "ordered": data.domain.ordered, "n_classes": 2}
+    files = []
     for number, (mine, counts) in enumerate(parts):
         rows = HolderRows(bins[mine], classes[mine], counts)
-        noise = [secrets.randbits(32) for _ in range(4)]
-        own = {**rows._asdict(), "seed": noise, "number": number, "keys": keys[number]}
-        public = {"n_bins": data.domain.n_bins, "ordered": data.domain.ordered, "n_classes": 2}
-        np.savez(folder / f"holder~{number}.npz", **own, **public)
-        made.append(LocalHolder(rows, questions, 2, noise))
-    return made
+        # Its noise is a holder's own secret. Here it stands in its file, so that --check can draw
+        # the same again.
+        own = {"noise": [secrets.randbits(32) for _ in range(4)], "keys": keys[number]}
+        files.append(folder / f"holder~{number}.npz")
+        np.savez(files[-1], **rows._asdict(), **own, **public, number=number)
+    return files
 
 
 def meet(server: socket.socket) -> list[RemoteHolder]:
@@ -202,11 +201,12 @@ def report(holders: Sequence[RemoteHolder], transcript: Transcript) -> None:
         kinds = [kind for kind, _ in holder.said]
         told = ", ".join(f"{kinds.count(kind)} × {kind}" for kind in dict.fromkeys(kinds))
         method, numbers = holder.said[-1]
-        print(f"holder {number}: {holder.size} records, sent {told}: {bits // 8:,} bytes of payload,")
-        print(f"  {holder.wire.got:,} as JSON. Its last message, {method} {numbers.shape}, begins")
-        print(f"  {' '.join(f'{value:.6g}' for value in numbers.ravel()[:6])} …")
-    told = transcript.measures()
-    print(f"{told['rounds']} rounds; the coordinator sent {told['bytes_down_per_holder']} bytes to each.")
+        first = " ".join(f"{value:.10g}" for value in numbers.ravel()[:5])
+        print(f"holder {number} of {holder.size} records sent {told}")
+        print(f"  {bits // 8:,} bytes of payload, {holder.wire.got:,} as JSON")
+        print(f"  the last message, {method} {numbers.shape}, begins {first} …")
+    rounds, down = transcript.rounds, transcript.received // 8
+    print(f"{rounds} rounds; the coordinator told each holder {down} bytes\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -224,6 +224,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.holder:
         hold(asked.holder, asked.port)
         return 0
+    # A holder's process needs none of it.
+    from privcurve import datasets
+    from privcurve.learners.distributed_topdown import DistributedTopDownClassifier
+    from privcurve.learners.trees import TreeModel
+
     data = datasets.load("wdbc")
     learner = DistributedTopDownClassifier(
         protocol=asked.protocol,
@@ -239,8 +244,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     transcript = Transcript(N_HOLDERS)
     with tempfile.TemporaryDirectory() as name, socket.create_server((HOST, 0)) as server:
         folder, port = Path(name), str(server.getsockname()[1])
-        here = write_files(folder, data, questions, asked.seed)
-        files = [folder / f"holder~{number}.npz" for number in range(N_HOLDERS)]
+        files = write_files(folder, data, questions, asked.seed)
+        here = [read_file(file)[0] for file in files] if asked.check else []
         command = [sys.executable, __file__, "--port", port, "--holder"]
         processes = [subprocess.Popen([*command, str(file)]) for file in files]
         try:
@@ -255,11 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(statement)
     if asked.check:
         again, _ = learner.grow(here, questions, Transcript(N_HOLDERS))
-        same = (again.questions, again.children, again.labels) == (
-            tree.questions,
-            tree.children,
-            tree.labels,
-        )
+        same = vars(again) == vars(tree)
         print("the same tree as in one process" if same else "NOT the tree of one process")
         return 0 if same else 1
     return 0
