@@ -74,6 +74,20 @@ def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
         boxes.boxes(frame[:0], "n_rounds", "accuracy", "rounds")
 
 
+def test_what_makes_no_difference_to_a_level_is_not_said(runs):
+    axes = dataclasses.replace(AXES, lines=("method", "share", "n_rounds")).without_x()
+    lone = runs[runs["arm"] == "lr"]
+    shares = [lone.assign(arm=f"lr {share}", share=share) for share in (0.1, 1)]
+    arms = {f"lr {share}": {"method": "lr"} for share in (0.1, 1)}
+    same, fewer = sweep.levels(pd.concat(shares), arms, axes, {})
+    assert fewer.lines == ("method", "n_rounds")
+    assert len(same) == len(lone)
+    shares[0]["accuracy"] += 0.1
+    differ, all_of_them = sweep.levels(pd.concat(shares), arms, axes, {"n_rounds": 5})
+    assert all_of_them.lines == axes.lines
+    assert len(differ) == 2 * len(lone)
+
+
 def test_axes_without_x_keep_lines_and_panels():
     assert AXES.without_x().keys == ["dataset", "method"]
     assert dataclasses.replace(AXES, lines=()).without_x().keys == ["dataset"]

@@ -64,8 +64,8 @@ def select(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
         If the table lacks a column.
     """
     for column, value in where.items():
-        wanted = [_text(one) for one in (value if isinstance(value, list) else [value])]
-        table = table[table[column].map(_text).isin(wanted)]
+        wanted = [text(one) for one in (value if isinstance(value, list) else [value])]
+        table = table[table[column].map(text).isin(wanted)]
     return table
 
 
@@ -208,7 +208,8 @@ _STATISTICS: Mapping[str, Callable[[pd.DataFrame, Sequence[str]], float]] = {
 }
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
+    """Write a value of a key: a file may have moved the last bit of a number."""
     return f"{value:.12g}" if isinstance(value, (int, float)) else str(value)
 
 
@@ -217,7 +218,7 @@ def _tuple(key: Any) -> tuple[Any, ...]:
 
 
 def _canonical(key: Any) -> tuple[str, ...]:
-    return tuple(_text(part) for part in _tuple(key))
+    return tuple(text(part) for part in _tuple(key))
 
 
 def _part(key: Any, keys: Sequence[str], name: str) -> float:

@@ -100,7 +100,7 @@ def _each(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]
     return [
         {
             **claim,
-            "name": ", ".join([claim["name"], *map(str, row)]),
+            "name": ", ".join([claim["name"], *map(claim_values.text, row)]),
             "where": {**claim["where"], **dict(zip(columns, row, strict=True))},
         }
         for row in found.itertuples(index=False, name=None)

@@ -127,7 +127,7 @@ def trainings(
 
 def levels(
     runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, Axes]:
     """Give the trainings of learners that have no x: those of one level each.
 
     Parameters
@@ -142,15 +142,28 @@ def levels(
 
     Returns
     -------
-    DataFrame
+    frame : DataFrame
         As of :func:`trainings`.
+    axes : Axes
+        Without what makes no difference to these learners: the majority class is the same
+        whatever share of the records is trained on.
     """
     frame = described(runs, arms)
+    frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
     for name, value in at.items():
         if name in frame:
             lacks = frame[name].isna() | (name == "epsilon") & frame[name].isin([math.inf])
             frame = frame[lacks | _is_at(frame[name], value)]
-    return trainings(frame, arms, axes, {})
+    found = trainings(frame, arms, axes, {})
+    varies = [name for name in axes.lines if found[name].nunique() > 1]
+    for name in varies:
+        if name in ("method", "calibration"):
+            continue
+        fewer = replace(axes, lines=tuple(line for line in axes.lines if line != name))
+        less = found.drop(columns=name).drop_duplicates()
+        if not less.duplicated([*fewer.lines, *fewer.panels, *DRAW]).any():
+            found, axes = less.reset_index(drop=True), fewer.without_x()
+    return found, axes
 
 
 def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:

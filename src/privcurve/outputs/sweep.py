@@ -167,10 +167,10 @@ def _leveled(
     telling = ("method", *(key for key in axes.lines if key != "method"))
     shared = tuple(key for key in axes.panels if key == "dataset")
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
-    levels = sweep.levels(runs, arms, own, context.options["at"])
+    levels, own = sweep.levels(runs, arms, own, context.options["at"])
     # That a level is without noise, its dotted line says.
-    told = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in telling else levels
-    lines = _names(told, telling, frame, context)
+    told = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
+    lines = _names(told, own.lines, frame, context)
     panels = frame[[*shared, "panel", "group"]].drop_duplicates()
     named = levels.assign(line=lines).merge(panels, how="inner" if shared else "cross")
     return named, own
