@@ -104,3 +104,9 @@ def pate(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of PATE: each teacher is trained, and asked about each row."""
     asked = n_rows * (1 + n_columns / 10)
     return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * asked) + 1e-7 * asked
+
+
+def privgam(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of PrivGAM: each round reads each column once."""
+    rounds = float(setting["n_rounds"])
+    return 5e-3 + rounds * n_columns * (1e-4 + 3e-9 * n_rows) + 2e-9 * n_rows * n_columns
