@@ -51,7 +51,7 @@ class PrivGAMClassifier(LogOddsClassifier):
         goes by `n_estimate`.
     n_estimate : int or None
         About how many records there are, from public sources; with ``add-remove`` alone.
-    ordered : sequence of bool, or None
+    ordered : sequence of bool, bool or None
         Which columns have codes in the order of what they mean; public. None: all where `bounds`
         is given, else none.
     epsilon : float
@@ -98,7 +98,7 @@ class PrivGAMClassifier(LogOddsClassifier):
         linear: str = rule.RULE,
         neighbours: str = REPLACE_ONE,
         n_estimate: int | None = None,
-        ordered: Sequence[bool] | None = None,
+        ordered: Sequence[bool] | bool | None = None,
         epsilon: float = 1.0,
         delta: float = 0.0,
         calibration: str = CERTIFIED,
@@ -144,6 +144,7 @@ class PrivGAMClassifier(LogOddsClassifier):
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
+        kind: type[Fit] = Fit,
     ) -> tuple[Fit, list[Codes]]:
         """Run the fit; its transcript is not kept on the model."""
         ordered = self._ordered(codes.shape[1])
@@ -151,7 +152,7 @@ class PrivGAMClassifier(LogOddsClassifier):
         plan = plan_of(self._settings(), n, ordered)
         maps = bin_maps(self.n_bins_, ordered, plan.merged)
         records = Residuals(codes, signs, counts, maps, plan.budget.bits)
-        fit = Fit(records, ordered, plan.budget, rng)
+        fit = kind(records, ordered, plan.budget, rng)
         fit.run(plan)
         return fit, maps
 
@@ -184,6 +185,8 @@ class PrivGAMClassifier(LogOddsClassifier):
         given = np.asarray(self.ordered)
         if self.ordered is None:
             given = np.full(n_columns, self.bounds is not None)
+        if given.ndim == 0:
+            given = np.full(n_columns, given)
         if given.shape != (n_columns,) or given.dtype.kind != "b":
             raise ValueError(
                 f"privgam: ordered must be True or False for each of {n_columns} columns, not "

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,7 +211,7 @@ class Fit:
         sensitivity: float,
         what: str,
         bits: int | None = None,
-    ) -> tuple[NDArray[np.float64], float, float]:
+    ) -> tuple[NDArray[Any], float, float]:
         """Add noise to whole numbers; give numbers, the variance of each, and the noise's rate."""
         if not self.budget.private:
             return exact * 2.0 ** -(self.budget.bits if bits is None else bits), 0.0, 0.0
@@ -220,7 +221,7 @@ class Fit:
 
     def _with_noise(
         self, exact: NDArray[np.int64], rate: float, bits: int | None
-    ) -> tuple[NDArray[np.float64], float]:
+    ) -> tuple[NDArray[Any], float]:
         pure = self.budget.pure
         unit = 2.0 ** -(self.budget.bits if bits is None else bits)
         scale = self.budget.on_grid(rate, bits)
@@ -256,12 +257,19 @@ class Fit:
             self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit, weight, when)
             if linear:
                 self.line_step(unit, rule.LINE_STEPS + t**rule.LINE_POWER, when)
-            for j in self.rng.permutation(active) if self.budget.private else active:
-                self.release(int(j), unit, weight, when)
+            for j in self._in_order(active):
+                self.release(j, unit, weight, when)
             if last:
                 self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit, weight, when)
             if t == rule.DROP_ROUND:
                 active = self._kept(active)
+
+    def _in_order(self, active: list[int]) -> list[int]:
+        """Give the columns in an order of public coins; as they are where nothing is private."""
+        if not self.budget.private:
+            return active
+        order: list[int] = self.rng.permutation(active).tolist()
+        return order
 
     def _kept(self, active: list[int]) -> list[int]:
         """Drop the columns that probably have no effect, by what was released of them."""

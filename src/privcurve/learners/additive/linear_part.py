@@ -32,9 +32,9 @@ class LinearPart:
         self.places[-1, 0] = 2 ** (PLACE_BITS - 1)
         self._n_bins = n_bins
         m = len(n_bins)
-        self.coefficients = np.zeros(m)
-        self._curvature = np.zeros(m)
-        self._axes = np.eye(m)
+        self.coefficients: NDArray[np.float64] = np.zeros(m)
+        self._curvature: NDArray[np.float64] = np.zeros(m)
+        self._axes: NDArray[np.float64] = np.eye(m)
         self._numerator, self._weight, self._variance = np.zeros(m), 0.0, 0.0
         spread = np.full(m, rule.COEFFICIENT_DEVIATION)
         spread[-1] = rule.LINE_INTERCEPT_DEVIATION

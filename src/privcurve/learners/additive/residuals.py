@@ -109,16 +109,40 @@ class Residuals:
 
     def sums(self, j: int) -> NDArray[np.int64]:
         """Sum the residuals by label and bin of a column."""
-        return residual_sums(self.columns[j], *self._rows(), int(self.n_bins[j]))
+        return residual_sums(
+            self.columns[j],
+            self._labels,
+            self._counts,
+            self._scores,
+            self._table,
+            self._shift,
+            int(self.n_bins[j]),
+        )
 
     def edges(self) -> NDArray[np.int64]:
         """Give Σ_b |G_b| of all columns and of the intercept."""
-        return edges_of_columns(self.columns, self.n_bins, *self._rows())
+        return edges_of_columns(
+            self.columns,
+            self.n_bins,
+            self._labels,
+            self._counts,
+            self._scores,
+            self._table,
+            self._shift,
+        )
 
     def slopes(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sum the signed residuals times the places of records, column by column."""
-        rows = self._rows()
-        return slopes_of_columns(self.columns, places, PLACE_BITS, *rows)
+        return slopes_of_columns(
+            self.columns,
+            places,
+            PLACE_BITS,
+            self._labels,
+            self._counts,
+            self._scores,
+            self._table,
+            self._shift,
+        )
 
     def gram(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sum the products of the places of records in each two columns.
@@ -131,6 +155,3 @@ class Residuals:
             rows = np.stack([places[j][c[part]] for j, c in enumerate(self.columns)]).astype(float)
             total += (rows * self._counts[part]) @ rows.T
         return total.astype(np.int64)
-
-    def _rows(self) -> tuple[Any, ...]:
-        return self._labels, self._counts, self._scores, self._table, self._shift
