@@ -55,12 +55,9 @@ class LogisticRegressionClassifier(LinearClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_bins.sum(),)
-        Of more than two classes a row each.
-    intercept_ : float
-        Of more than two classes an array.
-    n_features_used_ : int
-        Number of inputs with a coefficient that is not zero.
+    coef_, intercept_, n_features_used_
+        See :class:`~privcurve.learners.log_odds.OneHotClassifier`.
+        Of more than two classes a row of coefficients, and an intercept, each.
     """
 
     _learner = "logistic_regression"
