@@ -316,3 +316,19 @@ def test_an_output_may_not_be_called_like_its_study(tmp_path):
     sweep = {"sweep": {"name": "mine", "x": "epsilon"}}
     found = read(tmp_path, good=SMALL, mine={**SMALL, "outputs": [sweep]})
     assert "'mine' is already a target or a file of config/studies/mine" in found.broken["mine"]
+
+
+def test_a_file_of_ones_own_that_is_not_there_is_told_with_what_to_do(tmp_path):
+    ads = {**SMALL, "datasets": ["avazu"], "outputs": ["accuracy"]}
+    found = read(tmp_path, good=SMALL, ads=ads)
+    found.refuse(["good"])
+    for target in ("ads", "ads_accuracy", "results/tables/ads/accuracy.csv"):
+        with pytest.raises(StudyError, match=r"dataset 'avazu': there is no file .*get train\.gz"):
+            found.refuse([target])
+    found.refuse([])
+
+
+def test_learners_of_two_classes_are_named_where_there_are_more(tmp_path):
+    found = read(tmp_path, good=SMALL, digits={**SMALL, "datasets": ["toy-line", "mnist"]})
+    with pytest.raises(StudyError, match=r"lazybb: for two classes alone, but mnist has 10"):
+        found.refuse(["digits"])

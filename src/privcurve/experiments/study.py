@@ -178,11 +178,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     Returns
     -------
     Study
-
-    Raises
-    ------
-    StudyError
-        As for :func:`load`.
+        Refused for the reasons that :func:`load` has.
     """
     try:
         if "studies" in raw:

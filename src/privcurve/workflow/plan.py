@@ -246,7 +246,7 @@ class Plan:
         ------
         StudyError
             If a target is unknown (naming the nearest, and the studies), or needs a study that
-            can't be read.
+            can't be read or a file of the user's own that is not there.
         """
         known = [*RULES, *self.studies, *self.outputs]
         for target in targets or EVERYTHING[:1]:
@@ -254,7 +254,9 @@ class Plan:
             if target in (*EVERYTHING, MANIFEST):
                 needed |= set(self.configuration["studies"])
             if target == PAPERS:
-                needed |= set(self.broken)
+                needed |= {*self.broken, *self.papers}
+            if target in self.outputs:
+                needed.add(self.outputs[target].study.name)
             culprits = sorted(needed & set(self.broken))
             if culprits:
                 raise StudyError(self.broken[culprits[0]])
@@ -263,6 +265,17 @@ class Plan:
                 raise StudyError(
                     f"there is no target {target!r}{hint} Studies: {', '.join(self.studies)}. "
                     f"Others: {', '.join((*EVERYTHING, PAPERS, AUDIT, 'summary'))}, and any file."
+                )
+            for study in (name for name in self.studies if name in needed):
+                self._check_files(study)
+
+    def _check_files(self, study: str) -> None:
+        for dataset in self.studies[study].datasets:
+            missing = [path for path in self.local_files(dataset) if not Path(path).is_file()]
+            if missing:
+                raise StudyError(
+                    f"{self.files.get(study, study)}: dataset {dataset!r}: "
+                    + self.describe(dataset).lacks(missing[0])
                 )
 
     @cached_property
