@@ -59,7 +59,10 @@ offered = pytest.mark.parametrize(
 
 
 # Values that mean something beside others alone.
-TOGETHER = {("brc", "weights", "adaboost"): {"epsilon": np.inf}}
+TOGETHER = {
+    ("brc", "weights", "adaboost"): {"epsilon": np.inf},
+    ("distributed_topdown", "budget", "uniform"): {"calibration": "published"},
+}
 OF_PUBLISHED = [("calibrate_alpha", "exact"), ("leverage", "exact"), ("leverage", "constant")]
 TOGETHER |= {("bdpe", *what): {"calibration": "published"} for what in OF_PUBLISHED}
 SAID_PUBLIC = [("start", "public"), ("columns", "public"), ("columns", "private")]

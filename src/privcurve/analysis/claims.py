@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ COLUMNS = [
     "n_pass",
     "verdict",
 ]
+STUDY = "study"
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "not computed"
 KEYS = ["dataset", "epsilon"]
 # Tables have six decimals; differences of them have the rounding of floats.
@@ -32,6 +34,7 @@ NOTES = (
     "as the claim asks for, 'fails' if not, 'not computed' if rows or values are missing.",
     "Least, mean and largest are of the value that is compared: a score, or the difference of two.",
 )
+NOTES_TOGETHER = (NOTES[0].replace("this study", "its study"), *NOTES[1:])
 _CRITERIA: Mapping[str, tuple[str, Callable[[float, Any], bool]]] = {
     "above": ("> {:g}", lambda value, bound: value > bound),
     "at_least": ("≥ {:g}", lambda value, bound: value >= bound - ROUNDING),
@@ -75,6 +78,32 @@ def verdicts(
         except KeyError as error:
             raise ValueError(f"claim {claim['name']}: its table has no column {error}") from None
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def together(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put the verdicts of several studies into one table.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        By studies; those of :func:`verdicts`.
+
+    Returns
+    -------
+    DataFrame
+        With the columns `COLUMNS` and ``study``, in the order of names: C2 is before C10. Rows of
+        one name stay in the order of `tables`.
+    """
+    parts = [table.assign(study=study) for study, table in tables.items()]
+    whole = pd.concat(parts, ignore_index=True)
+    order = sorted(range(len(whole)), key=lambda i: _natural(str(whole["name"][i])))
+    return whole.loc[order, [*COLUMNS, STUDY]].reset_index(drop=True)
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Give a key that orders names with numbers in them by these numbers."""
+    parts = re.split(r"(\d+)", name)
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
 def _verdict(
@@ -180,6 +209,7 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
             *(frame[name] for name in ("n_rows", "mean", "least", "largest")), strict=True
         )
     ]
+    of_studies = {STUDY: frame[STUDY]} if STUDY in frame else {}
     return pd.DataFrame(
         {
             "": frame["name"],
@@ -190,5 +220,6 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
             "ours": ours,
             "rows": [f"{n} of {m}" for n, m in zip(frame["n_pass"], frame["n_rows"], strict=True)],
             "verdict": frame["verdict"],
+            **of_studies,
         }
     )
