@@ -132,3 +132,9 @@ def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> flo
     rounds = trees / min(trees, float(setting["batch"]))
     sent = 2e-5 * rounds * int(setting["n_holders"]) + 1e-7 * trees * 2**depth
     return 5e-3 + sent + 5e-9 * trees * depth * n_rows
+
+
+def privgam(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of PrivGAM: each round reads each column once."""
+    rounds = float(setting["n_rounds"])
+    return 5e-3 + rounds * n_columns * (1e-4 + 3e-9 * n_rows) + 2e-9 * n_rows * n_columns

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve import schema
+from privcurve.analysis.names import RUNS
 from privcurve.outputs.base import (
     OF,
     PRINTED,
@@ -55,7 +57,12 @@ class Claims(Output):
         if asked.study.studies:
             return Reads(outputs=tuple(f"{one}{OF}{self.word}" for one in asked.study.studies))
         words = dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(asked))
-        return Reads(outputs=tuple(words), resources=(_path(asked), *_printed(asked).values()))
+        resources = (_path(asked), *_printed(asked).values())
+        if RUNS not in words:
+            return Reads(outputs=tuple(words), resources=resources)
+        del words[RUNS]
+        curves = tuple(itertools.product(asked.study.datasets, asked.study.arms))
+        return Reads(curves, outputs=tuple(words), resources=resources)
 
     def make(self, context: Context) -> None:  # noqa: D102
         from privcurve.analysis import claims
@@ -67,9 +74,13 @@ class Claims(Output):
             notes = claims.NOTES_TOGETHER
             context.write(Table(frame, claims.CAPTION, notes, claims.shown(frame)))
             return
+        notes = claims.NOTES
+        if context.curves:
+            tables[RUNS] = context.described_runs()
+            notes += (claims.PAIRED_NOTE,)
         printed = {name: read_table(path) for name, path in _printed(context.asked).items()}
         frame = claims.verdicts(_claims(context.asked), tables, printed)
-        context.write(Table(frame, claims.CAPTION, claims.NOTES, claims.shown(frame)))
+        context.write(Table(frame, claims.CAPTION, notes, claims.shown(frame)))
 
 
 def _path(asked: Asked) -> Path:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privcurve.analysis.names import method_of
 from privcurve.experiments import jobs
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study
@@ -62,6 +63,19 @@ class Context:
         return pd.concat(
             [part for curve in self.curves for part in curve.results()], ignore_index=True
         )
+
+    def described_runs(self) -> pd.DataFrame:
+        """Give the runs with a column for whatever tells them apart, and what was measured."""
+        from privcurve.analysis import sweep
+
+        return sweep.described(self.runs(), self.arms())
+
+    def arms(self) -> dict[str, dict[str, Any]]:
+        """Give of each arm its method, and what tells it from others of that method."""
+        return {
+            curve.arm.name: {"method": method_of(curve.arm.base), **curve.arm.varied}
+            for curve in self.curves
+        }
 
     def selected(self) -> pd.DataFrame:
         """Read the selected settings of the curves; refuses those of something else."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from privcurve.learners.entries import (
+    additive,
     baselines,
     distributed,
     ensembles,
@@ -14,7 +15,7 @@ from privcurve.learners.entries import (
 )
 from privcurve.learners.entry import LearnerEntry
 
-_FAMILIES = (smooth_boosting, partial, distributed, ensembles, peers, baselines)
+_FAMILIES = (smooth_boosting, partial, distributed, ensembles, additive, peers, baselines)
 
 LEARNERS: Mapping[str, LearnerEntry] = {
     entry.name: entry for family in _FAMILIES for entry in family.ENTRIES
