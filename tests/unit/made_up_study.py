@@ -37,6 +37,7 @@ STUDY = {
         {"sweep": {"x": "mechanism", "learners": ["rule"], "lines": ["epsilon"]}},
         {"boxes": {"x": "epsilon", "learners": ["boost"], "lines": ["method", "calibration"]}},
         "claims",
+        {"communication": {"epsilon": 2, "learners": ["rule", "boost"]}},
         {"printed": {"paper": "tiny", "learner": "boost"}},
         {"model_card": {"learner": "boost", "dataset": "toy-line", "epsilon": 2}},
         {"sparsity": {"learner": "boost"}},
@@ -98,6 +99,9 @@ GRID = {
         *("ensemble_wins", "ensemble_wins_overall", "error_profiles"),
     ],
 }
+MESSAGES = (
+    '{"bytes_down_per_holder":8,"bytes_per_holder":40,"bytes_total":80,"messages":4,"rounds":2}'
+)
 PRINTED = {
     "sparsity": "table,dataset,epsilon,features_mean,features_std,features_percent\n"
     "1,toy-line,2,3.0,0.500,10.00\n",
@@ -174,13 +178,15 @@ def row(curve, point, split):
     arm = curve.arm
     name = f"{arm.name} {point.epsilon} {point.text} {split.fold} {split.repeat}"
     number = int(hashlib.sha256(name.encode()).hexdigest()[:4], 16) / 2**16
+    sizes = {"n_leaves": round(9 * number), "expected_depth": 2 + number}
     return {
         **{"id": name, "dataset": curve.dataset.name, "arm": arm.name, "learner": arm.learner},
         **{"calibration": arm.calibration, "delta": arm.delta, "epsilon": point.epsilon},
         **{"setting": point.text, "fold": split.fold, "repeat": split.repeat, "status": "ok"},
         **{"accuracy": 0.7 + number / 10, "balanced_accuracy": 0.7, "auc": 0.75, "log_loss": 0.5},
         **{"n_features_used": round(9 * number), "version": 1},
-        "measures": json.dumps({"n_leaves": round(9 * number), "expected_depth": 2 + number}),
+        # One learner says what it sends.
+        "measures": MESSAGES if arm.learner == "one_rule" else json.dumps(sizes),
     }
 
 

@@ -106,6 +106,7 @@ def build(
         title=content["title"],
         citation=content["citation"],
         licence=content["licence"],
+        how_to_get=content.get("how_to_get", ""),
         n_rows=int(content["n_rows"]),
         n_test=n_test,
         raw_sizes=raw_sizes,

@@ -197,6 +197,8 @@ class Description:
     paths : tuple of Path
         All YAML files that it was read from.
     title, citation, licence : str
+    how_to_get : str
+        What to do where a raw file is missing; mostly nothing is said.
     n_rows : int
         Public number of training records, of what `records` leaves.
     n_test : int
@@ -239,6 +241,7 @@ class Description:
     unknown: str
     bound_sources: Mapping[str, str]
     clipped: frozenset[str]
+    how_to_get: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -256,6 +259,14 @@ class Description:
         for files in self.read_files.values():
             for file in files:
                 yield from (file, file.labels) if file.labels else (file,)
+
+    def lacks(self, local: str) -> str:
+        """Say that one of the user's own files is missing, and what to do."""
+        advice = (
+            f"Correct files: local in {self.path} (a path from the folder where the run is "
+            "started)."
+        )
+        return f"there is no file {Path(local).absolute()}. {self.how_to_get or advice}"
 
     @cached_property
     def digest(self) -> str:

@@ -118,3 +118,23 @@ def random_forest(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> fl
     depth = int(setting["depth"])
     nodes = 1e-8 * 2**depth * (10 + n_columns)
     return 5e-4 + float(setting["n_trees"]) * (3e-5 + 1e-8 * depth * n_rows + nodes)
+
+
+def distributed_topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of distributed DP-TopDown trees: of messages, and of reading records."""
+    holders = 1 if setting["protocol"] == "single" else int(setting["n_holders"])
+    return 5e-3 + 1e-3 * holders + 4e-8 * n_rows * n_columns
+
+
+def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of boosted random trees: each record's way through each tree, twice."""
+    trees, depth = float(setting["n_trees"]), int(setting["depth"])
+    rounds = trees / min(trees, float(setting["batch"]))
+    sent = 2e-5 * rounds * int(setting["n_holders"]) + 1e-7 * trees * 2**depth
+    return 5e-3 + sent + 5e-9 * trees * depth * n_rows
+
+
+def privgam(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of PrivGAM: each round reads each column once."""
+    rounds = float(setting["n_rounds"])
+    return 5e-3 + rounds * n_columns * (1e-4 + 3e-9 * n_rows) + 2e-9 * n_rows * n_columns

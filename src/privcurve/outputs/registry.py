@@ -10,6 +10,7 @@ from privcurve.outputs.audit import Audit
 from privcurve.outputs.base import Output
 from privcurve.outputs.boxes import Boxes
 from privcurve.outputs.claims import Claims
+from privcurve.outputs.communication import Communication
 from privcurve.outputs.ensemble_errors import EnsembleErrors
 from privcurve.outputs.ensemble_tables import (
     EnsembleAlphas,
@@ -39,6 +40,7 @@ OUTPUTS: Mapping[str, Output] = {
         Sweep(),
         Boxes(),
         Claims(),
+        Communication(),
         Printed(),
         ModelCard(),
         Thresholds(),
