@@ -196,3 +196,9 @@ def test_an_arm_is_named_with_its_calibration_where_there_are_both():
     titles = arm_titles(asked("error_table"))
     assert titles["boost~certified"].endswith(", certified")
     assert "," not in titles["majority"]
+
+
+def test_an_arm_is_named_with_its_delta_where_others_have_none():
+    boost = {**BOOST, "calibrations": ["certified"], "deltas": [0, 1e-5]}
+    titles = arm_titles(asked("error_table", learners={"boost": boost}))
+    assert [title.partition(", δ")[2] for title in titles.values()] == ["", " = 1e-05"]
