@@ -45,9 +45,9 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     there = runs[[_near(found, epsilon) for found in runs["epsilon"]]].assign(**absent)
     groups = [part for _, part in there.groupby(["dataset", "arm", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
-    # Objects: a whole number stays one where other methods lack the parameter.
+    # Of any kind: a whole number is written as one where other methods lack the parameter.
     told = [{**_share(part), **json.loads(part["setting"].iloc[0])} for part in groups]
-    parameters = pd.DataFrame(told, dtype=object)
+    parameters = pd.DataFrame(told).astype(object)
     methods = [about["dataset"], about["method"]]
     varied = parameters.map(str).groupby(methods).nunique().gt(1).any()
     telling = [str(name) for name in parameters if name in (*HOLDERS, *varied.index[varied])]
