@@ -3,6 +3,9 @@
 from dataclasses import replace
 
 from privcurve.learners import boosting_for_people, linear, noisy_bayes, pate
+from privcurve.learners.bdpe import BDPEClassifier
+from privcurve.learners.dp_forest import DPForestClassifier
+from privcurve.learners.noisy_majority import NoisyMajorityClassifier
 from privcurve.privacy.calibration.brc import BRCNoise
 
 
@@ -56,3 +59,39 @@ def pate_with(patch, noise):
         return replace(known, scale=noise * known.scale)
 
     patch.setattr(pate, "pate_noise", calibrated)
+
+
+def ensemble_with(patch, noise):
+    """Divide the noise of splits, of leaves and of errors."""
+    calibrated = BDPEClassifier._noise
+
+    def less(self, n):
+        known = calibrated(self, n)
+        return replace(
+            known,
+            spent=tuple(each / noise for each in known.spent),
+            leaf_rate=known.leaf_rate / noise,
+            error_rate=known.error_rate / noise,
+        )
+
+    patch.setattr(BDPEClassifier, "_noise", less)
+
+
+def _margins_with(patch, noise, kind):
+    calibrated = kind._noise
+
+    def less(self):
+        known = calibrated(self)
+        return replace(known, rate=known.rate / noise)
+
+    patch.setattr(kind, "_noise", less)
+
+
+def forest_with(patch, noise):
+    """Divide the noise of leaves."""
+    _margins_with(patch, noise, DPForestClassifier)
+
+
+def majority_with(patch, noise):
+    """Divide the noise of the margin."""
+    _margins_with(patch, noise, NoisyMajorityClassifier)

@@ -11,7 +11,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from audit_less_noise import bayes_with, box_with, brc_with, pate_with, people_with
+from audit_less_noise import (
+    bayes_with,
+    box_with,
+    brc_with,
+    ensemble_with,
+    forest_with,
+    majority_with,
+    pate_with,
+    people_with,
+)
 
 from privcurve.audit.attacks import pairs as audited
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
@@ -122,6 +131,9 @@ BREAK = {
     "boosting_for_people": people_with,
     "noisy_bayes": bayes_with,
     "pate": pate_with,
+    "bdpe": ensemble_with,
+    "dp_forest": forest_with,
+    "noisy_majority": majority_with,
 }
 
 

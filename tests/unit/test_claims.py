@@ -15,6 +15,8 @@ TABLE = pd.DataFrame(
 )
 PRINTED = pd.DataFrame({"dataset": ["a", "b"], "arm": ["lr", "lr"], "accuracy": [0.79, 0.75]})
 
+EVERY = {"claim": "c", "source": "s", "where": {"arm": "lr"}, "above": 0}
+
 
 def verdict(claim, printed=None):
     whole = {"name": "C", "claim": "c", "source": "s", **claim}
@@ -51,6 +53,22 @@ def test_a_line_is_compared_at_each_epsilon():
 def test_several_rows_of_a_key_are_refused():
     with pytest.raises(ValueError, match="several rows have the same dataset"):
         verdict({"where": {"arm": ["lr", "boost"]}, "by": ["dataset"], "above": 0})
+
+
+def test_claims_of_studies_are_in_the_order_of_their_names():
+    tables = {
+        study: claims.verdicts(
+            [{**EVERY, "name": name} for name in names],
+            {"accuracy": TABLE},
+        )
+        for study, names in {"one": ["C10", "C2 R"], "two": ["C2 F", "C1", "C10"]}.items()
+    }
+    found = claims.together(tables)
+    assert found[["name", "study"]].to_numpy().tolist() == [
+        ["C1", "two"], ["C2 F", "two"], ["C2 R", "one"], ["C10", "one"], ["C10", "two"]
+    ]  # fmt: skip
+    assert list(claims.shown(found)["study"]) == list(found["study"])
+    assert "study" not in claims.shown(tables["one"])
 
 
 def runs(**of_methods):

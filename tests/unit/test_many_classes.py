@@ -15,9 +15,10 @@ from sklearn import metrics as reference
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError, Domain
-from privcurve.experiments import metrics, study
+from privcurve.experiments import metrics, ready, study
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.train import Trainer
+from privcurve.learners.linear import LogisticRegressionClassifier
 
 CLASSES = ["no", "mild", "severe"]
 LINES = ["age,town,sick", *(f"{k},Oslo,{CLASSES[k % 5 // 2]}." for k in range(50))]
@@ -187,14 +188,14 @@ def test_log_loss_of_three_classes() -> None:
 # Studies ---------------------------------------------------------------------------
 
 
-def made(learners: tuple[str, ...] = ("majority_class",), **changes: Any) -> study.Study:
+def made(names: tuple[str, ...] = ("majority_class",), **changes: Any) -> study.Study:
     content = {
         "title": "t",
         "datasets": ["mine"],
         "epsilons": [1],
         "folds": 5,
         "repeats": 2,
-        "learners": {f"my {name}": {"learner": name} for name in learners},
+        "learners": {f"my {name}": {"learner": name} for name in names},
         **changes,
     }
     return study.from_mapping(content, "s", "s.yaml")
@@ -242,3 +243,25 @@ def test_auc_is_of_two_classes() -> None:
     with pytest.raises(study.StudyError, match=r"outputs: sweep: auc is of two classes, but mine"):
         notes(made(outputs=["accuracy", {"sweep": sweep}]))
     assert notes(made(metric="balanced_accuracy")) == []
+
+
+@pytest.mark.usefixtures("ill")
+def test_a_setting_for_fewer_classes_is_told_before_training(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def check_classes(self: LogisticRegressionClassifier, n_classes: int) -> None:
+        if self.C > 1 and n_classes > 2:
+            raise ValueError(f"C = {self.C:g} is for two classes, not {n_classes}")
+
+    monkeypatch.setattr(LogisticRegressionClassifier, "check_classes", check_classes)
+    mine = datasets.load("mine")
+    linear = {"learner": "logistic_regression", "grid": {"C": [0.5, 1]}}
+    ready.check(made(learners={"linear": linear}), mine)
+    wide = {**linear, "grid": {"C": [0.5, 2]}}
+    with pytest.raises(ValueError, match="C = 2 is for two classes, not 3"):
+        ready.check(made(learners={"linear": wide}), mine)
+    binary = dataclasses.replace(mine, domain=datasets.describe("wdbc").domain)
+    ready.check(made(learners={"linear": wide}), binary)
+    learner = LogisticRegressionClassifier(C=2, n_bins=mine.domain.n_bins, classes=(0, 1, 2))
+    with pytest.raises(ValueError, match="C = 2 is for two classes, not 3"):
+        learner.fit(mine.X, mine.y)

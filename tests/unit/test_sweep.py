@@ -55,6 +55,20 @@ def test_a_level_that_varies_is_refused(runs):
         sweep.trainings(twice[twice["arm"] == "lr"], ARMS, AXES.without_x(), {})
 
 
+def test_only_parameters_are_said_to_vary(runs):
+    """Scores and times differ between any two trainings."""
+    deeper = runs.assign(
+        setting=[json.dumps({**json.loads(text), "depth": 2}) for text in runs["setting"]],
+        accuracy=runs["accuracy"] + 0.1,
+    )
+    twice = pd.concat([runs, deeper], ignore_index=True)
+    twice = twice[twice["arm"] == "boost"].assign(auc=range(20), fit_seconds=range(20), id="x")
+    with pytest.raises(ValueError, match="several results: depth vary too"):
+        sweep.trainings(twice, ARMS, AXES, {})
+    found = sweep.trainings(twice, ARMS, AXES, {"depth": 2})
+    assert len(found) == 10
+
+
 def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
     boosted = runs[runs["arm"] == "boost"].reset_index(drop=True)
     boosted.loc[(boosted["repeat"] == 2) & boosted["setting"].str.contains("2"), "status"] = (

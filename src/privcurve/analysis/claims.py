@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ COLUMNS = [
     "n_pass",
     "verdict",
 ]
+STUDY = "study"
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "not computed"
 # A claim of single runs has it: by leaving out each split in turn.
 STANDARD_ERROR = "standard_error"
@@ -36,6 +38,7 @@ NOTES: tuple[str, ...] = (
     "as the claim asks for, 'fails' if not, 'not computed' if rows or values are missing.",
     "Least, mean and largest are of the value that is compared: a score, or the difference of two.",
 )
+NOTES_TOGETHER = (NOTES[0].replace("this study", "its study"), *NOTES[1:])
 PAIRED_NOTE = (
     "± is a standard error, by leaving out each split in turn: the splits are the same for all "
     "curves, so differences are paired."
@@ -86,9 +89,11 @@ def verdicts(
         except KeyError as error:
             raise ValueError(f"claim {claim['name']}: its table has no column {error}") from None
     paired = any(claim.get("table") == RUNS for claim in claims)
-    return pd.DataFrame(
-        rows, columns=[*COLUMNS[:8], STANDARD_ERROR, *COLUMNS[8:]] if paired else COLUMNS
-    )
+    return pd.DataFrame(rows, columns=_columns(paired))
+
+
+def _columns(paired: bool) -> list[str]:
+    return [*COLUMNS[:8], STANDARD_ERROR, *COLUMNS[8:]] if paired else COLUMNS
 
 
 def _each(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -105,6 +110,33 @@ def _each(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]
         }
         for row in found.itertuples(index=False, name=None)
     ]
+
+
+def together(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put the verdicts of several studies into one table.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        By studies; those of :func:`verdicts`.
+
+    Returns
+    -------
+    DataFrame
+        With the columns `COLUMNS` and ``study``, in the order of names: C2 is before C10. Rows of
+        one name stay in the order of `tables`.
+    """
+    parts = [table.assign(study=study) for study, table in tables.items()]
+    whole = pd.concat(parts, ignore_index=True)
+    order = sorted(range(len(whole)), key=lambda i: _natural(str(whole["name"][i])))
+    columns = _columns(STANDARD_ERROR in whole)
+    return whole.loc[order, [*columns, STUDY]].reset_index(drop=True)
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Give a key that orders names with numbers in them by these numbers."""
+    parts = re.split(r"(\d+)", name)
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
 def _verdict(
@@ -176,6 +208,7 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
             frame["n_rows"], frame["mean"], errors, frame["least"], frame["largest"], strict=True
         )
     ]
+    of_studies = {STUDY: frame[STUDY]} if STUDY in frame else {}
     return pd.DataFrame(
         {
             "": frame["name"],
@@ -186,5 +219,6 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
             "ours": ours,
             "rows": [f"{n} of {m}" for n, m in zip(frame["n_pass"], frame["n_rows"], strict=True)],
             "verdict": frame["verdict"],
+            **of_studies,
         }
     )

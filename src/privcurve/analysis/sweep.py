@@ -120,7 +120,7 @@ def trainings(
     for keys in (axes.lines, axes.panels):
         for name in keys:
             frame[name] = frame[name].astype(object).where(frame[name].notna(), NONE)
-    _check_points(frame, axes)
+    _check_points(frame, axes, arms)
     kept = dict.fromkeys([*axes.keys, "method", "calibration", *DRAW, axes.y])
     return frame[list(kept)].reset_index(drop=True)
 
@@ -199,13 +199,7 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
 
 
 def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
-    """Give what a box shows of each point's trainings.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As of :func:`trainings`.
-    axes : Axes
+    """Give what a box shows of each point's trainings, given as to :func:`points`.
 
     Returns
     -------
@@ -247,20 +241,22 @@ def _is_one_of(value: Any, wanted: Sequence[Any]) -> bool:
     )
 
 
-def _check_points(frame: pd.DataFrame, axes: Axes) -> None:
-    twice = frame[frame.duplicated([*axes.keys, *DRAW], keep=False)]
+def _check_points(frame: pd.DataFrame, axes: Axes, arms: Mapping[str, Mapping[str, Any]]) -> None:
+    place = [*axes.keys, *DRAW]
+    twice = frame[frame.duplicated(place, keep=False)]
     if twice.empty:
         return
-    first = twice[(twice[[*axes.keys, *DRAW]] == twice.iloc[0][[*axes.keys, *DRAW]]).all(axis=1)]
-    free = [
-        str(name)
-        for name in frame.columns
-        if name in ("dataset", "method", "calibration", "delta", "epsilon")
-        or name not in {*axes.keys, *DRAW, axes.y}
-    ]
-    differ = [name for name in free if first[name].astype(str).nunique() > 1]
-    known = [n for n in differ if n not in ("id", "arm", "setting", "learner", axes.y)] or differ
+    # Scores and times differ too, but nobody could give 'at' a value of them.
+    told = {"dataset", "calibration", "delta", "epsilon"}.union(*arms.values())
+    told = told.union(*map(json.loads, twice["setting"])) - set(axes.keys)
+    first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
+    differ = [name for name in map(str, frame) if name in told and _differ(first[name])]
     raise ValueError(
-        f"a point has several results: {', '.join(known)} vary too; make them lines or panels, or "
+        f"a point has several results: {', '.join(differ)} vary too; make them lines or panels, or "
         "give 'at' a value of each"
     )
+
+
+def _differ(values: pd.Series) -> bool:
+    # A parameter that one of two settings lacks tells them apart.
+    return values.astype(str).nunique(dropna=False) > 1

@@ -260,6 +260,14 @@ class Description:
             for file in files:
                 yield from (file, file.labels) if file.labels else (file,)
 
+    def lacks(self, local: str) -> str:
+        """Say that one of the user's own files is missing, and what to do."""
+        advice = (
+            f"Correct files: local in {self.path} (a path from the folder where the run is "
+            "started)."
+        )
+        return f"there is no file {Path(local).absolute()}. {self.how_to_get or advice}"
+
     @cached_property
     def digest(self) -> str:
         """SHA-256, in hex, of all that the coded data follow from, but the contents of local files.

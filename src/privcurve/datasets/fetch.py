@@ -101,13 +101,7 @@ def _get(description: Description, file: SourceFile, mirror: Path | None) -> Pat
     if file.local is not None:
         path = Path(file.local)
         if not path.is_file():
-            advice = (
-                f"Correct files: local in {description.path} "
-                "(a path from the folder where the run is started)."
-            )
-            raise DatasetError(
-                f"there is no file {path.absolute()}. {description.how_to_get or advice}"
-            )
+            raise DatasetError(description.lacks(file.local))
         _verify(path, file)
         return path
     tried = []

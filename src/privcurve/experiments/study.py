@@ -84,6 +84,8 @@ class Study:
         The relation that the study asks for; None: each learner's own.
     outputs : tuple of (str, mapping)
         What is made of its results, in the order of the file: word and options.
+    studies : tuple of str
+        Of a study that trains nothing: those whose tables its outputs put together.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Study:
     outputs: tuple[tuple[str, Mapping[str, Any]], ...] = field(
         default=tuple((name, {}) for name in DEFAULT_OUTPUTS)
     )
+    studies: tuple[str, ...] = ()
 
     def arm(self, name: str) -> Arm:
         """Give an arm by name."""
@@ -175,13 +178,11 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     Returns
     -------
     Study
-
-    Raises
-    ------
-    StudyError
-        As for :func:`load`.
+        Refused for the reasons that :func:`load` has.
     """
     try:
+        if "studies" in raw:
+            return _of_studies(raw, name)
         _check_words(raw)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from None
@@ -217,6 +218,29 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         select=raw.get("select", BEST),
         neighbours=raw.get("neighbours"),
         outputs=tuple(map(_output, raw.get("outputs", DEFAULT_OUTPUTS))),
+    )
+
+
+def _of_studies(raw: Mapping[str, Any], name: str) -> Study:
+    """Build a study that puts the tables of others together."""
+    idle = [key for key in raw if key not in ("title", "paper", "studies", "outputs")]
+    if idle:
+        raise ValueError(
+            f"{idle[0]!r} is of a study that trains; beside 'studies' are title, paper and outputs"
+        )
+    if "outputs" not in raw:
+        raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
+    return Study(
+        name=name,
+        title=raw["title"],
+        datasets=(),
+        folds=0,
+        repeats=0,
+        figure=name,
+        arms={},
+        paper=raw.get("paper"),
+        outputs=tuple(map(_output, raw["outputs"])),
+        studies=tuple(raw["studies"]),
     )
 
 

@@ -14,7 +14,8 @@ from privcurve.holders.sums import LocalNoise, Release
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import CRITERIA, Questions, family_gains
-from privcurve.privacy.calibration.holders import LOCAL_RNM, SINGLE, PublishedNoise
+from privcurve.privacy.calibration.holders import LOCAL_RNM, SINGLE
+from privcurve.privacy.calibration.holders_published import PublishedNoise
 from privcurve.privacy.mechanisms import LAPLACE
 
 

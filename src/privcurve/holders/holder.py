@@ -182,25 +182,25 @@ class LocalHolder:
         )  # fmt: skip
         if len(chosen) < len(starts) - 1:
             table = np.concatenate([table[:, starts[j] : starts[j + 1]] for j in chosen], axis=1)
-        return release.message(table, self.rng)
+        return self._say(table, release)
 
     def families(self, node: int, asked: Sequence[int], release: Release) -> NDArray[Any]:
         """Count three families for each question."""
         totals, yes = self._count(node)
         if len(asked) < len(yes):
             yes = yes[np.asarray(asked, dtype=np.int64)]
-        return release.message(family_counts(yes, totals), self.rng)
+        return self._say(family_counts(yes, totals), release)
 
     def weight(self, node: int, release: Release) -> NDArray[Any]:
         """Count the records of a node."""
         size = self.rows.counts[self._nodes[node]].sum()
-        return release.message(np.array([size]), self.rng)
+        return self._say(np.array([size]), release)
 
     def labels(self, node: int, release: Release) -> NDArray[Any]:
         """Count the records of a node by class."""
         rows = self.rows
         found = count_classes(rows.classes, rows.counts, self._nodes[node], self.n_classes)
-        return release.message(found, self.rng)
+        return self._say(found, release)
 
     def leaves(self, trees: Stumps, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees, in units of the release."""
@@ -211,13 +211,17 @@ class LocalHolder:
         self._leaves = find_leaves(rows.bins, trees)
         of_rows = residuals(self._scores, rows.classes, trees.unit)
         exact = sum_leaves(self._leaves, of_rows, rows.counts, trees.n_leaves)
-        return release.message(exact * trees.unit, self.rng)
+        return self._say(exact * trees.unit, release)
 
     def move(self, values: NDArray[np.float64]) -> None:
         """Add the values of the leaves of the last trees to the scores of the records."""
         assert self._scores is not None
         assert self._leaves is not None
         add_leaves(self._leaves, values, self._scores)
+
+    def _say(self, exact: NDArray[Any], release: Release) -> NDArray[Any]:
+        """Make a message of exact numbers."""
+        return release.message(exact, self.rng)
 
     def _count(self, node: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Give the records of a node by class, and those of them that say yes to each question."""

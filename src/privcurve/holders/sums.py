@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,7 +146,22 @@ class SecureSum:
         return total.astype(np.int32).astype(np.float64) * release.unit
 
 
-Sums = LocalNoise | SecureSum
+class Sums(Protocol):
+    """What :class:`LocalNoise` and :class:`SecureSum` share."""
+
+    @property
+    def shows_messages(self) -> bool:
+        """Whether the coordinator sees single messages."""
+
+    @property
+    def excess(self) -> float:
+        """Variance of a sum's noise over that of the noise that the guarantee needs."""
+
+    def release(self, mechanism: str, scale: float, largest: float) -> Release:
+        """Say how messages are made; `largest` bounds a sum of exact numbers."""
+
+    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
+        """Add up messages."""
 
 
 def ring_unit(largest: float) -> float:

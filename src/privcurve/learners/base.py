@@ -146,6 +146,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             if hasattr(self, "feature_names_in_"):
                 learner.feature_names_in_ = self.feature_names_in_
             learner.classes_ = labels
+            learner.check_classes(len(labels))
             learner.n_bins_ = self.n_bins_
             learner._labels_from_rows = self.classes is None
         if rngs is None:
@@ -184,13 +185,9 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return self._scores(self._code(X, fit=False))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Predict labels; a score of zero counts as negative (thesis, §1.2).
+        """Predict the label of each row; a score of zero counts as negative (thesis, §1.2).
 
         Of equal scores of more than two classes the first one counts.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_columns)
 
         Returns
         -------
@@ -223,6 +220,19 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self._measures()
+
+    def check_classes(self, n_classes: int) -> None:
+        """Refuse parameters that are for fewer classes, before any training.
+
+        Parameters
+        ----------
+        n_classes : int
+
+        Raises
+        ------
+        ValueError
+            Of a learner that takes more than two classes, but not with every parameter.
+        """
 
     # To be implemented by a learner ------------------------------------------------
 

@@ -106,6 +106,20 @@ def pate(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * asked) + 1e-7 * asked
 
 
+def boosted_ensemble(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of an ensemble of trees that is boosted."""
+    depth = int(setting["depth"])
+    records = 1.5e-9 * (10 + n_columns) * depth * n_rows
+    return 5e-4 + float(setting["n_trees"]) * (5e-5 + records + 5e-7 * 2**depth * n_columns)
+
+
+def random_forest(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of a forest of random trees."""
+    depth = int(setting["depth"])
+    nodes = 1e-8 * 2**depth * (10 + n_columns)
+    return 5e-4 + float(setting["n_trees"]) * (3e-5 + 1e-8 * depth * n_rows + nodes)
+
+
 def distributed_topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Give the cost of distributed DP-TopDown trees: of messages, and of reading records."""
     holders = 1 if setting["protocol"] == "single" else int(setting["n_holders"])
@@ -118,3 +132,9 @@ def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> flo
     rounds = trees / min(trees, float(setting["batch"]))
     sent = 2e-5 * rounds * int(setting["n_holders"]) + 1e-7 * trees * 2**depth
     return 5e-3 + sent + 5e-9 * trees * depth * n_rows
+
+
+def privgam(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Give the cost of PrivGAM: each round reads each column once."""
+    rounds = float(setting["n_rounds"])
+    return 5e-3 + rounds * n_columns * (1e-4 + 3e-9 * n_rows) + 2e-9 * n_rows * n_columns

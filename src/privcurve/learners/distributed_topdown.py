@@ -14,7 +14,7 @@ from privcurve.holders.best_first import BestFirst, grow_best_first
 from privcurve.holders.by_levels import ByLevels, grow_by_levels
 from privcurve.holders.holder import Holder
 from privcurve.holders.placement import RANDOM
-from privcurve.holders.sums import CENTRAL, LOCAL, sums_of
+from privcurve.holders.sums import CENTRAL, LOCAL, Sums, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions, list_questions
@@ -31,8 +31,8 @@ from privcurve.privacy.calibration.holders import (
     NOISY_COUNTS,
     SINGLE,
     level_holders,
-    published_holders,
 )
+from privcurve.privacy.calibration.holders_published import published_holders
 from privcurve.privacy.ledger import PrivacyStatement
 
 # Where nothing is given: what the paper has, and what the certified protocols have.
@@ -194,7 +194,11 @@ class DistributedTopDownClassifier(CodedClassifier):
         return statement
 
     def grow(
-        self, holders: Sequence[Holder], questions: Questions, transcript: Transcript
+        self,
+        holders: Sequence[Holder],
+        questions: Questions,
+        transcript: Transcript,
+        sums: Sums | None = None,
     ) -> tuple[GrownTree, PrivacyStatement]:
         """Coordinate holders, wherever they run.
 
@@ -203,6 +207,8 @@ class DistributedTopDownClassifier(CodedClassifier):
         holders : sequence of Holder
         questions : Questions
         transcript : Transcript
+        sums : Sums, optional
+            By default those of `trust`; published protocols add up what holders send.
 
         Returns
         -------
@@ -218,7 +224,8 @@ class DistributedTopDownClassifier(CodedClassifier):
         self._refuse({"n_splits": None, "leaf_share": None, "smallest_weight": SMALLEST_WEIGHT,
                       "smallest_gain": SMALLEST_GAIN}, PUBLISHED)  # fmt: skip
         depth = LEVELS_OF_SPLITS if self.depth is None else int(self.depth)
-        sums = sums_of(self._trust(), len(holders), int(self.n_colluding))
+        if sums is None:
+            sums = sums_of(self._trust(), len(holders), int(self.n_colluding))
         noise = level_holders(
             depth=depth,
             votes=self.protocol == LOCAL_RNM,

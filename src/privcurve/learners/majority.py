@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier
 from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.one_label import CERTAIN
+from privcurve.learners.one_label import CERTAIN, log_shares
 from privcurve.privacy.ledger import PrivacyStatement
 
 
@@ -61,12 +61,11 @@ class MajorityClassClassifier(LogOddsClassifier):
         rng: np.random.Generator,
     ) -> PrivacyStatement:
         self.model_ = DummyClassifier(strategy="prior").fit(codes, labels, sample_weight=counts)
-        shares = np.zeros(len(self.classes_))
-        shares[self.model_.classes_] = self.model_.class_prior_
-        if len(shares) == 2:
-            self.score_ = float(np.clip(logit(shares[1]), -CERTAIN, CERTAIN))
+        if len(self.classes_) > 2:
+            self.score_ = log_shares(labels, counts, len(self.classes_))
         else:
-            self.score_ = np.log(np.maximum(shares, np.exp(-CERTAIN)))
+            share = float(self.model_.class_prior_[self.model_.classes_ == 1].sum())
+            self.score_ = float(np.clip(logit(share), -CERTAIN, CERTAIN))
         self.n_features_used_ = 0
         return PrivacyStatement.not_private(self._learner)
 

@@ -13,7 +13,7 @@ from privcurve.coding import Codes
 from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.holder import Holder
 from privcurve.holders.placement import RANDOM
-from privcurve.holders.sums import SECURE_SUM, sums_of
+from privcurve.holders.sums import SECURE_SUM, Sums, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves
@@ -45,13 +45,17 @@ class RandomTreesModel:
     values: NDArray[np.float64]
     batch: int
 
-    def scores(self, bins: NDArray[Any], start: int = 0, stop: int | None = None) -> NDArray[Any]:
-        """Add up the trees from `start` to before `stop` for each row of bins."""
+    def add_to(
+        self,
+        scores: NDArray[np.float64],
+        bins: NDArray[Any],
+        start: int = 0,
+        stop: int | None = None,
+    ) -> None:
+        """Add the trees from `start` to before `stop` to the scores of rows of bins."""
         columns, low, high = (part[start:stop] for part in self.trees[:3])
         chosen = Stumps(columns, low, high, self.trees.unit)
-        found = np.zeros((len(bins), self.values.shape[2]))
-        add_leaves(find_leaves(bins, chosen), self.values[start:stop], found)
-        return found
+        add_leaves(find_leaves(bins, chosen), self.values[start:stop], scores)
 
 
 class RandomTreesClassifier(StagedClassifier):
@@ -161,6 +165,7 @@ class RandomTreesClassifier(StagedClassifier):
         questions: Questions,
         drawn: NDArray[np.int64],
         transcript: Transcript,
+        sums: Sums | None = None,
     ) -> tuple[RandomTreesModel, PrivacyStatement]:
         """Coordinate holders, wherever they run.
 
@@ -171,6 +176,8 @@ class RandomTreesClassifier(StagedClassifier):
         drawn : ndarray of shape (n_trees, 2**depth − 1)
             See :func:`privcurve.holders.boosting.draw_trees`.
         transcript : Transcript
+        sums : Sums, optional
+            By default those of `trust`.
 
         Returns
         -------
@@ -178,7 +185,8 @@ class RandomTreesClassifier(StagedClassifier):
         statement : PrivacyStatement
         """
         n_classes = len(self.classes_)
-        sums = sums_of(self.trust, len(holders), int(self.n_colluding))
+        if sums is None:
+            sums = sums_of(self.trust, len(holders), int(self.n_colluding))
         batch = min(int(self.batch), len(drawn))
         noise = random_trees(
             n_trees=len(drawn),
@@ -200,14 +208,17 @@ class RandomTreesClassifier(StagedClassifier):
         return self.trust
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return self._of_classes(self.model_.scores(bin_codes(codes, self.n_bins_)))
+        bins = bin_codes(codes, self.n_bins_)
+        found = np.zeros((len(bins), self.model_.values.shape[2]))
+        self.model_.add_to(found, bins)
+        return self._of_classes(found)
 
     def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
         bins = bin_codes(codes, self.n_bins_)
         found = np.zeros((len(bins), self.model_.values.shape[2]))
         for start in range(0, len(self.model_.values), self.model_.batch):
-            found = found + self.model_.scores(bins, start, start + self.model_.batch)
-            yield self._of_classes(found)
+            self.model_.add_to(found, bins, start, start + self.model_.batch)
+            yield self._of_classes(found.copy())
 
     def _of_classes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores[:, 0] if len(self.classes_) == 2 else scores

@@ -166,4 +166,6 @@ def make(
         facts[need] = getattr(domain, need, None)
         if facts[need] is None:
             raise ValueError(f"{name} needs the public fact {need!r}, which is not given")
-    return estimator_class(name)(**facts, **(parameters or {}))
+    given = dict(parameters or {})
+    told = {fact: getattr(domain, fact, None) for fact in known.told if fact not in given}
+    return estimator_class(name)(**facts, **told, **given)

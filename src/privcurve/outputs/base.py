@@ -7,7 +7,7 @@ of this file or of an output's own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -106,7 +106,8 @@ class Reads:
     data : tuple of str
         Datasets whose coded records or domain are read.
     outputs : tuple of str
-        Other outputs of the study, by their words or names.
+        Other outputs of the study, by their words or names; of another study, that study's name,
+        a slash, and the word or name.
     resources : tuple of Path
         Files of the project, such as printed numbers.
     audits : tuple of str
@@ -136,6 +137,8 @@ class Output(ABC):
         ``tests/unit/test_golden_outputs.py`` fails until that is done.
     options : mapping of str to Option
         Beside `name`, which each has.
+    gathers : bool
+        Whether it can put together what other studies have of its kind.
     selects : bool
         Whether it is about selected settings, which a study with `select: all` has not.
     local : bool
@@ -147,6 +150,7 @@ class Output(ABC):
     word: ClassVar[str]
     version: ClassVar[int] = 1
     options: ClassVar[Mapping[str, Option]] = {}
+    gathers: ClassVar[bool] = False
     selects: ClassVar[bool] = True
     local: ClassVar[bool] = True
     memory: ClassVar[int] = 1000
@@ -165,6 +169,18 @@ class Output(ABC):
     @abstractmethod
     def make(self, context: Context) -> None:
         """Write the files."""
+
+
+# Between a study and one of its outputs.
+OF = "/"
+
+
+def elsewhere(reads: Reads) -> Iterator[tuple[str, str]]:
+    """Give the studies and the words or names of outputs that are read of other studies."""
+    for name in reads.outputs:
+        study, slash, word = name.partition(OF)
+        if slash:
+            yield study, word
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,6 +332,11 @@ def ask(
     if name is not None and (not name or set(name) - set(_NAMES)):
         raise StudyError(f"{here}: {word}: name = {name!r} is not letters, digits, _ and -.")
     asked = Asked(output, study, {key: given.get(key, one.default) for key, one in options.items()})
+    if study.studies and not output.gathers:
+        raise StudyError(
+            f"{here}: {word} is of results of the study's own; of other studies there are: "
+            f"{', '.join(name for name, one in known.items() if one.gathers)}."
+        )
     if output.selects and study.select == ALL:
         raise StudyError(f"{here}: {word} is of selected settings; 'select: all' has none.")
     try:

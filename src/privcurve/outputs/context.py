@@ -31,7 +31,8 @@ class Context:
     curves : tuple of Curve
         In the order of what it reads.
     others : mapping of str to Asked
-        The outputs of the study that it reads, by their words or names.
+        The outputs that it reads, by their words or names; those of other studies with the
+        study's name and a slash before.
     seed : int
         Base seed.
     """
@@ -103,7 +104,7 @@ class Context:
         return tuple(note for facts in found if facts for note in datasets.clipping_notes(facts))
 
     def table_of(self, word: str) -> pd.DataFrame:
-        """Read the table of another output of the study, or what its figure shows."""
+        """Read the table of another output that is read, or what its figure shows."""
         from privcurve.tables.table import read_table
 
         return read_table(self.others[word].files.frames[0])

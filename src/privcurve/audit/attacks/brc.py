@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.attacks.any_learner import BOTH, whole_state
-from privcurve.audit.attacks.hidden import HIDDEN_FEW, flipped_label, hidden_few, right_sides
+from privcurve.audit.attacks.hidden import flipped_label, hidden_states, right_sides
 from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.pairs import Pair, Records, Target
 from privcurve.audit.states import sample_states
@@ -31,6 +31,8 @@ from privcurve.privacy.calibration.brc import BRCNoise
 
 # Released errors that the density is compared at: beyond both ends, and between.
 ERRORS = (-2.0, 0.2, 0.5, 0.8, 3.0)
+
+PARTIAL = {"public_columns": (1,)}
 
 
 @dataclass(frozen=True)
@@ -134,24 +136,6 @@ def replaced(c: Claim, target: Target) -> Iterator[Pair]:
         yield Pair(pair.dataset, pair.name, pair.left, pair.right)
 
 
-def partial_states(
-    learner: str, calibration: str, rounds: int, n: int, delta: float = 0.0
-) -> Claim:
-    """Audit the whole state of real fits with a public column."""
-    return Claim(
-        learner,
-        calibration,
-        1.0,
-        hidden_few,
-        delta,
-        {"n_rounds": rounds, "public_columns": (1,)},
-        sample=sample_states,
-        n_trainings=n,
-        n_pairs=HIDDEN_FEW,
-        neighbours=PRIVATE_COLUMNS,
-    )
-
-
 def beyond(learner: str, n: int) -> Claim:
     """Audit a partially private learner beyond its statement, by a flipped label."""
     return Claim(
@@ -160,7 +144,7 @@ def beyond(learner: str, n: int) -> Claim:
         1.0,
         flipped_label,
         0.0,
-        {"n_rounds": 3, "public_columns": (1,)},
+        {"n_rounds": 3, **PARTIAL},
         sample=sample_states,
         n_trainings=n,
         neighbours=REPLACE_ONE,
@@ -184,7 +168,7 @@ def _brc() -> Iterator[Claim]:
         )
     for calibration in BOTH:
         yield whole_state("brc", calibration, {"n_rounds": 3}, 200)
-        yield partial_states("brc", calibration, 3, 200)
+        yield hidden_states("brc", calibration, {"n_rounds": 3, **PARTIAL}, 200)
     yield whole_state("brc", "certified", {"n_rounds": 3}, 200, delta=1e-2)
     yield beyond("brc", 800)
 
@@ -192,7 +176,7 @@ def _brc() -> Iterator[Claim]:
 def _boosting_for_people() -> Iterator[Claim]:
     for calibration in BOTH:
         yield whole_state("boosting_for_people", calibration, {"n_rounds": 2}, 200)
-        yield partial_states("boosting_for_people", calibration, 2, 200)
+        yield hidden_states("boosting_for_people", calibration, {"n_rounds": 2, **PARTIAL}, 200)
 
 
 RELEASED = {

@@ -84,7 +84,7 @@ def gradient_tree_distribution(learner: DPBoostClassifier, side: Records) -> NDA
         )
         values = -sums / np.where(totals > 0, totals + learner.regularisation, 1.0)
         centres = np.clip(values, -bound, bound)
-        parts.append(_cell_chances(centres, float(noise.leaf_scales[0]), leaf_cuts(learner)))
+        parts.append(cell_chances(centres, float(noise.leaf_scales[0]), leaf_cuts(learner)))
     of_splits = chances_of(noise.mechanism)(np.array(gains), noise.split_rate)
     return np.concatenate(
         [
@@ -118,7 +118,7 @@ def _each_split(
     return found
 
 
-def _cell_chances(
+def cell_chances(
     centres: NDArray[np.float64], scale: float, cuts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Give the probability of each cell for Laplace noise around each centre."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from privcurve.audit.claim import Claim
 from privcurve.audit.pairs import Pair, Target, all_neighbours, records
+from privcurve.audit.states import sample_states
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 # In each pair here, but for two hidden columns, column 0 is private, and column 1 public.
@@ -59,6 +61,27 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
 
 
 HIDDEN_FEW = 3
+
+
+def hidden_states(
+    learner: str, calibration: str, setting: Mapping[str, Any], n_trainings: int, delta: float = 0.0
+) -> Claim:
+    """Audit the whole state of real fits on neighbours that differ in private columns.
+
+    The recipe (``any_learner.whole_state``) for a learner whose setting has public columns.
+    """
+    return Claim(
+        learner,
+        calibration,
+        1.0,
+        hidden_few,
+        delta,
+        setting,
+        sample=sample_states,
+        n_trainings=n_trainings,
+        n_pairs=HIDDEN_FEW,
+        neighbours=PRIVATE_COLUMNS,
+    )
 
 
 def flipped_label(c: Claim, target: Target) -> list[Pair]:

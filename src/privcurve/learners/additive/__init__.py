@@ -1,0 +1,1 @@
+"""What PrivGAM is made of: its public rule, its fit, and its model."""

@@ -1,0 +1,297 @@
+"""The fit of PrivGAM: what it asks of the records, with what noise, and what it makes of answers.
+
+Records are seen through :class:`~privcurve.learners.additive.residuals.Residuals` alone, and what
+comes out of that has noise or is chosen with noise before anything else is done with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.kernels.privgam_smoothing import smooth
+from privcurve.learners.additive import rule
+from privcurve.learners.additive.linear_part import LinearPart
+from privcurve.learners.additive.plan import Plan
+from privcurve.learners.additive.residuals import PLACE_BITS, Residuals
+from privcurve.privacy.calibration.privgam import Budget
+from privcurve.privacy.discrete import choose, discrete_laplace, rounded_gaussian
+from privcurve.privacy.ledger import LedgerEntry
+
+# Stands in a transcript for the linear part, in place of a column.
+LINE = -1
+
+_SIZES = np.array(rule.SIZES)
+_LENGTHS = np.array(rule.LENGTHS)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a transcript: of public coins and of what was released.
+
+    Attributes
+    ----------
+    column : int
+        Of a release; the number of columns stands for the intercept, -1 for the linear part.
+    rate : float
+        1/σ or 1/scale of the noise; 0 where nothing was asked.
+    shapes : mapping of int to ndarray of int64
+        What the shape functions were set to afterwards, by column.
+    """
+
+    column: int
+    rate: float
+    shapes: dict[int, NDArray[np.int64]]
+
+
+class Running:
+    """Running sums of what was released of one column; see :meth:`add`."""
+
+    def __init__(self, n_bins: int) -> None:
+        self.numerator, self.denominator, self.variance = np.zeros((3, n_bins))
+
+    def add(
+        self,
+        sums: NDArray[np.float64],
+        cell_variance: float,
+        shape: NDArray[np.float64],
+        weight: float,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Take one Newton step more into the weighted mean of all.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (2, n_bins)
+            Released sums of residuals by label and bin.
+        cell_variance : float
+            Of the noise of each.
+        shape : ndarray of shape (n_bins,)
+            Where they were taken.
+        weight : float
+
+        Returns
+        -------
+        values, noise : ndarray of shape (n_bins,)
+            The mean of the steps' targets, and its variance.
+        """
+        slope, curvature = sums[1] - sums[0], np.maximum(sums.sum(axis=0) / 2, 0.0)
+        self.numerator += weight * (slope + curvature * shape)
+        self.denominator += weight * curvature
+        self.variance += weight**2 * 2 * cell_variance
+        least = rule.LEAST_CURVATURE * np.maximum(np.sqrt(self.variance), 1e-3)
+        down = np.maximum(self.denominator, least)
+        noise = np.minimum(rule.MOST_NOISE, self.variance / down**2 + weight / down)
+        return self.numerator / down, noise
+
+
+class Fit:
+    """One fit: cyclic or greedy.
+
+    Parameters
+    ----------
+    records : Residuals
+    ordered : sequence of bool
+        Of each column.
+    budget : Budget
+    rng : numpy.random.Generator
+
+    Attributes
+    ----------
+    ledger : list of LedgerEntry
+    steps : list of Step
+        The transcript.
+    errors : list of ndarray
+        Posterior standard deviations of the shape functions.
+    """
+
+    def __init__(
+        self, records: Residuals, ordered: Sequence[bool], budget: Budget, rng: np.random.Generator
+    ) -> None:
+        self.records, self.budget, self.rng = records, budget, rng
+        self.ordered = [*ordered, False]
+        self.intercept = len(ordered)
+        widths = records.n_bins.tolist()
+        self.ledger: list[LedgerEntry] = []
+        self.steps: list[Step] = []
+        self.errors = [np.zeros(width) for width in widths]
+        self._running = [Running(width) for width in widths]
+        self._smooth = [np.zeros(width) for width in widths]
+        self._nothing = np.zeros(len(widths))
+        self._line: LinearPart | None = None
+
+    # What is asked of the records ----------------------------------------------------
+
+    def release(self, j: int, share: float, weight: float, when: str) -> None:
+        """Release the sums of a column with noise, and smooth its shape function.
+
+        Parameters
+        ----------
+        j : int
+        share : float
+            Of the budget.
+        weight : float
+            Of this step among those of the column.
+        when : str
+            Begins the ledger's words.
+        """
+        exact = self.records.sums(j)
+        name = "the intercept" if j == self.intercept else f"column {j}"
+        sums, variance, rate = self._noisy(
+            exact, share, self.budget.sensitivity(), f"{when}: residuals by bin of {name}"
+        )
+        z, noise = self._running[j].add(sums, variance, self._smooth[j], weight)
+        if j == self.intercept:
+            prior = rule.INTERCEPT_VARIANCE
+            self._smooth[j] = z * prior / (prior + noise)
+            self.errors[j] = np.sqrt(noise * prior / (prior + noise))
+        else:
+            mean, spread = np.empty(len(z)), np.empty(len(z))
+            self._nothing[j] = smooth(z, noise, self.ordered[j], _SIZES, _LENGTHS, mean, spread)
+            self._smooth[j], self.errors[j] = mean, np.sqrt(spread)
+        self._set(j, rate, [j])
+
+    def choose(self, share: float, when: str) -> int:
+        """Choose the column with the largest Σ_b |G_b|, with noise."""
+        edges = self.records.edges()
+        if not self.budget.private:
+            return int(np.argmax(edges))
+        entry = self.budget.choice(f"{when}: choice of a column", share)
+        self.ledger.append(entry)
+        scale = self.budget.on_grid(entry.noise_rate)
+        return int(choose(self.rng, edges, scale, self.budget.pure))
+
+    def start_line(self, share: float, steps_share: float) -> None:
+        """Begin the linear part: its sums of products, then Newton steps.
+
+        In the norm of Frobenius an element beside the diagonal counts twice, so it takes noise
+        of 1/√2 of the deviation; for Laplace noise there is no such thing.
+        """
+        line = self._line = LinearPart(self.records.n_bins)
+        exact = self.records.gram(line.places)
+        apart = np.triu_indices(line.size, 1)
+        bits = 2 * PLACE_BITS
+        sensitivity = self.budget.of_products(line.size)
+        what = "first: products of places along the columns"
+        ratio = 1.0 if self.budget.pure else math.sqrt(0.5)
+        gram = np.zeros(exact.shape)
+        diagonal, variance, rate = self._noisy(exact.diagonal(), share, sensitivity, what, bits)
+        gram[apart] = (
+            self._with_noise(exact[apart], rate / ratio, bits)[0]
+            if rate
+            else exact[apart] / 2.0**bits
+        )
+        gram += gram.T
+        np.fill_diagonal(gram, diagonal)
+        line.take_gram(gram, math.sqrt(variance * line.size))
+        self.steps.append(Step(LINE, rate, {}))
+        for k in range(1, rule.LINE_STEPS + 1):
+            self.line_step(steps_share / rule.LINE_STEPS, float(k), f"first, step {k}")
+
+    def line_step(self, share: float, weight: float, when: str) -> None:
+        """Release the slopes along all columns with noise, for one Newton step."""
+        line = self._line
+        assert line is not None
+        exact = self.records.slopes(line.places)
+        sensitivity = self.budget.of_slopes(line.size)
+        slopes, variance, rate = self._noisy(
+            exact, share, sensitivity, f"{when}: residuals along the columns"
+        )
+        line.take_slopes(slopes, variance, weight)
+        self._set(LINE, rate, range(self.intercept + 1))
+
+    def _noisy(
+        self,
+        exact: NDArray[np.int64],
+        share: float,
+        sensitivity: float,
+        what: str,
+        bits: int | None = None,
+    ) -> tuple[NDArray[Any], float, float]:
+        """Add noise to whole numbers; give numbers, the variance of each, and the noise's rate."""
+        if not self.budget.private:
+            return exact * 2.0 ** -(self.budget.bits if bits is None else bits), 0.0, 0.0
+        entry = self.budget.release(what, share, sensitivity)
+        self.ledger.append(entry)
+        return *self._with_noise(exact, entry.noise_rate, bits), entry.noise_rate
+
+    def _with_noise(
+        self, exact: NDArray[np.int64], rate: float, bits: int | None
+    ) -> tuple[NDArray[Any], float]:
+        pure = self.budget.pure
+        unit = 2.0 ** -(self.budget.bits if bits is None else bits)
+        scale = self.budget.on_grid(rate, bits)
+        draw = discrete_laplace if pure else rounded_gaussian
+        drawn = draw(self.rng, scale, exact.size).reshape(exact.shape)
+        middle = 0.0 if pure else 0.5
+        return (exact + drawn + middle) * unit, (2.0 if pure else 1.0) * (scale * unit) ** 2
+
+    def _set(self, asked: int, rate: float, changed: Sequence[int]) -> None:
+        """Give the records the shape functions as they are now, and note the step."""
+        for j in changed:
+            line = 0.0 if self._line is None else self._line.shape(j)
+            self.records.set_shape(j, self._smooth[j] + line)
+        self.steps.append(Step(asked, rate, {j: self.records.shapes[j] for j in changed}))
+
+    # In which order ------------------------------------------------------------------
+
+    def run(self, plan: Plan) -> None:
+        """Do what is planned."""
+        self.method = plan.method
+        steps = self.cyclic if plan.method == rule.CYCLIC else self.greedy
+        steps(plan.n_steps, plan.linear)
+
+    def cyclic(self, n_rounds: int, linear: bool) -> None:
+        """Ask each column once a round."""
+        if linear:
+            self.start_line(rule.GRAM_SHARE, rule.LINE_SHARE)
+        active = list(range(self.intercept))
+        for t in range(1, n_rounds + 1):
+            last = t == n_rounds
+            unit = rule.cyclic_unit(t, n_rounds, len(active), linear)
+            when, weight = f"round {t}", t**rule.CYCLIC_POWER
+            self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit, weight, when)
+            if linear:
+                self.line_step(unit, rule.LINE_STEPS + t**rule.LINE_POWER, when)
+            for j in self._in_order(active):
+                self.release(j, unit, weight, when)
+            if last:
+                self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit, weight, when)
+            if t == rule.DROP_ROUND:
+                active = self._kept(active)
+
+    def _in_order(self, active: list[int]) -> list[int]:
+        """Give the columns in an order of public coins; as they are where nothing is private."""
+        if not self.budget.private:
+            return active
+        order: list[int] = self.rng.permutation(active).tolist()
+        return order
+
+    def _kept(self, active: list[int]) -> list[int]:
+        """Drop the columns that probably have no effect, by what was released of them."""
+        kept = [j for j in active if self._nothing[j] < rule.DROP_WEIGHT]
+        dropped = [j for j in active if j not in kept]
+        for j in dropped:
+            self._smooth[j] = np.zeros_like(self._smooth[j])
+            self.errors[j] = np.zeros_like(self.errors[j])
+        if dropped:
+            self._set(self.intercept, 0.0, dropped)
+        return kept
+
+    def greedy(self, n_steps: int, linear: bool) -> None:
+        """Ask a chosen column a step; the intercept first and last, and it may be chosen too."""
+        self.release(self.intercept, rule.FIRST_SHARE, 1.0, "first")
+        if linear:
+            self.start_line(rule.GRAM_SHARE, rule.LINE_SHARE)
+        each, part = rule.greedy_shares(n_steps, self.budget.pure, linear)
+        for t in range(1, n_steps + 1):
+            if linear and t % rule.LINE_EVERY == 0:
+                self.line_step(each + part, rule.LINE_STEPS + t**rule.LINE_POWER, f"step {t}")
+                continue
+            j = self.choose(part, f"step {t}")
+            self.release(j, each, t**rule.GREEDY_POWER, f"step {t}")
+        self.release(self.intercept, rule.LAST_SHARE, n_steps**rule.GREEDY_POWER, "last")

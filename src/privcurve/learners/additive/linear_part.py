@@ -1,0 +1,78 @@
+"""The joint linear part of PrivGAM: noisy Newton steps over all ordered columns at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.learners.additive import rule
+from privcurve.learners.additive.residuals import PLACE_BITS
+
+
+class LinearPart:
+    """A logistic model, linear in the places of records along the columns.
+
+    Parameters
+    ----------
+    n_bins : ndarray of shape (n_columns + 1,)
+        The last, of one bin, is the intercept's.
+
+    Attributes
+    ----------
+    places : ndarray of int64, shape (n_columns + 1, largest number of bins)
+        Of each bin, between -1/2 and 1/2 in multiples of 2^-PLACE_BITS; 1/2 for the intercept.
+    coefficients : ndarray of shape (n_columns + 1,)
+    """
+
+    def __init__(self, n_bins: NDArray[np.int64]) -> None:
+        self.places = np.zeros((len(n_bins), int(n_bins.max())), dtype=np.int64)
+        for j, count in enumerate(n_bins[:-1].tolist()):
+            middles = (np.arange(count) + 0.5) / count - 0.5
+            self.places[j, :count] = np.rint(middles * 2**PLACE_BITS)
+        self.places[-1, 0] = 2 ** (PLACE_BITS - 1)
+        self._n_bins = n_bins
+        m = len(n_bins)
+        self.coefficients: NDArray[np.float64] = np.zeros(m)
+        self._curvature: NDArray[np.float64] = np.zeros(m)
+        self._axes: NDArray[np.float64] = np.eye(m)
+        self._numerator, self._weight, self._variance = np.zeros(m), 0.0, 0.0
+        spread = np.full(m, rule.COEFFICIENT_DEVIATION)
+        spread[-1] = rule.LINE_INTERCEPT_DEVIATION
+        self._prior = np.diag(spread**-2.0)
+
+    @property
+    def size(self) -> int:
+        """How many coefficients there are."""
+        return len(self.coefficients)
+
+    def shape(self, j: int) -> NDArray[np.float64]:
+        """Give what the linear part adds to the score in each bin of a column."""
+        places = self.places[j, : self._n_bins[j]]
+        return np.asarray(self.coefficients[j] * places / 2**PLACE_BITS)
+
+    def take_gram(self, gram: NDArray[np.float64], noise_level: float) -> None:
+        """Take the released sums of products: the curvature is `LINE_CURVATURE` of them.
+
+        Parameters
+        ----------
+        gram : ndarray of shape (size, size)
+            With noise; symmetric.
+        noise_level : float
+            Eigenvalues below it are raised to it: about the largest that noise alone has.
+        """
+        values, self._axes = np.linalg.eigh(gram)
+        self._curvature = rule.LINE_CURVATURE * np.maximum(values, max(noise_level, 1e-9))
+
+    def take_slopes(self, slopes: NDArray[np.float64], variance: float, weight: float) -> None:
+        """Take one Newton step more, from released sums, into the weighted mean of all."""
+        along = self._axes.T
+        target = along @ slopes + self._curvature * (along @ self.coefficients)
+        self._numerator += weight * target
+        self._weight += weight
+        self._variance += weight**2 * variance
+        down = self._weight * self._curvature
+        precision = down**2 / (self._variance + weight * down)
+        posterior = (self._axes * precision) @ along + self._prior
+        self.coefficients = np.linalg.solve(
+            posterior, self._axes @ (precision * self._numerator / down)
+        )

@@ -1,0 +1,101 @@
+"""The model of PrivGAM: a shape function a column, with standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import Codes
+from privcurve.learners.additive.residuals import SCORE_BITS
+
+if TYPE_CHECKING:
+    from privcurve.learners.additive.fitting import Fit
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveModel:
+    """The log-odds of the positive label: an intercept, and a value for the code of each column.
+
+    Attributes
+    ----------
+    intercept, intercept_error : float
+    shapes : tuple of ndarray of shape (n_bins,)
+        The value of each code, by column; 0 throughout where a column has no effect.
+    errors : tuple of ndarray of shape (n_bins,)
+        Posterior standard deviations of the values, given the noise and the spread of records; a
+        linear part is taken as known.
+    """
+
+    intercept: float
+    intercept_error: float
+    shapes: tuple[NDArray[np.float64], ...]
+    errors: tuple[NDArray[np.float64], ...]
+
+    @classmethod
+    def of(cls, fit: Fit, maps: Sequence[Codes]) -> Self:
+        """Give the model of a fit, for codes and not for merged bins."""
+        values = [shape / 2.0**SCORE_BITS for shape in fit.records.shapes]
+        return cls(
+            float(values[-1][0]),
+            float(fit.errors[-1][0]),
+            tuple(shape[bins] for shape, bins in zip(values, maps, strict=False)),
+            tuple(error[bins] for error, bins in zip(fit.errors, maps, strict=False)),
+        )
+
+    @property
+    def n_used(self) -> int:
+        """How many columns have an effect."""
+        return sum(bool(values.any()) for values in self.shapes)
+
+    def scores(self, codes: Codes) -> NDArray[np.float64]:
+        """Give the log-odds of rows.
+
+        Parameters
+        ----------
+        codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+        """
+        found = np.full(len(codes), self.intercept)
+        for j, values in enumerate(self.shapes):
+            found += values[codes[:, j]]
+        return found
+
+    def in_words(
+        self, names: Sequence[str] | None = None, bin_names: Sequence[Sequence[str]] | None = None
+    ) -> str:
+        """Say what the model is, columns in the order of how far apart their values are.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the columns; by default their positions.
+        bin_names : sequence of sequences of str, optional
+            Conditions on a column, by code, such as those of a domain.
+        """
+        lines = [
+            f"The log-odds of the positive label are {self.intercept:+.2f} "
+            f"(± {self.intercept_error:.2f}), and to that comes:"
+        ]
+        spans = np.array([values.max() - values.min() for values in self.shapes])
+        unused = []
+        for j in np.argsort(-spans, kind="stable").tolist():
+            name = f"column {j}" if names is None else names[j]
+            if not self.shapes[j].any():
+                unused.append(name)
+                continue
+            ends = []
+            for code in (int(self.shapes[j].argmin()), int(self.shapes[j].argmax())):
+                where = f"code {code}" if bin_names is None else bin_names[j][code]
+                ends.append(
+                    f"{self.shapes[j][code]:+.2f} (± {self.errors[j][code]:.2f}) where {where}"
+                )
+            lines.append(f"  {name}: from {ends[0]} up to {ends[1]}")
+        if unused:
+            lines.append(f"Without effect: {', '.join(unused)}.")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.in_words()

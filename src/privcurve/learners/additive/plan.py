@@ -1,0 +1,93 @@
+"""What a fit of PrivGAM will do: the public rule, applied to public facts and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from privcurve.learners.additive import rule
+from privcurve.privacy.budget import is_private
+from privcurve.privacy.calibration.privgam import (
+    Budget,
+    gaussian_budget,
+    grid_bits,
+    mixed_budget,
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a learner; see :class:`~privcurve.learners.privgam.PrivGAMClassifier`."""
+
+    method: str
+    n_rounds: int
+    n_steps: int | None
+    bins: str
+    linear: str
+    neighbours: str
+    epsilon: float
+    delta: float
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether the rule decides all of them."""
+        free = self.method == self.bins == self.linear == rule.RULE
+        return free and self.n_rounds == rule.ROUNDS and self.n_steps is None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the rule chose, from public facts alone.
+
+    Attributes
+    ----------
+    method : str
+        ``cyclic`` or ``greedy``.
+    n_steps : int
+        Rounds (cyclic) or steps (greedy).
+    merged : bool
+        Whether ordered columns have few bins.
+    linear : bool
+        Whether there is a joint linear part.
+    budget : Budget
+    """
+
+    method: str
+    n_steps: int
+    merged: bool
+    linear: bool
+    budget: Budget
+
+
+def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
+    """Apply the public rule.
+
+    Parameters
+    ----------
+    settings : Settings
+    n : int
+        The number of records; an estimate where it is not public.
+    ordered : sequence of bool
+        Of each column.
+
+    Returns
+    -------
+    Plan
+    """
+    pure, private = settings.delta == 0, is_private(settings.epsilon)
+    linear = rule.has_line(ordered) if settings.linear == rule.RULE else settings.linear == "yes"
+    find = mixed_budget if pure else gaussian_budget
+    budget = find(settings.epsilon, settings.delta, settings.neighbours)
+    method = settings.method
+    if method == rule.RULE:
+        cyclic = not private or (not pure and rule.is_cyclic(n, budget.amount, len(ordered)))
+        method = rule.CYCLIC if cyclic else rule.GREEDY
+    merged = settings.bins == "few"
+    if settings.bins == rule.RULE:
+        merged = private and rule.merges(n, budget.amount, pure)
+    n_steps = settings.n_rounds
+    if method == rule.GREEDY:
+        budget = mixed_budget(settings.epsilon, settings.delta, settings.neighbours)
+        n_steps = settings.n_steps or rule.steps(n, budget.amount, pure)
+    share = rule.least_share(method, n_steps, len(ordered), pure, linear)
+    return Plan(method, n_steps, merged, linear, replace(budget, bits=grid_bits(budget, share)))

@@ -1,0 +1,157 @@
+"""Records as PrivGAM's kernel reads them: columns of bins, scores, and sums of residuals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import Codes, code_type
+from privcurve.kernels.privgam import (
+    add_to_scores,
+    edges_of_columns,
+    residual_sums,
+    slopes_of_columns,
+)
+from privcurve.learners.additive.rule import FEW_BINS
+from privcurve.privacy.calibration.privgam import CLIP, MOST_RECORDS
+
+# A score is a whole multiple of 2^-SCORE_BITS; the table of residuals has steps of 2^-STEP_BITS, up
+# to margins of LARGEST_MARGIN, where the residual is 1e-7.
+SCORE_BITS = 24
+STEP_BITS = 8
+LARGEST_MARGIN = 16
+# What a shape function is clipped to: no sum of scores leaves 64 bits.
+LARGEST_SHAPE = 64.0
+# A place along a column is a whole multiple of 2^-PLACE_BITS.
+PLACE_BITS = 10
+# Rows that are multiplied at a time.
+CHUNK = 65_536
+
+
+def residual_table(bits: int) -> NDArray[np.int64]:
+    """Give the residual by margin, clipped, in whole multiples of 2^-bits.
+
+    The first entry is for margins up to 0. The others are taken in the middle of their steps.
+    """
+    clip = math.floor(CLIP * 2**bits)
+    margins = (np.arange(LARGEST_MARGIN << STEP_BITS) + 0.5) / 2**STEP_BITS
+    residuals = np.rint(2.0**bits / (1.0 + np.exp(margins))).astype(np.int64)
+    return np.minimum(np.concatenate([[clip], residuals]), clip)
+
+
+def bin_maps(n_bins: NDArray[np.int64], ordered: Sequence[bool], merged: bool) -> list[Any]:
+    """Give the bin of each code of each column: codes, or neighbours of them together."""
+    found = []
+    for count, has_order in zip(n_bins.tolist(), ordered, strict=True):
+        codes = np.arange(count, dtype=np.int64)
+        if merged and has_order and count > FEW_BINS:
+            codes = codes * FEW_BINS // count
+        found.append(codes.astype(code_type(n_bins)))
+    return found
+
+
+class Residuals:
+    """Records, their scores, and sums of their clipped residuals.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows, n_columns)
+    signs, counts : ndarray of shape (n_rows,)
+    maps : list of ndarray
+        The bin of each code; see :func:`bin_maps`.
+    bits : int
+        Of the grid of residuals.
+
+    Attributes
+    ----------
+    n_bins : ndarray of shape (n_columns + 1,)
+        Bins of each column; the last is the intercept's, of one bin.
+    shapes : list of ndarray of int64
+        The score that each bin of each column adds, in multiples of 2^-SCORE_BITS.
+
+    Raises
+    ------
+    ValueError
+        If there are so many records that a sum could overflow.
+    """
+
+    def __init__(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        maps: list[Codes],
+        bits: int,
+    ) -> None:
+        if int(counts.sum()) >= MOST_RECORDS:
+            raise ValueError(f"privgam adds up to {MOST_RECORDS - 1:,} records without overflow")
+        self.n_bins = np.array([int(each[-1]) + 1 for each in maps] + [1])
+        self.columns: NDArray[Any] = np.zeros((len(maps) + 1, len(codes)), code_type(self.n_bins))
+        for j, bins in enumerate(maps):
+            np.take(bins.astype(self.columns.dtype), codes[:, j], out=self.columns[j])
+        self._labels = (signs > 0).astype(np.uint8)
+        self._counts = counts
+        self._scores = np.zeros(len(codes), dtype=np.int64)
+        self._table = residual_table(bits)
+        self._shift = SCORE_BITS - STEP_BITS
+        self.shapes = [np.zeros(count, dtype=np.int64) for count in self.n_bins.tolist()]
+
+    def set_shape(self, j: int, shape: NDArray[np.float64]) -> None:
+        """Put another shape function in the place of a column's."""
+        clipped = np.clip(shape, -LARGEST_SHAPE, LARGEST_SHAPE)
+        wanted = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
+        add_to_scores(self.columns[j], wanted - self.shapes[j], self._scores)
+        self.shapes[j] = wanted
+
+    def sums(self, j: int) -> NDArray[np.int64]:
+        """Sum the residuals by label and bin of a column."""
+        return residual_sums(
+            self.columns[j],
+            self._labels,
+            self._counts,
+            self._scores,
+            self._table,
+            self._shift,
+            int(self.n_bins[j]),
+        )
+
+    def edges(self) -> NDArray[np.int64]:
+        """Give Σ_b |G_b| of all columns and of the intercept."""
+        return edges_of_columns(
+            self.columns,
+            self.n_bins,
+            self._labels,
+            self._counts,
+            self._scores,
+            self._table,
+            self._shift,
+        )
+
+    def slopes(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sum the signed residuals times the places of records, column by column."""
+        return slopes_of_columns(
+            self.columns,
+            places,
+            PLACE_BITS,
+            self._labels,
+            self._counts,
+            self._scores,
+            self._table,
+            self._shift,
+        )
+
+    def gram(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sum the products of the places of records in each two columns.
+
+        Numbers are whole and their sums below 2^53, so no order of adding up shows.
+        """
+        total = np.zeros((len(places), len(places)))
+        for start in range(0, len(self._labels), CHUNK):
+            part = slice(start, start + CHUNK)
+            rows = np.stack([places[j][c[part]] for j, c in enumerate(self.columns)]).astype(float)
+            total += (rows * self._counts[part]) @ rows.T
+        return total.astype(np.int64)

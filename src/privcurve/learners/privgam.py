@@ -1,0 +1,204 @@
+"""PrivGAM: an additive model of noisy sums of residuals, its settings by a public rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privcurve.coding import Codes
+from privcurve.learners.additive import rule
+from privcurve.learners.additive.fitting import Fit
+from privcurve.learners.additive.model import AdditiveModel
+from privcurve.learners.additive.plan import Settings, plan_of
+from privcurve.learners.additive.residuals import Residuals, bin_maps
+from privcurve.learners.checks import RandomState
+from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, REPLACE_ONE
+from privcurve.privacy.calibration.privgam import statement
+from privcurve.privacy.ledger import PrivacyStatement
+
+
+class PrivGAMClassifier(LogOddsClassifier):
+    r"""An additive model: a score for each bin of each column, and an intercept.
+
+    A step takes one column and releases, by bin and label, the sums of the residuals
+    :math:`\min(|y_i - p_i|, \frac12)`, with noise. All else is made of what was released: Newton
+    steps, their smoothing by empirical Bayes, columns that are left out. ``cyclic`` takes the
+    columns in turn, ``greedy`` those that a noisy choice finds most worth it, and a linear part of
+    all columns at once comes before where all are ordered. Which of them, and all numbers, follow
+    from a rule in public facts (:mod:`privcurve.learners.additive.rule`): nothing is tuned on the
+    records. Proofs and measurements: docs/privgam.md.
+
+    Sums are whole numbers and so is the noise: the guarantee covers floating-point arithmetic.
+
+    Parameters
+    ----------
+    method : str
+        ``rule``; or ``cyclic`` (δ > 0) or ``greedy`` whatever the rule says.
+    n_rounds : int
+        Of a cyclic fit.
+    n_steps : int or None
+        Choices of a greedy fit; None: by the rule.
+    bins : str
+        ``rule``; ``all``; or ``few``: neighbouring bins of ordered columns together, at most 16.
+    linear : str
+        Whether there is a linear part: ``rule``, ``yes`` (all columns are ordered) or ``no``.
+    neighbours : str
+        ``replace-one``, or ``add-remove``: then the number of records is not public, and the rule
+        goes by `n_estimate`.
+    n_estimate : int or None
+        About how many records there are, from public sources; with ``add-remove`` alone.
+    ordered : sequence of bool, bool or None
+        Which columns have codes in the order of what they mean; public. None: all where `bounds`
+        is given, else none.
+    epsilon : float
+        ε, above 0; infinite: no noise, columns in turn.
+    delta : float
+        0: permute-and-flip and discrete Laplace noise, greedy. Above 0: Gaussian noise.
+    calibration : str
+        ``certified``.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    model_ : AdditiveModel
+        Shape functions with standard errors; prints itself.
+    method_ : str
+        What the rule chose.
+    n_features_used_ : int
+        Columns that have an effect.
+    n_records_ : int
+        Records trained on; not with ``add-remove``, where it is not public.
+    privacy_ : PrivacyStatement
+        What the fit guarantees, with every release and choice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privcurve.learners.privgam import PrivGAMClassifier
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9, dtype=np.uint8)
+    >>> y = np.array([0, 0, 0, 1] * 9)
+    >>> model = PrivGAMClassifier(epsilon=float("inf"), n_bins=2).fit(X, y)
+    >>> model.predict(X[:4])
+    array([0, 0, 0, 1])
+    """
+
+    _learner = "privgam"
+
+    def __init__(
+        self,
+        method: str = rule.RULE,
+        n_rounds: int = rule.ROUNDS,
+        n_steps: int | None = None,
+        bins: str = rule.RULE,
+        linear: str = rule.RULE,
+        neighbours: str = REPLACE_ONE,
+        n_estimate: int | None = None,
+        ordered: Sequence[bool] | bool | None = None,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        calibration: str = CERTIFIED,
+        n_bins: int | Sequence[int] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.method = method
+        self.n_rounds = n_rounds
+        self.n_steps = n_steps
+        self.bins = bins
+        self.linear = linear
+        self.neighbours = neighbours
+        self.n_estimate = n_estimate
+        self.ordered = ordered
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.n_bins = n_bins
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> PrivacyStatement:
+        fit, maps = self._fitted(codes, signs, counts, rng)
+        self.model_ = AdditiveModel.of(fit, maps)
+        self.method_ = fit.method
+        self.n_features_used_ = self.model_.n_used
+        if self.neighbours != ADD_REMOVE:
+            self.n_records_ = int(counts.sum())
+        return statement(fit.budget, fit.ledger, self._settings().by_rule)
+
+    def _fitted(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+        kind: type[Fit] = Fit,
+    ) -> tuple[Fit, list[Codes]]:
+        """Run the fit; its transcript is not kept on the model."""
+        ordered = self._ordered(codes.shape[1])
+        n = int(counts.sum()) if self.n_estimate is None else int(self.n_estimate)
+        plan = plan_of(self._settings(), n, ordered)
+        maps = bin_maps(self.n_bins_, ordered, plan.merged)
+        records = Residuals(codes, signs, counts, maps, plan.budget.bits)
+        fit = kind(records, ordered, plan.budget, rng)
+        fit.run(plan)
+        return fit, maps
+
+    def _settings(self) -> Settings:
+        return Settings(
+            method=self.method,
+            n_rounds=int(self.n_rounds),
+            n_steps=None if self.n_steps is None else int(self.n_steps),
+            bins=self.bins,
+            linear=self.linear,
+            neighbours=self.neighbours,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+        )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.method == rule.CYCLIC and self.delta == 0 and np.isfinite(self.epsilon):
+            raise ValueError(
+                "privgam: method = 'cyclic' has Gaussian noise, so it needs delta > 0; with "
+                "delta = 0 use method = 'greedy' or 'rule'"
+            )
+        if (self.neighbours == ADD_REMOVE) != (self.n_estimate is not None):
+            raise ValueError(
+                "privgam: n_estimate= is a public estimate of the number of records, which "
+                "neighbours = 'add-remove' needs and no other takes"
+            )
+
+    def _ordered(self, n_columns: int) -> tuple[bool, ...]:
+        given = np.asarray(self.ordered)
+        if self.ordered is None:
+            given = np.full(n_columns, self.bounds is not None)
+        if given.ndim == 0:
+            given = np.full(n_columns, given)
+        if given.shape != (n_columns,) or given.dtype.kind != "b":
+            raise ValueError(
+                f"privgam: ordered must be True or False for each of {n_columns} columns, not "
+                f"{self.ordered!r}"
+            )
+        if self.linear == "yes" and not given.all():
+            raise ValueError("privgam: linear = 'yes' needs all columns to be ordered")
+        return tuple(given.tolist())
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        return self.model_.scores(codes)
+
+    def _measures(self) -> dict[str, float]:
+        widths = [len(values) for values in self.model_.shapes]
+        return {"columns": self.n_features_used_, "bins": sum(widths)}

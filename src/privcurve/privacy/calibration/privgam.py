@@ -1,0 +1,275 @@
+"""Noise of PrivGAM, its ledger and its statement. Proofs: docs/privgam.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN
+from privcurve.privacy.accountants.compose import ZCDP_CKS as ZCDP
+from privcurve.privacy.accountants.cost import (
+    BOUNDED_RANGE_KIND,
+    GAUSSIAN_KIND,
+    ZCDP_KIND,
+    Cost,
+)
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, check_budget, is_private
+from privcurve.privacy.calibration.search import calibrate
+from privcurve.privacy.discrete import LARGEST_SCALE
+from privcurve.privacy.ledger import (
+    ASSUMED,
+    ASSUMED_N,
+    NOT_COVERED,
+    NOT_FLOATS,
+    LedgerEntry,
+    PrivacyStatement,
+)
+from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, PERMUTE_AND_FLIP
+from privcurve.privacy.mechanisms import GAUSSIAN as GAUSSIAN_NOISE
+from privcurve.privacy.sensitivity.privgam import (
+    cells_l1,
+    cells_l2,
+    edge,
+    edge_range,
+    products_l1,
+    products_l2,
+    slopes_l1,
+    slopes_l2,
+)
+
+SOURCE = "docs/privgam.md"
+
+# A logistic residual is clipped here: half of the noise, and the same decision (docs/privgam.md).
+CLIP = 0.5
+
+# Residuals are whole multiples of 2^-bits; more bits than this gain nothing.
+MOST_BITS = 30
+LEAST_BITS = 8
+# Records whose sums stay below 2^61 in units of 2^-30.
+MOST_RECORDS = 2**31
+
+ASSUMED_RULE = (
+    "the settings (public rule, fixed before and apart from these records; docs/privgam.md says "
+    "on which data its constants were set)"
+)
+ASSUMED_SETTINGS = "the settings, which were given"
+ASSUMED_ORDER = "which columns are ordered"
+ASSUMED_ESTIMATE = "an estimate of the number of records (the number itself is not public)"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A budget in the unit that shares of it add up in.
+
+    A share x of it gives a release xε of pure privacy; or, where δ > 0, √x·μ of Gaussian privacy,
+    and a choice a range of 2√x·μ: both cost x of ρ = μ²/2.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+    neighbours : str
+    amount : float
+        ε where δ = 0, else μ; infinite at ε = ∞.
+    accountant : str
+    bits : int
+        Of the grid that sums and noise are on.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: str
+    amount: float
+    accountant: str
+    bits: int = MOST_BITS
+
+    @property
+    def pure(self) -> bool:
+        """Whether δ = 0."""
+        return self.delta == 0
+
+    @property
+    def private(self) -> bool:
+        """Whether ε is finite."""
+        return is_private(self.epsilon)
+
+    @property
+    def released_with(self) -> str:
+        """The mechanism of releases."""
+        return LAPLACE if self.pure else GAUSSIAN_NOISE
+
+    @property
+    def chosen_with(self) -> str:
+        """The mechanism of choices."""
+        return PERMUTE_AND_FLIP if self.pure else EXPONENTIAL
+
+    def of_release(self, share: float) -> float:
+        """Give what a release costs that has a share: ε, or sensitivity/σ."""
+        return share * self.amount if self.pure else math.sqrt(share) * self.amount
+
+    def of_choice(self, share: float) -> float:
+        """Give what a choice costs that has a share: ε, or the length of its range."""
+        return share * self.amount if self.pure else 2 * math.sqrt(share) * self.amount
+
+    def sensitivity(self) -> float:
+        """Give the sensitivity of the sums of a column, in the norm of the noise."""
+        bound = cells_l1 if self.pure else cells_l2
+        return bound(CLIP, self.neighbours)
+
+    def of_slopes(self, size: int) -> float:
+        """Give the sensitivity of the slopes of a linear part, in the norm of the noise."""
+        bound = slopes_l1 if self.pure else slopes_l2
+        return bound(CLIP, size, self.neighbours)
+
+    def of_products(self, size: int) -> float:
+        """Give the sensitivity of its sums of products, in the norm of the noise."""
+        return (products_l1 if self.pure else products_l2)(size, self.neighbours)
+
+    def release(self, what: str, share: float, sensitivity: float) -> LedgerEntry:
+        """Give the ledger's entry of a release."""
+        amount = self.of_release(share)
+        return LedgerEntry(
+            mechanism=self.released_with,
+            what=what,
+            noise_rate=amount / sensitivity,
+            sensitivity=sensitivity,
+            epsilon=amount if self.pure else math.inf,
+            source=SOURCE,
+        )
+
+    def choice(self, what: str, share: float) -> LedgerEntry:
+        """Give the ledger's entry of a choice among the columns."""
+        amount = self.of_choice(share)
+        return LedgerEntry(
+            mechanism=self.chosen_with,
+            what=what,
+            noise_rate=amount / edge_range(CLIP, self.neighbours),
+            sensitivity=edge(CLIP, self.neighbours),
+            epsilon=amount,
+            bounded_range=None if self.pure else amount,
+            source=SOURCE,
+        )
+
+    def on_grid(self, rate: float, bits: int | None = None) -> int:
+        """Give the scale of noise, 1/rate, on the grid, or on another one: rounded up."""
+        return math.ceil(2.0 ** (self.bits if bits is None else bits) / rate)
+
+
+@lru_cache(maxsize=1024)
+def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
+    """Give the budget of Gaussian releases alone, by their exact composition.
+
+    Raises
+    ------
+    ValueError
+        If the budget is out of range, or δ = 0.
+    """
+    check_budget(epsilon, delta)
+    if not is_private(epsilon):
+        return Budget(epsilon, delta, neighbours, math.inf, GAUSSIAN)
+    mu = calibrate((Cost(GAUSSIAN_KIND, 1.0),), epsilon, delta, (GAUSSIAN,)).scale
+    return Budget(epsilon, delta, neighbours, mu, GAUSSIAN)
+
+
+@lru_cache(maxsize=1024)
+def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
+    """Give the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP.
+
+    Raises
+    ------
+    ValueError
+        If the budget is out of range.
+    """
+    check_budget(epsilon, delta)
+    if delta == 0 or not is_private(epsilon):
+        return Budget(epsilon, delta, neighbours, epsilon, BASIC)
+    mu = calibrate((Cost(ZCDP_KIND, 1.0),), epsilon, delta, (ZCDP,)).scale
+    return Budget(epsilon, delta, neighbours, mu, ZCDP)
+
+
+@lru_cache(maxsize=1024)
+def composed_budget(
+    epsilon: float,
+    delta: float,
+    neighbours: str,
+    releases: tuple[float, ...],
+    choices: tuple[float, ...],
+) -> Budget:
+    """Give the budget of given choices and releases, by the best accountant; δ > 0.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        ε finite.
+    neighbours : str
+    releases, choices : tuple of float
+        Their shares, which add up to 1.
+    """
+    costs = []
+    for kind, factor, shares in (
+        (GAUSSIAN_KIND, 1.0, releases),
+        (BOUNDED_RANGE_KIND, 2.0, choices),
+    ):
+        for share in dict.fromkeys(shares):
+            costs.append(Cost(kind, factor * math.sqrt(share), shares.count(share)))
+    found = calibrate(tuple(costs), epsilon, delta)
+    return Budget(epsilon, delta, neighbours, found.scale, found.accountant)
+
+
+def grid_bits(budget: Budget, least_share: float) -> int:
+    """Give the bits of a grid on which all scales of noise have room.
+
+    Parameters
+    ----------
+    budget : Budget
+    least_share : float
+        The smallest share of a release or choice.
+
+    Raises
+    ------
+    ValueError
+        If the noise is so large that there is none.
+    """
+    if not budget.private:
+        return MOST_BITS
+    least = min(budget.of_release(least_share), budget.of_choice(least_share))
+    room = math.log2(LARGEST_SCALE) - 1 - math.log2(edge_range(CLIP, budget.neighbours) / least)
+    bits = min(MOST_BITS, math.floor(room))
+    if bits < LEAST_BITS:
+        raise ValueError(
+            f"privgam: epsilon = {budget.epsilon:g} is so small that its noise has no room in "
+            "64 bits: give a larger one"
+        )
+    return bits
+
+
+def statement(budget: Budget, ledger: Sequence[LedgerEntry], by_rule: bool) -> PrivacyStatement:
+    """Make the statement of a fit.
+
+    Its sums are whole numbers and its noise exact, so floating point is not excluded.
+
+    Parameters
+    ----------
+    budget : Budget
+    ledger : sequence of LedgerEntry
+        All releases and choices.
+    by_rule : bool
+        Whether all settings are those of the public rule.
+    """
+    if not budget.private:
+        return PrivacyStatement.not_private("privgam")
+    assumed = [fact for fact in ASSUMED if fact != ASSUMED_N or budget.neighbours != ADD_REMOVE]
+    if budget.neighbours == ADD_REMOVE:
+        assumed.append(ASSUMED_ESTIMATE)
+    return PrivacyStatement(
+        learner="privgam",
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        neighbours=budget.neighbours,
+        calibration=CERTIFIED,
+        composition=budget.accountant,
+        ledger=tuple(ledger),
+        assumptions=(*assumed, ASSUMED_ORDER, ASSUMED_RULE if by_rule else ASSUMED_SETTINGS),
+        exclusions=tuple(text for text in NOT_COVERED if text != NOT_FLOATS),
+    )

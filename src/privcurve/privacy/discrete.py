@@ -1,0 +1,237 @@
+"""Exact samplers: whole numbers of noise, and choices, made of fair bits and integers alone.
+
+A mechanism whose sums are whole numbers and whose noise is drawn here is what its proof says, to
+the last bit: no number is rounded that depends on a record. What is left is NumPy's generator,
+taken as a source of independent fair bits.
+
+All of it comes from coins with the chance e^{-a/b} (Canonne, Kamath and Steinke, "The Discrete
+Gaussian for Differential Privacy", 2020, Algorithms 1-3). Gaussian noise is that of the *real*
+Gaussian, rounded down: to a whole number k it adds a uniform fraction x by one more rejection, as
+e^{-(k+x)²/2σ²} = e^{-k²/2σ²} · e^{-kx/σ²} · e^{-x²/2σ²}. With whole sums S, S + ⌊Z⌋ = ⌊S + Z⌋ is
+post-processing of the Gaussian mechanism, so each theorem about that holds, the exact profile of
+its privacy among them; the discrete Gaussian of that paper has zCDP alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+# Bits of one random word: those of a random number of NumPy, k/2^53.
+_BITS = 53
+# Scales of noise, so that no product of the samplers leaves a word.
+LARGEST_SCALE = 2**46
+
+
+@njit(cache=True, nogil=True)
+def _word(rng: np.random.Generator) -> int:
+    return int(rng.random() * 9007199254740992.0)
+
+
+@njit(cache=True, nogil=True)
+def _below(rng: np.random.Generator, m: int) -> int:
+    """Draw a whole number of 0, …, m - 1."""
+    mask = 1
+    while mask < m:
+        mask <<= 1
+    mask -= 1
+    while True:
+        drawn = _word(rng) & mask
+        if drawn < m:
+            return drawn
+
+
+@njit(cache=True, nogil=True)
+def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
+    """Toss a coin of the chance e^{-a/b}, 0 <= a <= b."""
+    k = 1
+    while _below(rng, b * k) < a:
+        k += 1
+    return k % 2 == 1
+
+
+@njit(cache=True, nogil=True)
+def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
+    """Toss a coin of the chance e^{-a/b}.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    a, b : int
+        At least 0, and from 1 up to `LARGEST_SCALE`.
+    """
+    for _ in range(a // b):
+        if not _coin_e_fraction(rng, 1, 1):
+            return False
+    return _coin_e_fraction(rng, a % b, b)
+
+
+@njit(cache=True, nogil=True)
+def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
+    """Toss a coin of the chance e^{-(a/b)²/2}."""
+    whole, rest = a // b, a % b
+    for _ in range(whole * whole):
+        if not _coin_e_fraction(rng, 1, 2):
+            return False
+    for _ in range(whole):
+        if not _coin_e_fraction(rng, rest, b):
+            return False
+    k = 1
+    while _below(rng, 2 * b * k) < rest and _below(rng, b) < rest:
+        k += 1
+    return k % 2 == 1
+
+
+@njit(cache=True, nogil=True)
+def _geometric(rng: np.random.Generator, scale: int) -> int:
+    """Draw k = 0, 1, … with chances in proportion to e^{-k/scale}."""
+    while True:
+        low = _below(rng, scale)
+        if _coin_e_fraction(rng, low, scale):
+            break
+    high = 0
+    while _coin_e_fraction(rng, 1, 1):
+        high += 1
+    return low + scale * high
+
+
+@njit(cache=True, nogil=True)
+def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
+    """Draw ⌊|Z|⌋ of a real Gaussian Z of standard deviation `scale`."""
+    while True:
+        k = _geometric(rng, scale)
+        # Now k has the chances of a discrete half Gaussian: e^{-k/σ} e^{-(k-σ)²/2σ²}.
+        if not _coin_e_square(rng, abs(k - scale), scale):
+            continue
+        # The fraction x, as many words of it as it takes.
+        x = np.empty(0, dtype=np.int64)
+        accepted = True
+        whole, rest = k // scale, k % scale
+        for step in range(whole + 2):
+            # e^{-x/σ} for each whole σ in k, then e^{-(rest/σ)(x/σ)}, then e^{-x²/2σ²}.
+            j = 1
+            while True:
+                if step <= whole:
+                    happens = _below(rng, scale * j) == 0
+                    if happens and step == whole:
+                        happens = _below(rng, scale) < rest
+                else:
+                    happens = _below(rng, 2 * scale * j) == 0 and _below(rng, scale) == 0
+                    if happens:
+                        happens, x = _below_fraction(rng, x)
+                if happens:
+                    happens, x = _below_fraction(rng, x)
+                if not happens:
+                    break
+                j += 1
+            if j % 2 == 0:
+                accepted = False
+                break
+        if accepted:
+            return k
+
+
+@njit(cache=True, nogil=True)
+def _below_fraction(
+    rng: np.random.Generator, x: NDArray[np.int64]
+) -> tuple[bool, NDArray[np.int64]]:
+    """Compare a fresh uniform number with the fraction whose words are x; give x, if longer."""
+    i = 0
+    while True:
+        if i == len(x):
+            longer = np.empty(i + 1, dtype=np.int64)
+            longer[:i] = x
+            longer[i] = _word(rng)
+            x = longer
+        drawn = _word(rng)
+        if drawn != x[i]:
+            return drawn < x[i], x
+        i += 1
+
+
+@njit(cache=True, nogil=True)
+def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> NDArray[np.int64]:
+    """Draw ⌊Z⌋ of independent real Gaussians Z of mean 0.
+
+    Their mean is -1/2.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    scale : int
+        σ, from 1 up to `LARGEST_SCALE`.
+    size : int
+
+    Returns
+    -------
+    ndarray of shape (size,)
+    """
+    drawn = np.empty(size, dtype=np.int64)
+    for i in range(size):
+        k = _half_gaussian(rng, scale)
+        drawn[i] = k if _below(rng, 2) == 0 else -1 - k
+    return drawn
+
+
+@njit(cache=True, nogil=True)
+def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> NDArray[np.int64]:
+    """Draw whole numbers k with chances in proportion to e^{-|k|/scale}.
+
+    A vector of whole numbers with an L1 sensitivity of Δ is Δ/scale-DP with this noise.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    scale : int
+        From 1 up to `LARGEST_SCALE`.
+    size : int
+
+    Returns
+    -------
+    ndarray of shape (size,)
+    """
+    drawn = np.empty(size, dtype=np.int64)
+    for i in range(size):
+        while True:
+            k = _geometric(rng, scale)
+            negative = _below(rng, 2) == 1
+            if not (negative and k == 0):
+                break
+        drawn[i] = -k if negative else k
+    return drawn
+
+
+@njit(cache=True, nogil=True)
+def choose(rng: np.random.Generator, scores: NDArray[np.int64], scale: int, flip: bool) -> int:
+    """Choose a candidate by permute-and-flip or by the exponential mechanism.
+
+    Each candidate's coin comes up with the chance e^{-(best - score)/scale}. Permute-and-flip
+    goes through the candidates in a random order and takes the first whose coin does; the
+    exponential mechanism draws candidates until one's does.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    scores : ndarray of shape (n_candidates,)
+        Whole numbers.
+    scale : int
+        1/η, from 1 up to `LARGEST_SCALE`.
+    flip : bool
+        Whether by permute-and-flip.
+
+    Returns
+    -------
+    int
+    """
+    best = scores.max()
+    order = np.arange(len(scores))
+    left = len(scores)
+    while True:
+        i = _below(rng, left)
+        chosen = order[i]
+        if coin_e(rng, best - scores[chosen], scale):
+            return chosen
+        if flip:
+            left -= 1
+            order[i] = order[left]
