@@ -21,6 +21,8 @@ LOG, CATEGORIES = "log", "categories"
 DASHES = (3.2, 1.4)
 # Letters of a title that have room above a panel.
 LONGEST_TITLE = 28
+# A note's letters in points, and its height in inches.
+NOTE_SIZE, NOTE_HEIGHT = 6.5, 0.15
 # Of a panel's width, what a letter below its axis takes.
 LETTER = 0.026
 # What any classifier must be above: as in curves, a grey line.
@@ -92,6 +94,13 @@ def sweep(
                 handles.append(Line2D([], [], label=ENDLESS, color="black", **LEVEL))
             style.legend_below(figure, handles)
     return figure
+
+
+def note(figure: Figure, text: str) -> None:
+    """Write a line below the panels of a figure, above its legend."""
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + NOTE_HEIGHT)
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=NOTE_SIZE)
 
 
 def _placed(frame: pd.DataFrame, x: str, scale: str) -> tuple[pd.DataFrame, list[float], list[str]]:
