@@ -48,6 +48,7 @@ class Sweep(Output):
                         "horizontal line", TEXT, "linear"),
         "compare": Option("which panels share their y axis: all, those of a dataset, or none; one "
                           f"of {', '.join(COMPARED)}", TEXT, COMPARED[0]),
+        "note": Option("a line below the figure, of what it lacks", TEXT),
     }  # fmt: skip
 
     def check(self, asked: Asked) -> None:  # noqa: D102
@@ -119,6 +120,8 @@ class Sweep(Output):
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
         figure = drawing.sweep(frame, axes.x, axes.y, label, options["scale"], levels)
+        if options["note"]:
+            drawing.note(figure, options["note"])
         # A level may stand in several panels.
         own = [
             (part.drop(columns=["panel", "group"]).drop_duplicates(), its) for part, its in parts
