@@ -3,7 +3,11 @@
 from dataclasses import replace
 
 from privcurve.learners import boosting_for_people, linear, noisy_bayes, pate
+from privcurve.learners.additive import residuals, rule
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration.brc import BRCNoise
+from privcurve.privacy.calibration.privgam import CLIP, Budget
+from privcurve.privacy.sensitivity.privgam import cells_l1
 
 
 def box_with(patch, noise):
@@ -56,3 +60,19 @@ def pate_with(patch, noise):
         return replace(known, scale=noise * known.scale)
 
     patch.setattr(pate, "pate_noise", calibrated)
+
+
+def privgam_with(patch, mistake):
+    """Make one of the mistakes that PrivGAM's constants are there to prevent."""
+    shares = rule.greedy_shares
+    if mistake == "noise for add-remove":
+        patch.setattr(Budget, "sensitivity", lambda self: cells_l1(CLIP, ADD_REMOVE))
+    elif mistake == "residuals without clip":
+        patch.setattr(residuals, "CLIP", 1.0)
+    else:
+        assert mistake == "choices for nothing"
+        patch.setattr(
+            rule,
+            "greedy_shares",
+            lambda *given: (sum(shares(*given)), shares(*given)[1]),
+        )
