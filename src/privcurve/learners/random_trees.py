@@ -33,13 +33,13 @@ class ValueTrees(TreeModel):
 
     Attributes
     ----------
-    values : ndarray of shape (n_trees, n_leaves, n_outputs)
+    leaf_values : ndarray of shape (n_trees, n_leaves, n_outputs)
     """
 
-    values: NDArray[np.float64]
+    leaf_values: NDArray[np.float64]
 
     def _leaf(self, tree: int, node: int) -> str:
-        found = self.values[tree, max(node - self.values.shape[1] + 1, 0)]
+        found = self.leaf_values[tree, max(node - self.leaf_values.shape[1] + 1, 0)]
         return " ".join(f"{value:+.4f}" for value in found)
 
 
