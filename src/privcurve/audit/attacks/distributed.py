@@ -206,21 +206,21 @@ def _distributed_topdown() -> Iterator[Claim]:
     yield sampled(name, PUBLISHED, {"protocol": "local_rnm", **small}, 1_000, rare_in_part)
     yield sampled(name, CERTIFIED, {"protocol": "single", "depth": 1}, 10_000, crossed_columns)
     local = {"protocol": "local_rnm", "trust": "secure_sum", "depth": 2, **two}
+    secure = {"trust": "secure_sum", "depth": 2, "n_colluding": 1, "n_holders": 3}
+    yield _lost(name, secure, moved_between_leaves)
     yield whole_state(name, CERTIFIED, local, 2_000)
     yield whole_state(name, CERTIFIED, {"depth": 1, **two}, 2_000, delta=1e-2)
     yield whole_state(name, PUBLISHED, small, 1_000)
-    secure = {"trust": "secure_sum", "depth": 2, "n_colluding": 1, "n_holders": 3}
-    yield _lost(name, secure, moved_between_leaves)
 
 
 def _random_trees() -> Iterator[Claim]:
     name = "random_trees"
     small = {"n_trees": 4, "batch": 2, "depth": 1, "n_holders": 2}
+    yield _lost(name, {**small, "batch": 1}, alone_in_two_bins)
+    yield _lost(name, {**small, "n_classes": 3, "trust": "local"}, replaced_class)
     for trust in ("secure_sum", "local"):
         yield whole_state(name, CERTIFIED, {**small, "trust": trust}, 2_000, delta=1e-2)
     yield sampled(name, CERTIFIED, small, 2_000, rare_in_part, delta=1e-2)
-    yield _lost(name, {**small, "batch": 1}, alone_in_two_bins)
-    yield _lost(name, {**small, "n_classes": 3, "trust": "local"}, replaced_class)
 
 
 RELEASED = {
