@@ -187,8 +187,9 @@ def _looked_at(claim: Mapping[str, Any]) -> str:
         "mean": "mean over {over} of {value}",
         "spearman": "rank correlation of {over} and {value}",
         "smallest_step": "smallest step over {over} of {value}",
-        "reached": "smallest {over} with {value} ≥ 0",
+        "reached": "smallest {over} with a {value} of 0 or more",
     }
+    value = f"difference of {value}" if "less" in claim else value
     return text[claim["statistic"]].format(over=over, value=value)
 
 

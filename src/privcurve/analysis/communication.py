@@ -10,6 +10,8 @@ import pandas as pd
 # What a learner measures of its messages; the largest over holders, but for the total.
 MESSAGES = ("rounds", "messages", "bytes_per_holder", "bytes_down_per_holder", "bytes_total")
 ABOUT = ("dataset", "method", "calibration", "delta", "epsilon")
+# What is always told of a protocol.
+HOLDERS = ("protocol", "trust", "n_holders")
 SCORES = ("accuracy", "accuracy_std", *MESSAGES, "n_repeats", "n_failed")
 
 CAPTION = "Messages of each protocol, and the accuracy that they buy"
@@ -35,36 +37,39 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns `ABOUT`, those parameters that tell rows apart, `accuracy`, `accuracy_std`,
-        the columns `MESSAGES` (null where a learner sends none), `n_repeats` and `n_failed`. A row
-        of which a run has failed has no means.
+        The columns `ABOUT`; those of `HOLDERS` that a learner has, and parameters that tell
+        rows of a method apart; `SCORES`. What is sent is null where a learner sends nothing. A
+        row of which a run has failed has no means.
     """
     absent = {name: math.nan for name in MESSAGES if name not in runs}
     there = runs[[_near(found, epsilon) for found in runs["epsilon"]]].assign(**absent)
-    rows = []
-    for (_, _, setting), group in there.groupby(["dataset", "arm", "setting"], sort=False):
-        failed = group["status"] != "ok"
-        # Rounds alone are those of a booster, of which nobody hears.
-        silent = bool(failed.any() or group[list(MESSAGES)].isna().any(axis=None))
-        parameters = {**_varied(group), **json.loads(str(setting))}
-        rows.append(
-            {
-                **{name: group[name].iloc[0] for name in ABOUT},
-                **parameters,
-                "accuracy": math.nan if failed.any() else _mean(group["accuracy"]),
-                "accuracy_std": math.nan if failed.any() else float(group["accuracy"].std(ddof=1)),
-                **{name: math.nan if silent else _mean(group[name]) for name in MESSAGES},
-                "n_repeats": len(group),
-                "n_failed": int(failed.sum()),
-            }
-        )
-    frame = pd.DataFrame(rows)
-    others = [name for name in frame if name not in (*ABOUT, *SCORES)]
-    telling = [name for name in others if frame[name].map(str).nunique() > 1]
-    return frame[[*ABOUT, *telling, *SCORES]]
+    groups = [part for _, part in there.groupby(["dataset", "arm", "setting"], sort=False)]
+    about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
+    # Of any kind: a whole number is written as one where other methods lack the parameter.
+    told = [{**_share(part), **json.loads(part["setting"].iloc[0])} for part in groups]
+    parameters = pd.DataFrame(told).astype(object)
+    methods = [about["dataset"], about["method"]]
+    varied = parameters.map(str).groupby(methods).nunique().gt(1).any()
+    telling = [str(name) for name in parameters if name in (*HOLDERS, *varied.index[varied])]
+    scores = pd.DataFrame([_scores(part) for part in groups], columns=list(SCORES))
+    return pd.concat([about, parameters[telling], scores], axis=1)
 
 
-def _varied(group: pd.DataFrame) -> dict[str, object]:
+def _scores(runs: pd.DataFrame) -> dict[str, float]:
+    """Give means over the runs of a protocol; none if one has failed."""
+    failed = int((runs["status"] != "ok").sum())
+    # Rounds alone are those of a booster, of which nobody hears.
+    silent = failed > 0 or bool(runs[list(MESSAGES)].isna().any(axis=None))
+    return {
+        "accuracy": math.nan if failed else _mean(runs["accuracy"]),
+        "accuracy_std": math.nan if failed else float(runs["accuracy"].std(ddof=1)),
+        **{name: math.nan if silent else _mean(runs[name]) for name in MESSAGES},
+        "n_repeats": len(runs),
+        "n_failed": failed,
+    }
+
+
+def _share(group: pd.DataFrame) -> dict[str, object]:
     share = group.get("train_share")
     return {} if share is None else {"train_share": share.iloc[0]}
 

@@ -150,9 +150,10 @@ def levels(
     """
     frame = described(runs, arms)
     frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
+    noisy = frame["arm"].isin(frame["arm"][frame["epsilon"].map(math.isfinite)])
     for name, value in at.items():
         if name in frame:
-            lacks = frame[name].isna() | (name == "epsilon") & frame[name].isin([math.inf])
+            lacks = ~noisy if name == "epsilon" else frame[name].isna()
             frame = frame[lacks | _is_at(frame[name], value)]
     found = trainings(frame, arms, axes, {})
     varies = [name for name in axes.lines if found[name].nunique() > 1]

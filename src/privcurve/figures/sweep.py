@@ -20,7 +20,11 @@ from privcurve.figures import style
 LOG, CATEGORIES = "log", "categories"
 DASHES = (3.2, 1.4)
 # Letters of a title that have room above a panel.
-LONGEST_TITLE = 38
+LONGEST_TITLE = 28
+# A note's letters in points, and its height in inches.
+NOTE_SIZE, NOTE_HEIGHT = 6.5, 0.15
+# Of a panel's width, what a letter below its axis takes.
+LETTER = 0.026
 # What any classifier must be above: as in curves, a grey line.
 MAJORITY = "majority"
 NAMES = {"n_nodes": "number of nodes"}
@@ -90,6 +94,13 @@ def sweep(
                 handles.append(Line2D([], [], label=ENDLESS, color="black", **LEVEL))
             style.legend_below(figure, handles)
     return figure
+
+
+def note(figure: Figure, text: str) -> None:
+    """Write a line below the panels of a figure, above its legend."""
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + NOTE_HEIGHT)
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=NOTE_SIZE)
 
 
 def _placed(frame: pd.DataFrame, x: str, scale: str) -> tuple[pd.DataFrame, list[float], list[str]]:
@@ -171,15 +182,16 @@ def _ticks(panel: Axes, places: Sequence[float], texts: Sequence[str], scale: st
     if scale == LOG:
         panel.set_xscale("log")
     names: dict[float, Any] = dict(zip(places, texts, strict=True))
-    panel.xaxis.set_major_locator(FixedLocator(_apart(places, scale == LOG)))
+    room = max(0.07, LETTER * max(map(len, texts)))
+    panel.xaxis.set_major_locator(FixedLocator(_apart(places, scale == LOG, room)))
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names.get(value, "")))
     panel.xaxis.set_minor_locator(NullLocator())
 
 
-def _apart(places: Sequence[float], logarithmic: bool) -> list[float]:
+def _apart(places: Sequence[float], logarithmic: bool, share: float) -> list[float]:
     """Choose the places to label: the outermost, then those that are not too near another."""
     at = {place: math.log(place) if logarithmic else place for place in places}
-    room = 0.07 * (at[places[-1]] - at[places[0]])
+    room = share * (at[places[-1]] - at[places[0]])
     chosen: list[float] = []
     for place in [places[0], places[-1], *places]:
         if all(abs(at[place] - at[other]) > room for other in chosen):

@@ -12,7 +12,7 @@ from privcurve.holders.holder import Ballot, Holder
 from privcurve.holders.sums import Sums
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
-from privcurve.kernels.holder_counts import CRITERIA, Questions, answers, split_values
+from privcurve.kernels.holder_counts import CRITERIA, Questions, answers, impure, split_values
 from privcurve.privacy.calibration.holders import LevelNoise
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
 
@@ -195,12 +195,15 @@ class _Coordinator:
         # A column's counts are moved to the node's total, by equal parts in all of its bins.
         yes += (known.counts - sums) * share[:, None]
         no = known.counts - yes
-        criterion = ZERO_ONE if level == plan.depth - 1 else plan.criterion
-        values = split_values(no, yes, CRITERIA.index(criterion))
+        last = level == plan.depth - 1
+        place = CRITERIA.index(ZERO_ONE if last else plan.criterion)
+        whole = impure(np.maximum(known.counts, 0.0), place)
+        values = split_values(no, yes, place)
         smaller = np.minimum(no.sum(axis=1), yes.sum(axis=1))
         values[(smaller < LEAST_SIDE * np.sqrt(variance)) | (smaller <= 0)] = np.inf
         best = int(np.argmin(values))
-        if np.isinf(values[best]):
+        # Nothing to part, or on the last level nothing to be gained.
+        if np.isinf(values[best]) or whole == 0 or (last and values[best] >= whole):
             return None
         width = self.widths[asked.columns[counted[best]]]
         spread = variance * width * share[best] * (1 - share[best])

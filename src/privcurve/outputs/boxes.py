@@ -22,7 +22,7 @@ class Boxes(Sweep):
     options: ClassVar = {
         name: option
         for name, option in Sweep.options.items()
-        if name not in ("levels", "scale", "compare")
+        if name not in ("levels", "scale", "compare", "note")
     }
 
     def _drawn(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, whole
-from privcurve.outputs.base import TEXT, Asked, Files, Option, Output, Reads
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
+from privcurve.outputs.options import TEXT, Option
 from privcurve.schema import nearest
 
 

@@ -9,18 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis.names import NONE, method_of
 from privcurve.experiments.study import ALL, Arm
-from privcurve.outputs.base import (
-    LIST,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Files,
-    Option,
-    Output,
-    Reads,
-)
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
+from privcurve.outputs.options import LIST, REQUIRED, TEXT, Option
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
@@ -56,6 +48,7 @@ class Sweep(Output):
                         "horizontal line", TEXT, "linear"),
         "compare": Option("which panels share their y axis: all, those of a dataset, or none; one "
                           f"of {', '.join(COMPARED)}", TEXT, COMPARED[0]),
+        "note": Option("a line below the figure, of what it lacks", TEXT),
     }  # fmt: skip
 
     def check(self, asked: Asked) -> None:  # noqa: D102
@@ -127,6 +120,8 @@ class Sweep(Output):
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
         figure = drawing.sweep(frame, axes.x, axes.y, label, options["scale"], levels)
+        if options["note"]:
+            drawing.note(figure, options["note"])
         # A level may stand in several panels.
         own = [
             (part.drop(columns=["panel", "group"]).drop_duplicates(), its) for part, its in parts
