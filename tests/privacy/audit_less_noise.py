@@ -3,10 +3,14 @@
 from dataclasses import replace
 
 from privcurve.learners import boosting_for_people, linear, noisy_bayes, pate
+from privcurve.learners.additive import residuals, rule
 from privcurve.learners.bdpe import BDPEClassifier
 from privcurve.learners.dp_forest import DPForestClassifier
 from privcurve.learners.noisy_majority import NoisyMajorityClassifier
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration.brc import BRCNoise
+from privcurve.privacy.calibration.privgam import CLIP, Budget
+from privcurve.privacy.sensitivity.privgam import cells_l1
 
 
 def box_with(patch, noise):
@@ -95,3 +99,19 @@ def forest_with(patch, noise):
 def majority_with(patch, noise):
     """Divide the noise of the margin."""
     _margins_with(patch, noise, NoisyMajorityClassifier)
+
+
+def privgam_with(patch, mistake):
+    """Make one of the mistakes that PrivGAM's constants are there to prevent."""
+    shares = rule.greedy_shares
+    if mistake == "noise for add-remove":
+        patch.setattr(Budget, "sensitivity", lambda self: cells_l1(CLIP, ADD_REMOVE))
+    elif mistake == "residuals without clip":
+        patch.setattr(residuals, "CLIP", 1.0)
+    else:
+        assert mistake == "choices for nothing"
+        patch.setattr(
+            rule,
+            "greedy_shares",
+            lambda *given: (sum(shares(*given)), shares(*given)[1]),
+        )

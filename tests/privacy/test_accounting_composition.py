@@ -11,8 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privcurve.privacy.accountants import compose as c
-from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta
+from privcurve.privacy.accountants.bounded_range import (
+    MAX_CALLS,
+    bounded_range_delta,
+    mixed_delta,
+)
 from privcurve.privacy.accountants.cost import Cost
+from privcurve.privacy.accountants.gaussian import gaussian_delta
 from privcurve.privacy.accountants.pure import advanced, kov_delta
 from privcurve.privacy.accountants.zcdp import zcdp_delta
 
@@ -120,6 +125,75 @@ def test_adaptive_bound_is_monotone(
     assert bounded_range_delta(each, n_calls + 1, epsilon) >= bound - slack
 
 
+def strategy_with_noise(
+    bounded_range: float, mu: float, epsilon: float, order: str, k: int
+) -> float:
+    """δ(ε) of one strategy, exactly but for the grid: a *lower* bound on the worst case.
+
+    Choices ``c`` have t = kε₀/10, or for k = 0 one that follows the loss so far; Gaussian steps
+    ``g`` are of μ/√(their number).
+    """
+    each = mu / math.sqrt(order.count("g"))
+    losses, chances = np.zeros(1), np.ones(1)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    for step in order:
+        if step == "c":
+            t = bounded_range * (k / 10 if k else 1 / (1 + np.exp(-(losses - epsilon) / mu)))
+            p = (1 - np.exp(t - bounded_range)) / (1 - math.exp(-bounded_range))
+            t, p = np.broadcast_to(t, losses.shape), np.broadcast_to(p, losses.shape)
+            losses = np.concatenate([losses + t, losses + t - bounded_range])
+            chances = np.concatenate([chances * p, chances * (1 - p)])
+        else:
+            more = each**2 / 2 + each * nodes
+            losses = (losses[:, None] + more).ravel()
+            chances = (chances[:, None] * weights / weights.sum()).ravel()
+    return float(np.sum(chances * np.maximum(0, -np.expm1(epsilon - losses))))
+
+
+@pytest.mark.parametrize("order", ["gcc", "ccg", "gcgc", "cgcg", "ggc"])
+def test_mixed_bound_is_above_strategies_in_any_order(order: str) -> None:
+    for bounded_range, mu, epsilon in ((0.2, 0.3, 0.4), (0.5, 0.5, 1.0), (0.05, 0.4, 0.2)):
+        bound = mixed_delta(bounded_range, order.count("c"), mu, epsilon)
+        found = [strategy_with_noise(bounded_range, mu, epsilon, order, k) for k in range(10)]
+        assert max(found) <= bound * (1 + 1e-3)
+        # One constant t is not far from the worst.
+        assert max(found) > 0.75 * bound
+
+
+def test_mixed_bound_is_the_game_with_gaussian_steps_first() -> None:
+    """By quadrature over the Gaussian's loss, of the bound without noise at each ε − loss."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(201)
+    weights = weights / weights.sum()
+    for bounded_range, n_calls, mu, epsilon in ((0.3, 4, 0.4, 0.6), (0.1, 8, 0.2, 0.3)):
+        left = epsilon - (mu**2 / 2 + mu * nodes)
+        beyond = [bounded_range_delta(bounded_range, n_calls, abs(float(e))) for e in left]
+        # δ(−ε) = 1 − e^{−ε} (1 − δ(ε)) where the two sides may change places.
+        inner = [
+            d if e >= 0 else 1 - math.exp(e) * (1 - d) for d, e in zip(beyond, left, strict=True)
+        ]
+        expected = float(weights @ inner)
+        assert mixed_delta(bounded_range, n_calls, mu, epsilon) == pytest.approx(expected, rel=5e-3)
+
+
+def test_mixed_bound_at_the_ends() -> None:
+    # Hardly any choice: the Gaussian's own; hardly any noise: the choices' own.
+    assert mixed_delta(1e-4, 1, 0.3, 1.0) == pytest.approx(gaussian_delta(0.3, 1.0), rel=0.02)
+    assert mixed_delta(1e-4, 1, 0.3, 1.0) >= gaussian_delta(0.3, 1.0)
+    assert mixed_delta(0.5, 3, 1e-4, 1.0) == pytest.approx(
+        bounded_range_delta(0.5, 3, 1.0), rel=2e-3
+    )
+    assert mixed_delta(1e-3, 2, 1e-3, 5.0) < 1e-30
+    assert mixed_delta(20.0, 2, 20.0, 1.0) == 1.0
+    for wrong in ((0.0, 1, 1.0, 1.0), (1.0, 0, 1.0, 1.0), (1.0, 1, math.inf, 1.0)):
+        with pytest.raises(ValueError, match=r"out of range|n_calls"):
+            mixed_delta(*wrong)
+
+
+def test_mixed_bound_is_sharper_than_zcdp() -> None:
+    costs = (Cost("bounded_range", 0.05, 8), Cost("gaussian", 0.25))
+    assert c.compose(c.MIXED, costs, 1e-5) < 0.95 * c.compose(c.ZCDP_CKS, costs, 1e-5)
+
+
 def test_kov_is_the_composition_of_randomised_responses() -> None:
     each, n_calls = 0.7, 4
     truth = math.exp(each) / (1 + math.exp(each))
@@ -222,6 +296,7 @@ def test_bounded_range_is_an_eighth(each: float, tilt: float, order: float) -> N
 
 def test_every_accountant_is_one_object() -> None:
     costs = {
+        c.MIXED: (Cost("bounded_range", 0.1, 20), Cost("gaussian", 0.2, 25)),
         c.GAUSSIAN: (Cost("gaussian", 0.2, 25),),
         c.PLD: (Cost("laplace", 0.1, 20),),
     }

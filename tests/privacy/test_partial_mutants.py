@@ -7,13 +7,14 @@ import pytest
 from audit_less_noise import box_with, brc_with
 
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
-from privcurve.audit.attacks.hidden import all_right_but_one, hidden_few
+from privcurve.audit.attacks.hidden import all_right_but_one, hidden_few, right_beside
 from privcurve.audit.claim import DENSITY, SAMPLED
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import STANDS, VIOLATED, run
 from privcurve.learners import noisy_bayes, pate
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.half_spaces import Rounds
+from privcurve.learners.roles import PublicRows
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.calibration import pate as calibration
 
@@ -140,6 +141,19 @@ def test_private_weights_for_the_public_classifier(monkeypatch):
         partial(self, Fed(), rows)
 
     monkeypatch.setattr(Rounds, "partial", played)
+    assert verdicts(some) == {VIOLATED}
+
+
+def test_a_private_column_for_the_public_classifier(monkeypatch):
+    """A column that is taken for another."""
+    some = [c for c in claims("brc", DENSITY) if c.pairs is right_beside]
+    assert verdicts(some) == {STANDS}
+    gather = PublicRows.of
+
+    def of(codes, signs, counts, public, n_bins):
+        return gather(codes, signs, counts, [0], n_bins)
+
+    monkeypatch.setattr(PublicRows, "of", of)
     assert verdicts(some) == {VIOLATED}
 
 

@@ -4,9 +4,15 @@ import math
 
 import pandas as pd
 import pytest
+from made_up_study import BOOST, GRID, STUDY
 
 from privcurve.analysis import domains, ranks
+from privcurve.experiments import study
 from privcurve.figures.critical_difference import critical_difference as drawing
+from privcurve.outputs.base import ask
+from privcurve.outputs.error_table import arm_titles
+from privcurve.outputs.registry import OUTPUTS
+from privcurve.tables.table import Table
 
 # Of each dataset and arm, the errors of four fresh trainings.
 ERRORS = {
@@ -148,3 +154,51 @@ def test_the_diagram_draws_a_line_an_arm_and_its_bars():
     assert "3.00 Third" in texts
     bars = [line for line in panel.lines if line.get_linewidth() > 2]
     assert len(bars) == 1
+
+
+def test_bold_cells_are_bold_in_latex_too(tmp_path):
+    frame = pd.DataFrame({"a_b": ["**0.1**", "2 * 3 ** 2"]})
+    Table(frame, "Caption", (), frame).write(tmp_path / "table")
+    tex = (tmp_path / "table.tex").read_text()
+    assert r"\textbf{0.1} \\" in tex
+    assert r"2 * 3 ** 2 \\" in tex
+    assert "| **0.1**    |" in (tmp_path / "table.md").read_text()
+
+
+def asked(word, options=None, **changes):
+    raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
+    return ask(OUTPUTS, study.from_mapping(raw, "tiny", "tiny.yaml"), word, options or {}, "tiny")
+
+
+@pytest.mark.parametrize(
+    ("word", "options", "changes", "told"),
+    [
+        ("error_table", {"baseline": "bost"}, {}, "no arm 'bost'"),
+        ("error_table", {"baseline": "majority"}, {}, "majority has no ε"),
+        ("mean_ranks", {}, {}, "two datasets"),
+        ("ensemble_errors", {}, {}, "select: all"),
+        ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "no learner bdpe"),
+        ("ensemble_alphas", {"paper": "nowhere"}, GRID, "nowhere/table1"),
+        (
+            "ensemble_wins",
+            {"paper": "boosted_dp"},
+            {**GRID, "learners": {"oc": GRID["learners"]["oc"]}},
+            "no learner dp_forest",
+        ),
+    ],
+)
+def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):
+    with pytest.raises(study.StudyError, match=told):
+        asked(word, options, **changes)
+
+
+def test_an_arm_is_named_with_its_calibration_where_there_are_both():
+    titles = arm_titles(asked("error_table"))
+    assert titles["boost~certified"].endswith(", certified")
+    assert "," not in titles["majority"]
+
+
+def test_an_arm_is_named_with_its_delta_where_others_have_none():
+    boost = {**BOOST, "calibrations": ["certified"], "deltas": [0, 1e-5]}
+    titles = arm_titles(asked("error_table", learners={"boost": boost}))
+    assert [title.partition(", δ")[2] for title in titles.values()] == ["", " = 1e-05"]

@@ -27,8 +27,6 @@ from privcurve.learners.checks import RandomState
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.calibration.bdpe import (
-    CONSTANT,
-    EXACT,
     LINK,
     RELEASED,
     SHRUNK,
@@ -36,6 +34,7 @@ from privcurve.privacy.calibration.bdpe import (
     EnsembleNoise,
     bdpe,
 )
+from privcurve.privacy.calibration.ensemble_truth import CONSTANT, EXACT
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.sensitivity.ensembles import ensemble_weight_bound

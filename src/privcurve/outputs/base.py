@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from privcurve.analysis.names import method_of
 from privcurve.datasets import Description, describe
 from privcurve.experiments.study import ALL, Arm, Study, StudyError
+from privcurve.outputs.options import NAME, REQUIRED, Option
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
@@ -30,44 +31,8 @@ FIGURE_ENDINGS = (".pdf", ".png", ".csv")
 PRINTED = Path("resources/printed")
 
 SUBJECT = "this output is about them alone"
-REQUIRED: Any = object()
 NAME_KEY = "name"
 _NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option of an output.
-
-    Attributes
-    ----------
-    meaning : str
-        Shown when a value is refused.
-    kinds : tuple of type
-        What a value may be; a whole number counts as a float.
-    default : object
-        `REQUIRED` if there is none.
-    """
-
-    meaning: str
-    kinds: tuple[type, ...]
-    default: Any = None
-
-    def admits(self, value: Any) -> bool:
-        """Whether a value is of the right kind; true and false are no numbers."""
-        if value is None:
-            return self.default is None
-        if isinstance(value, bool):
-            return bool in self.kinds
-        whole_for_float = isinstance(value, int) and float in self.kinds
-        return isinstance(value, self.kinds) or whole_for_float
-
-
-NAME = Option("file name below results/tables and results/figures, without ending", (str,))
-TEXT: tuple[type, ...] = (str,)
-NUMBER: tuple[type, ...] = (float,)
-COUNT: tuple[type, ...] = (int,)
-LIST: tuple[type, ...] = (list, tuple)
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,9 @@ from typing import Any, ClassVar
 
 from privcurve import schema
 from privcurve.analysis.names import RUNS
-from privcurve.outputs.base import (
-    OF,
-    PRINTED,
-    TEXT,
-    Asked,
-    Files,
-    Option,
-    Output,
-    Reads,
-)
+from privcurve.outputs.base import OF, PRINTED, Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
+from privcurve.outputs.options import TEXT, Option
 
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.analysis.names import method_of
 from privcurve.experiments.study import Arm
-from privcurve.outputs.base import LIST, NUMBER, Asked, Files, Option, Output, Reads
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
+from privcurve.outputs.options import LIST, NUMBER, Option
 
 if TYPE_CHECKING:
     import pandas as pd

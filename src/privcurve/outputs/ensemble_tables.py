@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.outputs import ensemble_errors
-from privcurve.outputs.base import PRINTED, TEXT, Asked, Files, Option, Output, Reads
+from privcurve.outputs.base import PRINTED, Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
+from privcurve.outputs.options import TEXT, Option
 from privcurve.tables.table import Table
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.outputs import ensemble_errors
-from privcurve.outputs.base import NUMBER, Asked, Files, Option, Output, Reads
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
+from privcurve.outputs.options import NUMBER, Option
 
 if TYPE_CHECKING:
     import pandas as pd

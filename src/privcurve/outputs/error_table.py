@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, whole
-from privcurve.outputs.base import TEXT, Asked, Files, Option, Output, Reads
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
+from privcurve.outputs.options import TEXT, Option
 from privcurve.schema import nearest
 
 
@@ -71,10 +72,16 @@ def private(asked: Asked) -> list[str]:
 
 
 def arm_titles(asked: Asked) -> dict[str, str]:
-    """Give the titles of arms; the calibration is said where a study has both of a method."""
+    """Give the titles of arms, with the calibration and δ where these tell some apart."""
     arms = asked.study.arms
-    plain = [arm.title for arm in arms.values()]
-    return {
-        name: f"{arm.title}, {arm.calibration}" if plain.count(arm.title) > 1 else arm.title
-        for name, arm in arms.items()
-    }
+    mixed = len({arm.delta > 0 for arm in arms.values() if arm.calibration}) > 1
+    titles = {}
+    for name, arm in arms.items():
+        alike = {other.calibration for other in arms.values() if other.title == arm.title}
+        said = [arm.title]
+        if len(alike) > 1:
+            said.append(str(arm.calibration))
+        if mixed and arm.delta > 0:
+            said.append(f"δ = {arm.delta:g}")
+        titles[name] = ", ".join(said)
+    return titles

@@ -9,18 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis.names import NONE, method_of
 from privcurve.experiments.study import ALL, Arm
-from privcurve.outputs.base import (
-    LIST,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Files,
-    Option,
-    Output,
-    Reads,
-)
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
+from privcurve.outputs.options import LIST, REQUIRED, TEXT, Option
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:

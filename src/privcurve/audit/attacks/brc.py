@@ -17,15 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.attacks.any_learner import BOTH, whole_state
-from privcurve.audit.attacks.hidden import flipped_label, hidden_states, right_sides
+from privcurve.audit.attacks.hidden import (
+    flipped_label,
+    hidden_states,
+    right_beside,
+    right_sides,
+)
 from privcurve.audit.claim import Attack, Claim
+from privcurve.audit.fits import untrained
 from privcurve.audit.pairs import Pair, Records, Target
 from privcurve.audit.states import sample_states
 from privcurve.learners.brc import BRCClassifier
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.half_spaces import HalfSpace, Rounds
-from privcurve.learners.public_part import PublicClassifier
-from privcurve.learners.roles import PublicRows
+from privcurve.learners.roles import Roles
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.calibration.brc import BRCNoise
 
@@ -87,16 +92,16 @@ class Played:
 def play(
     learner: BRCClassifier, side: Records, upward: tuple[bool, ...], errors: tuple[float, ...]
 ) -> Played:
-    """Run the learner's own rounds on given half-spaces, with given errors."""
+    """Run the learner's own rounds on given half-spaces, with given errors.
+
+    The learner is that of :func:`~privcurve.audit.fits.untrained`.
+    """
     known = learner._noise(side.n)
     noise = Given(**{f.name: getattr(known, f.name) for f in fields(known)}, errors=errors)
     proposer = Fixed(side.codes[:, 0].astype(np.int64), upward)
     rounds = Rounds(noise, proposer, side.signs > 0, side.counts, np.random.default_rng(0))
-    if learner.public_columns is None:
-        rounds.private()
-    else:
-        rows = PublicRows.of(side.codes, side.signs, side.counts, (), side.n_bins)
-        rounds.partial(PublicClassifier(rows, side.n_bins[:0]), rows)
+    learner._roles = Roles.of(learner._learner, learner.public_columns, side.codes.shape[1])
+    learner._boost(rounds, side.codes, side.signs, side.counts)
     released = tuple(rounds.estimates), tuple(rounds.votes), tuple(rounds.alphas)
     return Played(sum(noise.logs), released)
 
@@ -111,7 +116,7 @@ def error_densities(
     learner : BRCClassifier
         Not fitted.
     pair : Pair
-        In one private column of two codes.
+        Column 0 is private, of two codes; others are public.
 
     Returns
     -------
@@ -120,10 +125,11 @@ def error_densities(
         release there: an exact error, or a public part that is not a function of what is public.
     """
     left, right = [], []
+    sides = [(untrained(learner, side), side) for side in (pair.left, pair.right)]
     rounds = int(learner.n_rounds)
     for upward in itertools.product((True, False), repeat=rounds):
         for errors in itertools.product(ERRORS, repeat=rounds):
-            one, other = (play(learner, side, upward, errors) for side in (pair.left, pair.right))
+            one, other = (play(blank, side, upward, errors) for blank, side in sides)
             same = one.released == other.released
             left.append(one.log_density)
             right.append(other.log_density if same else -np.inf)
@@ -167,6 +173,16 @@ def _brc() -> Iterator[Claim]:
             neighbours=PRIVATE_COLUMNS,
         )
     for calibration in BOTH:
+        yield Claim(
+            "brc",
+            calibration,
+            1.0,
+            right_beside,
+            0.0,
+            {"n_rounds": 2, **PARTIAL},
+            densities=error_densities,
+            neighbours=PRIVATE_COLUMNS,
+        )
         yield whole_state("brc", calibration, {"n_rounds": 3}, 200)
         yield hidden_states("brc", calibration, {"n_rounds": 3, **PARTIAL}, 200)
     yield whole_state("brc", "certified", {"n_rounds": 3}, 200, delta=1e-2)

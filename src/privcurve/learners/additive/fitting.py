@@ -23,8 +23,8 @@ from privcurve.privacy.calibration.privgam import Budget
 from privcurve.privacy.discrete import choose, discrete_laplace, rounded_gaussian
 from privcurve.privacy.ledger import LedgerEntry
 
-# Stands in a transcript for the linear part, in place of a column.
-LINE = -1
+# Stand in a transcript for the linear part, in place of a column: its products, and its slopes.
+PRODUCTS, LINE = -2, -1
 
 _SIZES = np.array(rule.SIZES)
 _LENGTHS = np.array(rule.LENGTHS)
@@ -37,7 +37,8 @@ class Step:
     Attributes
     ----------
     column : int
-        Of a release; the number of columns stands for the intercept, -1 for the linear part.
+        Of a release; the number of columns stands for the intercept, `PRODUCTS` and `LINE` for
+        the linear part.
     rate : float
         1/σ or 1/scale of the noise; 0 where nothing was asked.
     shapes : mapping of int to ndarray of int64
@@ -188,7 +189,7 @@ class Fit:
         gram += gram.T
         np.fill_diagonal(gram, diagonal)
         line.take_gram(gram, math.sqrt(variance * line.size))
-        self.steps.append(Step(LINE, rate, {}))
+        self.steps.append(Step(PRODUCTS, rate, {}))
         for k in range(1, rule.LINE_STEPS + 1):
             self.line_step(steps_share / rule.LINE_STEPS, float(k), f"first, step {k}")
 

@@ -60,7 +60,8 @@ class LinearPart:
         noise_level : float
             Eigenvalues below it are raised to it: about the largest that noise alone has.
         """
-        values, self._axes = np.linalg.eigh(gram)
+        values, axes = np.linalg.eigh(gram)
+        self._axes = np.asarray(axes)
         self._curvature = rule.LINE_CURVATURE * np.maximum(values, max(noise_level, 1e-9))
 
     def take_slopes(self, slopes: NDArray[np.float64], variance: float, weight: float) -> None:
@@ -73,6 +74,5 @@ class LinearPart:
         down = self._weight * self._curvature
         precision = down**2 / (self._variance + weight * down)
         posterior = (self._axes * precision) @ along + self._prior
-        self.coefficients = np.linalg.solve(
-            posterior, self._axes @ (precision * self._numerator / down)
-        )
+        right = self._axes @ (precision * self._numerator / down)
+        self.coefficients = np.asarray(np.linalg.solve(posterior, right))

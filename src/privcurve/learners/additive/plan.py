@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from privcurve.learners.additive import rule
+from privcurve.privacy.accountants.bounded_range import MAX_CALLS
 from privcurve.privacy.budget import is_private
 from privcurve.privacy.calibration.privgam import (
     Budget,
+    chosen_budget,
     gaussian_budget,
     grid_bits,
     mixed_budget,
@@ -89,5 +91,10 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
     if method == rule.GREEDY:
         budget = mixed_budget(settings.epsilon, settings.delta, settings.neighbours)
         n_steps = settings.n_steps or rule.steps(n, budget.amount, pure)
+        choices = n_steps - linear * (n_steps // rule.LINE_EVERY)
+        if private and not pure and choices <= MAX_CALLS:
+            _, share = rule.greedy_shares(n_steps, pure, linear)
+            facts = (settings.epsilon, settings.delta, settings.neighbours)
+            budget = chosen_budget(*facts, choices, share)
     share = rule.least_share(method, n_steps, len(ordered), pure, linear)
     return Plan(method, n_steps, merged, linear, replace(budget, bits=grid_bits(budget, share)))

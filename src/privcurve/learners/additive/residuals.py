@@ -119,6 +119,12 @@ class Residuals:
             int(self.n_bins[j]),
         )
 
+    def each(self) -> NDArray[np.int64]:
+        """Give the clipped residual of each row, for the audit: it is no release."""
+        margins = np.where(self._labels == 1, self._scores, -self._scores)
+        steps = ((margins - 1) >> self._shift) + 1
+        return self._table[np.clip(steps, 0, len(self._table) - 1)]
+
     def edges(self) -> NDArray[np.int64]:
         """Give Σ_b |G_b| of all columns and of the intercept."""
         return edges_of_columns(

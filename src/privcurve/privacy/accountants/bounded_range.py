@@ -92,6 +92,84 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
     return min(1.0, max(0.0, float(values[0])) * (1.0 + _ROUNDING * n_calls))
 
 
+# Standard deviations of a Gaussian's loss that are looked at; beyond them δ is bounded by 1.
+_REACH = 12.0
+# Points of a grid beside Gaussian noise, about: the recursion takes (calls · steps) as many sums.
+_POINTS, _MOST_POINTS = 2_000, 8_000
+_COARSEST = 8
+
+
+@lru_cache(maxsize=4096)
+def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -> float:
+    """Bound δ of bounded-range mechanisms and Gaussian ones, composed adaptively in any order.
+
+    The loss of Gaussian noise is N(μ²/2, μ²), whatever was released before, so a Gaussian step
+    takes the mean of V over it. The mean of a supremum is at least the supremum of a mean:
+    it is worst if all Gaussian steps come first, and t may depend on them. So
+    δ(ε) ≤ E V_k(ε − L), L ~ N(μ²/2, μ²), in any order, with equality in that one. Between grid
+    points the mean of a straight line in eˢ is known in closed form.
+
+    Parameters
+    ----------
+    bounded_range : float
+        ε₀ of each bounded-range call.
+    n_calls : int
+        k, at most `MAX_CALLS`.
+    mu : float
+        μ of all Gaussian calls together, √Σ(Δ/σ)².
+    epsilon : float
+
+    Returns
+    -------
+    float
+        An upper bound on the smallest valid δ, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If there are too many calls, or an argument is out of range.
+    """
+    from scipy.special import ndtr
+
+    if not 1 <= n_calls <= MAX_CALLS:
+        raise ValueError(f"n_calls = {n_calls} must be between 1 and {MAX_CALLS}")
+    if not (0 < bounded_range < math.inf and 0 < mu < math.inf and epsilon >= 0):
+        raise ValueError(f"out of range: {bounded_range = }, {mu = }, {epsilon = }")
+    if bounded_range + mu > 30:  # far beyond any use, and e^s would overflow
+        return 1.0
+    middle = epsilon - mu**2 / 2
+    low, missed = middle - _REACH * mu, float(ndtr(-_REACH))
+    # A step is at most ε₀/8, and fine enough for the Gaussian's loss as well. What has a short
+    # range has a longer one too, for which a coarser grid will do. The grid is a fixed part of
+    # ε₀ and μ, so that δ is smooth in a common scale.
+    span = 2 * _REACH * mu
+    bounded_range = max(bounded_range, _COARSEST * span / _MOST_POINTS)
+    steps = max(_COARSEST, min(256, round(_POINTS * bounded_range / span)))
+    # V_k(s) = 0 from s = kε₀ on.
+    high = min(n_calls * bounded_range, middle + _REACH * mu)
+    if high <= low:
+        return missed
+    h = bounded_range / steps
+    size = max(2, math.ceil((high - low) / h) + 1)
+    chance = -np.expm1(h * np.arange(steps + 1) - bounded_range) / -math.expm1(-bounded_range)
+    reach = n_calls * steps
+    s = low + h * np.arange(-reach, size + reach)
+    values = -np.expm1(np.minimum(s, 0.0))
+    for played in range(1, n_calls + 1):
+        values = _round(values, steps, chance, bounded_range, values.size - 2 * steps)
+        # What is 0 stays 0: outward rounding adds nothing there.
+        start = low - (reach - played * steps) * h
+        values[math.ceil((played * bounded_range - start) / h) + 1 :] = 0.0
+    s = low + h * np.arange(size)
+    inside = np.diff(ndtr((s - middle) / mu))
+    tilted = math.exp(epsilon) * np.diff(ndtr((s - middle - mu**2) / mu))
+    # Of each piece: the mean part of the way to its right end, in e^s.
+    right = np.clip((tilted * np.exp(-s[:-1]) - inside) / math.expm1(h), 0.0, inside)
+    found = float(((inside - right) * values[:-1] + right * values[1:]).sum())
+    found += missed + float(values[-1]) * float(ndtr((middle - s[-1]) / mu))
+    return min(1.0, found * (1.0 + _ROUNDING * (n_calls + size)))
+
+
 def _round(
     before: NDArray[np.float64],
     steps: int,

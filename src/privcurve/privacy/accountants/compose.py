@@ -11,7 +11,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta
+from privcurve.privacy.accountants.bounded_range import (
+    MAX_CALLS,
+    bounded_range_delta,
+    mixed_delta,
+)
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
     GAUSSIAN_KIND,
@@ -33,6 +37,7 @@ KOV = "optimal pure"
 ZCDP_SIMPLE = "zCDP, simple conversion"
 ZCDP_CKS = "zCDP, CKS conversion"
 ADAPTIVE = "bounded range, optimal adaptive"
+MIXED = "bounded range and Gaussian, adaptive"
 GAUSSIAN = "Gaussian, exact"
 PLD = "privacy loss distribution"
 
@@ -113,6 +118,18 @@ def _equal_ranges(costs: Costs) -> bool:
     return one is not None and one.kind == BOUNDED_RANGE_KIND and one.count <= MAX_CALLS
 
 
+def _mixed(costs: Costs) -> bool:
+    ranges = [cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND]
+    both = _kinds(costs) == {BOUNDED_RANGE_KIND, GAUSSIAN_KIND}
+    return both and len(ranges) == 1 and ranges[0].count <= MAX_CALLS
+
+
+def _mixed_delta(costs: Costs, epsilon: float) -> float:
+    (one,) = (cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND)
+    squares = (cost.count * cost.amount**2 for cost in costs if cost.kind == GAUSSIAN_KIND)
+    return mixed_delta(one.amount, one.count, math.sqrt(math.fsum(squares)), epsilon)
+
+
 def _kinds(costs: Costs) -> set[str]:
     return {cost.kind for cost in costs}
 
@@ -165,6 +182,15 @@ ACCOUNTANTS = (
         "the optimal adaptive composition of bounded-range mechanisms (upper bound)",
         fits=_equal_ranges,
         delta=lambda costs, epsilon: bounded_range_delta(costs[0].amount, costs[0].count, epsilon),
+        slow=True,
+    ),
+    Accountant(
+        MIXED,
+        "the adaptive composition of bounded-range and Gaussian mechanisms (upper bound)",
+        fits=_mixed,
+        delta=_mixed_delta,
+        # Learners of before it keep the noise that they had.
+        best=False,
         slow=True,
     ),
     Accountant(

@@ -19,11 +19,9 @@ from privcurve.privacy.accountants.compose import (
 )
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, REPLACE_ONE, check_budget, is_private
+from privcurve.privacy.calibration.ensemble_truth import truth_of_published
 from privcurve.privacy.calibration.search import Calibration, calibrate
 from privcurve.privacy.ledger import (
-    NOT_PROVED,
-    PROVED,
-    REFUTED,
     LedgerEntry,
     PrivacyStatement,
 )
@@ -46,10 +44,6 @@ LINK = "link"
 SHRUNK = "shrunk"
 SIGN = "sign"
 
-# Whether β is computed from the exact records, as published, or is public.
-EXACT = "exact"
-CONSTANT = "constant"
-
 # α of the splits: given, from the exact error, or from the error with noise.
 RELEASED = "released"
 
@@ -66,15 +60,6 @@ SOURCE_PUBLISHED = "Nock and Henecka, Algorithm 1, (15), (17) and §17.2"
 IN_WEIGHTS = "in units of the largest weight of the round"
 NODES = "the nodes of a tree's level"
 LEAVES = "the leaves of a tree"
-
-LEAK = (
-    "the leveraging coefficients of the trees are computed from the exact records, without noise: "
-    "given the leaves, which are public, one of them tells a record's label for certain"
-)
-ERROR_LEAK = "α of the splits is computed from the exact error, which the paper does not charge for"
-LEAF_LEAK = (
-    "leaf values get noise for a range of 2M before they are clamped to ±M, but range over more"
-)
 
 
 @dataclass(frozen=True)
@@ -374,7 +359,7 @@ def _published(
                 parallel=LEAVES,
             )
         )
-    status, caveat, proved = _truth_of_published(
+    status, caveat, proved = truth_of_published(
         n_trees, depth, calibrate_alpha, tree_share, clamp, largest_link, leverage, epsilon
     )
     statement = PrivacyStatement(
@@ -392,39 +377,3 @@ def _published(
     return EnsembleNoise(
         EXPONENTIAL, spent, bound, slope, LAPLACE, leaf_rate, LAPLACE, math.inf, statement
     )
-
-
-def _truth_of_published(
-    n_trees: int,
-    depth: int,
-    calibrate_alpha: str,
-    tree_share: float,
-    clamp: float,
-    largest_link: float,
-    leverage: str,
-    epsilon: float,
-) -> tuple[str, str, float | None]:
-    """Say what is true of the published noise: status, caveat, and the ε that is proved."""
-    if leverage == EXACT:
-        return REFUTED, LEAK, math.inf
-    # All levels of a tree together, by PRIVACY.md §f2.
-    splits = tree_share * epsilon * (2 - 2.0 ** (1 - depth)) / depth
-    of_leaves = (1 - tree_share) * epsilon
-    # A moved record turns two leaves around, each by up to twice the largest link.
-    most = splits + of_leaves * 4 * largest_link / (2 * clamp)
-    # A record alone in its leaf, in every tree, whose label is flipped; seen after the clamp.
-    least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
-    proved = None if calibrate_alpha == EXACT else most
-    if least > epsilon:
-        return REFUTED, LEAF_LEAK, proved
-    if proved is not None and proved <= epsilon * (1 + 1e-12):
-        return PROVED, "", None
-    return NOT_PROVED, ERROR_LEAK if proved is None else LEAF_LEAK, proved
-
-
-def _flip_loss(clamp: float, largest_link: float, scale: float) -> float:
-    """Give ln P(M | +R)/P(M | −R), R the largest link, of noise before the clamp (§f5)."""
-    far = (clamp + largest_link) / scale
-    near = (clamp - largest_link) / scale
-    kept = 1 - math.exp(near) / 2 if near < 0 else math.exp(-near) / 2
-    return math.log(kept) + math.log(2) + far

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN
+from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, MIXED
 from privcurve.privacy.accountants.compose import ZCDP_CKS as ZCDP
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
@@ -189,31 +189,25 @@ def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
 
 
 @lru_cache(maxsize=1024)
-def composed_budget(
-    epsilon: float,
-    delta: float,
-    neighbours: str,
-    releases: tuple[float, ...],
-    choices: tuple[float, ...],
+def chosen_budget(
+    epsilon: float, delta: float, neighbours: str, n_choices: int, choice_share: float
 ) -> Budget:
-    """Give the budget of given choices and releases, by the best accountant; δ > 0.
+    """Give the budget of equal choices and Gaussian releases, by the better of two accountants.
 
     Parameters
     ----------
     epsilon, delta : float
-        ε finite.
+        ε finite, δ above 0.
     neighbours : str
-    releases, choices : tuple of float
-        Their shares, which add up to 1.
+    n_choices : int
+    choice_share : float
+        Of each; the rest is for releases.
     """
-    costs = []
-    for kind, factor, shares in (
-        (GAUSSIAN_KIND, 1.0, releases),
-        (BOUNDED_RANGE_KIND, 2.0, choices),
-    ):
-        for share in dict.fromkeys(shares):
-            costs.append(Cost(kind, factor * math.sqrt(share), shares.count(share)))
-    found = calibrate(tuple(costs), epsilon, delta)
+    costs = (
+        Cost(BOUNDED_RANGE_KIND, 2 * math.sqrt(choice_share), n_choices),
+        Cost(GAUSSIAN_KIND, math.sqrt(1 - n_choices * choice_share)),
+    )
+    found = calibrate(costs, epsilon, delta, (ZCDP, MIXED))
     return Budget(epsilon, delta, neighbours, found.scale, found.accountant)
 
 

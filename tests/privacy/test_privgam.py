@@ -1,0 +1,224 @@
+"""PrivGAM's proofs: what one record moves, that budgets add up, and what a transcript tells."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from audit_less_noise import privgam_with
+
+from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
+from privcurve.audit.claim import DENSITY
+from privcurve.audit.pairs import Target, records
+from privcurve.audit.realised import realised_losses
+from privcurve.audit.run import STANDS, VIOLATED, run
+from privcurve.learners.additive import rule
+from privcurve.learners.additive.linear_part import LinearPart
+from privcurve.learners.additive.residuals import PLACE_BITS, Residuals, bin_maps, residual_table
+from privcurve.learners.privgam import PrivGAMClassifier
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.calibration.privgam import CLIP
+from privcurve.privacy.sensitivity import privgam as bounds
+
+TARGET = Target("none", records([[0]], [1], [2]))
+BITS = 20
+N_BINS = np.array([3, 2])
+RECORDS = list(itertools.product(range(3), range(2), (-1, 1)))
+
+
+def residuals(some, shapes=((0.3, -0.8, 0.1), (0.0, 0.5))):
+    """Records with given scores."""
+    whole = np.array(some, dtype=np.int64).reshape(-1, 3)
+    made = Residuals(
+        whole[:, :2].astype(np.uint8),
+        whole[:, 2].astype(np.int8),
+        np.ones(len(whole), dtype=np.int64),
+        bin_maps(N_BINS, (True, True), merged=False),
+        BITS,
+    )
+    for j, shape in enumerate(shapes):
+        made.set_shape(j, np.array(shape))
+    return made
+
+
+def moved(left, right, shapes):
+    """How far all that is released of two sets of records lies apart: L1 and L2, and products."""
+    a, b = residuals(left, shapes), residuals(right, shapes)
+    unit = 2.0**-BITS
+    sums = [(a.sums(j) - b.sums(j)).ravel() * unit for j in range(3)]
+    places = LinearPart(a.n_bins).places
+    slopes = (a.slopes(places) - b.slopes(places)) * unit
+    products = (a.gram(places) - b.gram(places)) * 2.0 ** (-2 * PLACE_BITS)
+    edges = (a.edges() - b.edges()) * unit
+    return sums, slopes, products, edges
+
+
+SHAPES = (((0.0, 0.0, 0.0), (0.0, 0.0)), ((0.3, -0.8, 0.1), (0.0, 0.5)))
+
+
+@pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_sensitivities_hold_and_are_reached(neighbours, shapes):
+    others = [(0, 1, 1), (2, 0, -1), (0, 0, -1)]
+    replaced = itertools.combinations([[one] for one in RECORDS], 2)
+    pairs = replaced if neighbours == REPLACE_ONE else (([one], []) for one in RECORDS)
+    largest = dict.fromkeys(("l1", "l2", "edge", "range", "slopes1", "slopes2", "p1", "p2"), 0.0)
+    for left, right in pairs:
+        sums, slopes, products, edges = moved(others + left, others + right, shapes)
+        upper = products[np.triu_indices(3)]
+        found = {
+            "l1": max(np.abs(s).sum() for s in sums),
+            "l2": max(np.linalg.norm(s) for s in sums),
+            "edge": np.abs(edges).max(),
+            "range": edges.max() - edges.min(),
+            "slopes1": np.abs(slopes).sum(),
+            "slopes2": np.linalg.norm(slopes),
+            "p1": np.abs(upper).sum(),
+            "p2": np.linalg.norm(products),
+        }
+        largest = {key: max(largest[key], found[key]) for key in largest}
+    stated = {
+        "l1": bounds.cells_l1(CLIP, neighbours),
+        "l2": bounds.cells_l2(CLIP, neighbours),
+        "edge": bounds.edge(CLIP, neighbours),
+        "range": bounds.edge_range(CLIP, neighbours),
+        "slopes1": bounds.slopes_l1(CLIP, 3, neighbours),
+        "slopes2": bounds.slopes_l2(CLIP, 3, neighbours),
+        "p1": bounds.products_l1(3, neighbours),
+        "p2": bounds.products_l2(3, neighbours),
+    }
+    for key, bound in stated.items():
+        assert largest[key] <= bound * (1 + 1e-12), key
+    if shapes is SHAPES[0]:
+        for key in ("l1", "l2", "edge"):
+            assert largest[key] == pytest.approx(stated[key], rel=1e-5), key
+
+
+def test_residuals_are_clipped_and_fall_with_the_margin():
+    table = residual_table(BITS)
+    assert table[0] == CLIP * 2**BITS
+    assert (np.diff(table) <= 0).all()
+    some = residuals([(0, 0, 1), (1, 1, 1), (1, 1, -1)])
+    margins = np.array([0.3, -0.3, 0.3])
+    exact = np.minimum(1 / (1 + np.exp(margins)), CLIP)
+    assert some.each() / 2**BITS == pytest.approx(exact, abs=1e-3)
+
+
+def test_a_residual_depends_on_its_own_record_alone():
+    """Bit for bit: whoever stands beside it, in whatever order."""
+    alone = residuals([(1, 1, -1)], SHAPES[1]).each()[0]
+    for others in itertools.permutations(RECORDS[:4]):
+        assert residuals([(1, 1, -1), *others], SHAPES[1]).each()[0] == alone
+
+
+def data(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    n_bins = np.array([12, 3, 30, 2, 8])
+    X = rng.integers(0, n_bins, (n, 5)).astype(np.uint8)
+    score = 0.3 * (X[:, 0] - 6) + 1.5 * (X[:, 1] == 2) - 0.1 * (X[:, 2] - 15)
+    return X, np.where(rng.random(n) < 1 / (1 + np.exp(-score)), 1, -1).astype(np.int8), n_bins
+
+
+def learner(n_bins, **parameters):
+    return PrivGAMClassifier(n_bins=n_bins, classes=(-1, 1), **parameters)
+
+
+def fitted(X, y, n_bins, rng, **parameters):
+    made = learner(n_bins, **parameters)
+    made.n_bins_ = n_bins
+    return made._fitted(X, y, np.ones(len(y), dtype=np.int64), rng)
+
+
+@pytest.mark.parametrize("linear", ["no", "yes"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_realised_losses_stay_below_the_budget_and_come_near_it(epsilon, linear):
+    """Deterministic: whatever the noise, no pair of records tells more than μ² of itself."""
+    X, y, n_bins = data()
+    fit, maps = fitted(
+        X, y, n_bins, np.random.default_rng(0), epsilon=epsilon, delta=1e-5, method="cyclic",
+        linear=linear, ordered=True,
+    )  # fmt: skip
+    rng = np.random.default_rng(1)
+    other = rng.permutation(len(y))
+    flips = realised_losses(fit, maps, (X, y), (X, -y))
+    moves = realised_losses(fit, maps, (X, y), (X[other], y[other]))
+    share = np.concatenate([flips, moves]) / fit.budget.amount**2
+    assert share.max() <= 1.0
+    # The linear part's bounds are for records at the ends of all columns.
+    assert share.max() > (0.95 if linear == "no" else 0.7)
+    assert len(fit.ledger) > 40
+
+
+@pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
+@pytest.mark.parametrize("linear", ["no", "yes"])
+@pytest.mark.parametrize(("method", "delta"), [("cyclic", 1e-5), ("greedy", 1e-5), ("greedy", 0.0)])
+def test_the_ledger_adds_up(method, delta, linear, neighbours):
+    X, y, n_bins = data(400)
+    estimate = 500 if neighbours == ADD_REMOVE else None
+    for epsilon in (0.05, 1.0, 3.0):
+        model = learner(
+            n_bins, epsilon=epsilon, delta=delta, method=method, linear=linear, ordered=True,
+            neighbours=neighbours, n_estimate=estimate, random_state=0,
+        ).fit(X, y)  # fmt: skip
+        said = model.privacy_
+        assert said.neighbours == neighbours
+        assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_dropped_columns_leave_their_budget_to_the_others(monkeypatch):
+    monkeypatch.setattr(rule, "DROP_WEIGHT", 0.1)
+    X, y, n_bins = data(20_000)
+    fit, _ = fitted(
+        X, y, n_bins, np.random.default_rng(0), epsilon=0.3, delta=1e-5, method="cyclic"
+    )
+    assert not fit.records.shapes[4].any()
+    rounds = []
+    for t in (rule.DROP_ROUND, rule.DROP_ROUND + 1):
+        entries = [e for e in fit.ledger if e.what.startswith(f"round {t}:")]
+        rounds.append([e.noise_rate for e in entries if "column" in e.what])
+    assert len(rounds[1]) == len(rounds[0]) - 1
+    share = (rule.DROP_ROUND + 1) ** rule.ROUND_POWER / rule.DROP_ROUND**rule.ROUND_POWER
+    grown = (rounds[1][0] / rounds[0][0]) ** 2 / share
+    assert grown == pytest.approx((5 + rule.INTERCEPT_WEIGHT) / (4 + rule.INTERCEPT_WEIGHT))
+
+
+def test_noise_is_that_of_the_ledger():
+    X, y, n_bins = data(200)
+    for delta, spread in ((1e-5, 1.0), (0.0, math.sqrt(2))):
+        fit, _ = fitted(X, y, n_bins, np.random.default_rng(3), delta=delta)
+        exact = np.arange(4000)
+        values, variance = fit._with_noise(exact, 0.25, None)
+        noise = values - exact * 2.0**-fit.budget.bits
+        assert noise.std() == pytest.approx(4 * spread, rel=0.06)
+        assert variance == pytest.approx((4 * spread) ** 2, rel=1e-6)
+
+
+def claims():
+    return [c for c in ATTACKS["privgam"].claims if c.method == DENSITY]
+
+
+def found(some):
+    return run(some, TARGET, 0, COMPARISONS)
+
+
+def test_the_attack_comes_near_the_claim_and_stays_below():
+    rows = found(claims()[:2])
+    assert set(rows["verdict"]) == {STANDS}
+    assert (rows["found_epsilon"] > 0.7).all()
+
+
+@pytest.mark.parametrize(
+    "mistake", ["noise for add-remove", "residuals without clip", "choices for nothing"]
+)
+def test_mistakes_are_found(monkeypatch, mistake):
+    privgam_with(monkeypatch, mistake)
+    assert VIOLATED in set(found(claims()[:2])["verdict"])
+
+
+def test_the_curvature_has_noise_of_its_own():
+    """The sum of a bin's two cells is released too: each cell has noise, not their difference."""
+    X, y, n_bins = data(50)
+    fit, _ = fitted(X, y, n_bins, np.random.default_rng(4), delta=1e-5)
+    values, _ = fit._with_noise(np.zeros((2, 4000), dtype=np.int64), 0.25, None)
+    for released in (values[0] + values[1], values[1] - values[0]):
+        assert released.std() == pytest.approx(4 * math.sqrt(2), rel=0.06)
