@@ -63,7 +63,6 @@ TOGETHER = {
     ("brc", "weights", "adaboost"): {"epsilon": np.inf},
     ("privgam", "method", "cyclic"): {"delta": 1e-5},
     ("privgam", "linear", "yes"): {"ordered": (True,) * 4},
-    ("privgam", "neighbours", "add-remove"): {"n_estimate": 300},
 }
 SAID_PUBLIC = [("start", "public"), ("columns", "public"), ("columns", "private")]
 TOGETHER |= {(n, *what): {"public_columns": (1,)} for n in LEARNERS for what in SAID_PUBLIC}
