@@ -11,7 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from audit_less_noise import bayes_with, box_with, brc_with, pate_with, people_with
+from audit_less_noise import (
+    additive_with,
+    bayes_with,
+    box_with,
+    brc_with,
+    pate_with,
+    people_with,
+)
 
 from privcurve.audit.attacks import pairs as audited
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
@@ -122,6 +129,7 @@ BREAK = {
     "boosting_for_people": people_with,
     "noisy_bayes": bayes_with,
     "pate": pate_with,
+    "privgam": additive_with,
 }
 
 
