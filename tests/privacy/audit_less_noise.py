@@ -108,6 +108,12 @@ def majority_with(patch, noise):
     _margins_with(patch, noise, NoisyMajorityClassifier)
 
 
+def additive_with(patch, noise):
+    """Divide the noise of sums and of choices."""
+    scale = Budget.on_grid
+    patch.setattr(Budget, "on_grid", lambda self, *given: max(1, int(noise * scale(self, *given))))
+
+
 def privgam_with(patch, mistake):
     """Make one of the mistakes that PrivGAM's constants are there to prevent."""
     shares = rule.greedy_shares

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from audit_less_noise import (
+    additive_with,
     bayes_with,
     box_with,
     brc_with,
@@ -143,6 +144,7 @@ BREAK = {
     "noisy_majority": majority_with,
     "distributed_topdown": distributed_with,
     "random_trees": holders_with,
+    "privgam": additive_with,
 }
 
 
