@@ -180,6 +180,8 @@ def _mean(values: Sequence[float]) -> float:
 def _looked_at(claim: Mapping[str, Any]) -> str:
     value = claim.get("value", "accuracy")
     value = f"standard deviation of {value}" if claim.get("of_runs") == "std" else value
+    if claim.get("table") == RUNS and "less" in claim:
+        value = f"difference of {value}"
     if "statistic" not in claim:
         return str(value)
     over = " and ".join(claim["over"])
@@ -189,7 +191,6 @@ def _looked_at(claim: Mapping[str, Any]) -> str:
         "smallest_step": "smallest step over {over} of {value}",
         "reached": "smallest {over} with a {value} of 0 or more",
     }
-    value = f"difference of {value}" if "less" in claim else value
     return text[claim["statistic"]].format(over=over, value=value)
 
 

@@ -20,7 +20,7 @@ from privcurve.figures import style
 LOG, CATEGORIES = "log", "categories"
 DASHES = (3.2, 1.4)
 # Letters of a title that have room above a panel.
-LONGEST_TITLE = 28
+LONGEST_TITLE = 32
 # A note's letters in points, and its height in inches.
 NOTE_SIZE, NOTE_HEIGHT = 6.5, 0.15
 # Of a panel's width, what a letter below its axis takes.
@@ -97,10 +97,10 @@ def sweep(
 
 
 def note(figure: Figure, text: str) -> None:
-    """Write a line below the panels of a figure, above its legend."""
+    """Write a line above the panels of a figure."""
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + NOTE_HEIGHT)
-    figure.supxlabel(text, x=0.01, ha="left", fontsize=NOTE_SIZE)
+    figure.suptitle(text, x=0.01, ha="left", fontsize=NOTE_SIZE)
 
 
 def _placed(frame: pd.DataFrame, x: str, scale: str) -> tuple[pd.DataFrame, list[float], list[str]]:

@@ -48,7 +48,7 @@ class Sweep(Output):
                         "horizontal line", TEXT, "linear"),
         "compare": Option("which panels share their y axis: all, those of a dataset, or none; one "
                           f"of {', '.join(COMPARED)}", TEXT, COMPARED[0]),
-        "note": Option("a line below the figure, of what it lacks", TEXT),
+        "note": Option("a line above the panels, of what the figure lacks", TEXT),
     }  # fmt: skip
 
     def check(self, asked: Asked) -> None:  # noqa: D102
