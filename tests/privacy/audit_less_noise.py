@@ -2,7 +2,14 @@
 
 from dataclasses import replace
 
-from privcurve.learners import boosting_for_people, linear, noisy_bayes, pate
+from privcurve.learners import (
+    boosting_for_people,
+    distributed_topdown,
+    linear,
+    noisy_bayes,
+    pate,
+    random_trees,
+)
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.bdpe import BDPEClassifier
 from privcurve.learners.dp_forest import DPForestClassifier
@@ -101,6 +108,12 @@ def majority_with(patch, noise):
     _margins_with(patch, noise, NoisyMajorityClassifier)
 
 
+def additive_with(patch, noise):
+    """Divide the noise of sums and of choices."""
+    scale = Budget.on_grid
+    patch.setattr(Budget, "on_grid", lambda self, *given: max(1, int(noise * scale(self, *given))))
+
+
 def privgam_with(patch, mistake):
     """Make one of the mistakes that PrivGAM's constants are there to prevent."""
     shares = rule.greedy_shares
@@ -115,3 +128,26 @@ def privgam_with(patch, mistake):
             "greedy_shares",
             lambda *given: (sum(shares(*given)), shares(*given)[1]),
         )
+
+
+def holders_with(patch, noise):
+    """Divide the noise of votes and histograms, of published messages, and of leaves."""
+    levels = distributed_topdown.level_holders
+    printed = distributed_topdown.published_holders
+    leaves = random_trees.random_trees
+
+    def of_levels(**setting):
+        known = levels(**setting)
+        return replace(known, ranges=known.ranges / noise, amounts=known.amounts / noise)
+
+    def of_printed(**setting):
+        known = printed(**setting)
+        return replace(known, epsilon=known.epsilon / noise)
+
+    def of_leaves(**setting):
+        known = leaves(**setting)
+        return replace(known, scale=noise * known.scale)
+
+    patch.setattr(distributed_topdown, "level_holders", of_levels)
+    patch.setattr(distributed_topdown, "published_holders", of_printed)
+    patch.setattr(random_trees, "random_trees", of_leaves)

@@ -12,11 +12,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from audit_less_noise import (
+    additive_with,
     bayes_with,
     box_with,
     brc_with,
     ensemble_with,
     forest_with,
+    holders_with,
     majority_with,
     pate_with,
     people_with,
@@ -120,6 +122,12 @@ def linear_with(patch, noise):
     patch.setattr(Perturbation, "noise_epsilon", lambda self, epsilon: known(self, epsilon) / noise)
 
 
+def distributed_with(patch, noise):
+    """Divide the noise of distributed trees; one machine's certified tree is that of TopDown."""
+    holders_with(patch, noise)
+    trees_with(patch, noise)
+
+
 BREAK = {
     "one_rule": one_rules_with,
     "lazybb": lazybb_with,
@@ -134,6 +142,9 @@ BREAK = {
     "bdpe": ensemble_with,
     "dp_forest": forest_with,
     "noisy_majority": majority_with,
+    "distributed_topdown": distributed_with,
+    "random_trees": holders_with,
+    "privgam": additive_with,
 }
 
 

@@ -82,12 +82,11 @@ def best_tree(records, n_bins, depth, alpha, calibrated, restrict):
 
 
 def boost(rows, labels, n_bins, n_trees, depth, alpha, boost_alpha, calibrated, restrict):
-    """BDPEα without privacy: a list of (questions, votes, β), and all weights."""
+    """BDPEα without privacy: a list of (questions, votes, β)."""
     most = boost_alpha * (2 * (1 - 1e-4) - 1) / math.sqrt(1e-4 * (1 - 1e-4)) + 2 * (1 - boost_alpha)
-    margins, trees, seen = [0.0] * len(rows), [], []
+    margins, trees = [0.0] * len(rows), []
     for _ in range(n_trees):
         weights = [inverse(z, boost_alpha) for z in margins]
-        seen.append(weights)
         known = zip(rows, labels, weights, strict=True)
         numbered = [((*row, i), y, w) for i, (row, y, w) in enumerate(known)]
         questions, leaves = best_tree(numbered, n_bins, depth, alpha, calibrated, restrict)
@@ -101,7 +100,7 @@ def boost(rows, labels, n_bins, n_trees, depth, alpha, boost_alpha, calibrated, 
         beta = boost_alpha / most**2 / len(rows) * total
         margins = [z - beta * labels[i] * vote_of[i] for i, z in enumerate(margins)]
         trees.append((questions, votes, beta))
-    return trees, seen
+    return trees
 
 
 def permute_and_flip(scores, rate):

@@ -57,7 +57,7 @@ def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha
         calibration=calibration, votes="link", clamp=10.0,
         calibrate_alpha="exact" if calibrated else "no",
     )  # fmt: skip
-    trees, _ = reference.boost(
+    trees = reference.boost(
         X.tolist(), y.tolist(), N_BINS, 3, 2, alpha, boost_alpha, calibrated,
         calibration == "certified",
     )  # fmt: skip
@@ -131,6 +131,21 @@ def test_splits_of_matsushita_are_uniform_at_a_moderate_epsilon():
     assert len(chances) == sum(N_BINS) - 3
     # 1,200 draws of nine questions: the largest of nine deviates by 4 of its own, once in 2,000.
     assert np.abs(chances - 1 / 9).max() < 4 * np.sqrt(1 / 9 / 1200) + 0.04 / 9
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 25.0])
+@pytest.mark.parametrize("m", [120, 20_000])
+def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
+    """Rate times range of the scores at the root; m = 20,000, ε = 1: less than 0.11."""
+    X, y = problem(m)
+    learner = BDPEClassifier(n_trees=20, depth=4, epsilon=epsilon, n_bins=N_BINS, **OC)
+    noise = learner._noise(m)
+    rate = noise.spent[0] / (2 * (noise.bound + noise.slope))
+    records = [(row, label, 0.5) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    risks = [reference.risk(records, g, 1.0) for g in reference.asked([set(range(4))] * 3)[:3]]
+    bound = 0.5 * epsilon * np.sqrt(m) / (8 * 20 * 4)
+    assert 0 < rate * (max(risks) - min(risks)) < rate * m / 2 < bound
+    assert bound < 0.1105 * max(epsilon, 1)
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 60.0])

@@ -182,3 +182,20 @@ def test_private_trees_come_close_to_those_without_noise():
                 options = {"protocol": protocol, "trust": trust, "placement": placement}
                 model = learner("distributed_topdown", epsilon=200.0, **options).fit(X, labels)
                 assert (model.predict(X) == labels).mean() > best - 0.02
+
+
+def test_models_are_readable():
+    X, y = problem(60)
+    tree = learner("distributed_topdown", depth=1).fit(X, labels_of(y, 2))
+    assert tree.model_.describe().splitlines()[0].startswith("column ")
+    X, y = problem(60, 3)
+    of_three = learner("distributed_topdown", 3, depth=1).fit(X, y)
+    assert "class " in of_three.model_.describe()
+    boosted = learner("random_trees", n_trees=2, batch=1, depth=1).fit(X, labels_of(y % 2, 2))
+    lines = str(boosted.model_).splitlines()
+    assert lines[0] == "tree 1"
+    assert lines[1].endswith("?")
+    # The rows that say yes get the second leaf.
+    values = boosted.model_.values[0, :, 0]
+    assert lines[2].strip() == f"yes: {values[1]:+.4f}"
+    assert lines[3].strip() == f"no: {values[0]:+.4f}"

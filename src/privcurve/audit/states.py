@@ -23,7 +23,7 @@ PUBLIC: Mapping[str, str] = {
     "n_bins_": "the parameter n_bins, of the public domain",
     "classes_": "the parameter classes; without it, that both labels occur, which is assumed",
     "_labels_from_rows": "whether the parameter classes was given",
-    "_fitted_statement": "the statement: made from parameters and the number of records",
+    "_fitted_statement": "made from parameters, the number of records and what was released",
     "n_features_used_": "counted on the model itself",
 }
 

@@ -213,7 +213,6 @@ def grow_tree(
                 alpha *= error / root_error
             rate = spent[level] / (2.0 * (bound + alpha * slope))
             whole = sums[node]
-            split = NO_SPLIT
             if len(asked) == 0 or (chooses == BEST and min(whole[0], whole[1]) <= 0.0):
                 split = NO_SPLIT
             elif (

@@ -256,11 +256,17 @@ def family_counts(yes: NDArray[np.float64], totals: NDArray[np.float64]) -> NDAr
     k = len(totals)
     found = np.empty((len(yes), 3 * k + 2))
     for q in range(len(yes)):
-        found[q, :k] = totals - yes[q]
-        found[q, k : 2 * k] = yes[q]
-        found[q, 2 * k : 3 * k] = totals
-        found[q, 3 * k] = found[q, :k].sum()
-        found[q, 3 * k + 1] = yes[q].sum()
+        n_no = 0.0
+        n_yes = 0.0
+        for c in range(k):
+            no = totals[c] - yes[q, c]
+            found[q, c] = no
+            found[q, k + c] = yes[q, c]
+            found[q, 2 * k + c] = totals[c]
+            n_no += no
+            n_yes += yes[q, c]
+        found[q, 3 * k] = n_no
+        found[q, 3 * k + 1] = n_yes
     return found
 
 
@@ -284,9 +290,11 @@ def family_gains(families: NDArray[np.float64], criterion: int) -> NDArray[np.fl
     """
     k = (families.shape[1] - 2) // 3
     found = np.empty(len(families))
+    counts = np.empty(families.shape[1])
     for q in range(len(families)):
-        counts = np.maximum(families[q], 0.0)
-        n = counts[2 * k : 3 * k].sum()
+        for i in range(len(counts)):
+            counts[i] = max(families[q, i], 0.0)
+        n = _total(counts, 2 * k, 3 * k)
         sides = counts[3 * k] + counts[3 * k + 1]
         if n <= 0.0 or sides <= 0.0:
             found[q] = NO_GAIN
@@ -294,12 +302,19 @@ def family_gains(families: NDArray[np.float64], criterion: int) -> NDArray[np.fl
         gain = impure(counts[2 * k : 3 * k], criterion) / n
         for side in range(2):
             share = counts[3 * k + side] / sides
-            joint = counts[side * k : (side + 1) * k]
-            of_side = joint.sum()
             if share > 0.0:
+                of_side = _total(counts, side * k, (side + 1) * k)
                 if of_side <= 0.0:
                     gain = NO_GAIN
                     break
-                gain -= share * impure(joint, criterion) / of_side
+                gain -= share * impure(counts[side * k : (side + 1) * k], criterion) / of_side
         found[q] = gain
     return found
+
+
+@njit(cache=True, nogil=True)
+def _total(counts: NDArray[np.float64], start: int, stop: int) -> float:
+    total = 0.0
+    for i in range(start, stop):
+        total += counts[i]
+    return total

@@ -44,6 +44,13 @@ SMALLEST_WEIGHT = 0.1
 SMALLEST_GAIN = 0.01
 
 
+class ClassTree(TreeModel):
+    """A tree whose leaves have the position of a class, of more than two."""
+
+    def _leaf(self, tree: int, node: int) -> str:
+        return f"class {int(self.forest.labels[tree, node])}"
+
+
 class DistributedTopDownClassifier(CodedClassifier):
     r"""A decision tree that several data holders grow with a coordinator, by noisy messages.
 
@@ -189,8 +196,9 @@ class DistributedTopDownClassifier(CodedClassifier):
         holders = deal_to_holders(self, questions, codes, signs, counts, rng)
         transcript = Transcript(len(holders))
         tree, statement = self.grow(holders, questions, transcript)
+        model = TreeModel if len(self.classes_) == 2 else ClassTree
         forest = tree.forest(questions, len(self.classes_))
-        self._adopt(TreeModel(forest, self.n_bins_), transcript)
+        self._adopt(model(forest, self.n_bins_), transcript)
         return statement
 
     def grow(

@@ -16,6 +16,7 @@ from privcurve.learners.additive.plan import Settings, plan_of
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.registry import entry
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, REPLACE_ONE
 from privcurve.privacy.calibration.privgam import statement
 from privcurve.privacy.ledger import PrivacyStatement
@@ -175,6 +176,9 @@ class PrivGAMClassifier(LogOddsClassifier):
                 "privgam: method = 'cyclic' has Gaussian noise, so it needs delta > 0; with "
                 "delta = 0 use method = 'greedy' or 'rule'"
             )
+        if self.neighbours not in entry(self._learner).neighbours:
+            offered = " or ".join(map(repr, entry(self._learner).neighbours))
+            raise ValueError(f"privgam: neighbours = {self.neighbours!r} is not {offered}")
         if (self.neighbours == ADD_REMOVE) != (self.n_estimate is not None):
             raise ValueError(
                 "privgam: n_estimate= is a public estimate of the number of records, which "
@@ -197,7 +201,7 @@ class PrivGAMClassifier(LogOddsClassifier):
         return tuple(given.tolist())
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return self.model_.scores(codes)
+        return self.model_.log_odds(codes)
 
     def _measures(self) -> dict[str, float]:
         widths = [len(values) for values in self.model_.shapes]

@@ -16,13 +16,31 @@ from privcurve.holders.placement import RANDOM
 from privcurve.holders.sums import SECURE_SUM, Sums, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
+from privcurve.kernels.lazybb_trees import Forest
 from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves
 from privcurve.learners.checks import RandomState
 from privcurve.learners.dealt import SEED, bin_codes, check_ordered, deal_to_holders
 from privcurve.learners.staged import StagedClassifier
+from privcurve.learners.trees import TreeModel
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.random_trees import random_trees
 from privcurve.privacy.ledger import PrivacyStatement
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTrees(TreeModel):
+    """Trees whose leaves have values, as text.
+
+    Attributes
+    ----------
+    leaf_values : ndarray of shape (n_trees, n_leaves, n_outputs)
+    """
+
+    leaf_values: NDArray[np.float64]
+
+    def _leaf(self, tree: int, node: int) -> str:
+        found = self.leaf_values[tree, max(node - self.leaf_values.shape[1] + 1, 0)]
+        return " ".join(f"{value:+.4f}" for value in found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +56,33 @@ class RandomTreesModel:
     values : ndarray of shape (n_trees, 2**depth, n_outputs)
     batch : int
         Trees of a round.
+    n_bins : ndarray of shape (n_columns,)
     """
 
     questions: NDArray[np.int64]
     trees: Stumps
     values: NDArray[np.float64]
     batch: int
+    n_bins: NDArray[np.int64]
+
+    def describe(
+        self,
+        bin_names: Sequence[Sequence[str]] | None = None,
+        column_names: Sequence[str] | None = None,
+    ) -> str:
+        """Write the trees as nested questions, see :meth:`TreeModel.describe`."""
+        n_trees, n_inner = self.questions.shape
+        ends = np.zeros((n_trees, n_inner + 1), dtype=np.int64)
+        children = np.where(self.questions < 0, 0, 2 * np.arange(n_inner) + 1)
+        forest = Forest(
+            np.column_stack([self.questions, ends - 1]),
+            np.column_stack([children, ends]),
+            np.zeros((n_trees, 2 * n_inner + 1), dtype=np.int8),
+        )
+        return ValueTrees(forest, self.n_bins, self.values).describe(bin_names, column_names)
+
+    def __str__(self) -> str:
+        return self.describe()
 
     def add_to(
         self,
@@ -202,7 +241,8 @@ class RandomTreesClassifier(StagedClassifier):
         plan = Boosted(n_classes, n, trees, batch, float(self.learning_rate), noise.scale)
         values = boost(holders, plan, sums, transcript)
         numbers = np.append(questions.numbers, -1)[drawn]
-        return RandomTreesModel(numbers, trees, values, batch), noise.statement
+        model = RandomTreesModel(numbers, trees, values, batch, self.n_bins_)
+        return model, noise.statement
 
     def _trust(self) -> str:
         return self.trust

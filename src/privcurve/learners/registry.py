@@ -129,7 +129,8 @@ def make(
         Of the estimator: ε, hyperparameters, ….
     neighbours : str
         The claim of a study. With ``private-columns`` a learner that offers it is told the
-        public columns; another one runs as it is, and states what it states.
+        public columns; another one runs as it is, and states what it states. With ``add-remove``
+        one that offers both is told so.
 
     Returns
     -------
@@ -168,4 +169,6 @@ def make(
             raise ValueError(f"{name} needs the public fact {need!r}, which is not given")
     given = dict(parameters or {})
     told = {fact: getattr(domain, fact, None) for fact in known.told if fact not in given}
+    if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(known.neighbours):
+        told["neighbours"] = ADD_REMOVE
     return estimator_class(name)(**facts, **told, **given)

@@ -33,7 +33,7 @@ def shrunk(margins: NDArray[np.float64], scale: float, n: int) -> NDArray[np.flo
 
 
 class TreeSumClassifier(StagedClassifier):
-    """A learner of trees of thresholds; a subclass fits `splits_` and gives `_tree_values`.
+    """A learner of trees; a subclass fits `splits_` and gives `_tree_values`.
 
     Trees are complete: one row of `splits_` each, numbered as in :mod:`privcurve.kernels.dpboost`.
     """
@@ -47,20 +47,32 @@ class TreeSumClassifier(StagedClassifier):
     def _bin_starts(self) -> NDArray[np.int64]:
         return np.concatenate([[0], np.cumsum(self.n_bins_)]).astype(np.int64)
 
-    def _add_trees(self, codes: Codes, start: int, stop: int, scores: NDArray[np.float64]) -> None:
-        rows, starts = np.arange(len(codes)), self._bin_starts()
+    def _thresholds(self) -> bool:
+        """Say whether a question is "at most b?", or "is it b?"."""
+        return True
+
+    def _add_trees(
+        self,
+        codes: Codes,
+        rows: NDArray[np.int64],
+        start: int,
+        stop: int,
+        scores: NDArray[np.float64],
+    ) -> None:
+        """Add what trees from `start` to `stop` give some rows to their scores."""
         splits, values = self.splits_[:stop], self._tree_values()[:stop]
-        add_up_trees(codes, rows, starts, True, splits, values, start, scores)
+        starts, thresholds = self._bin_starts(), self._thresholds()
+        add_up_trees(codes, rows, starts, thresholds, splits, values, start, scores)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         scores = np.zeros(len(codes))
-        self._add_trees(codes, 0, len(self.splits_), scores)
+        self._add_trees(codes, np.arange(len(codes)), 0, len(self.splits_), scores)
         return scores
 
     def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
         scores = np.zeros(len(codes))
         for t in range(len(self.splits_)):
-            self._add_trees(codes, t, t + 1, scores)
+            self._add_trees(codes, np.arange(len(codes)), t, t + 1, scores)
             yield scores.copy()
 
     def _count_questions(self) -> None:

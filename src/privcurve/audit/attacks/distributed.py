@@ -9,8 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.attacks.any_learner import sampled, whole_state
-from privcurve.audit.attacks.pairs import crossed_columns, rare_in_part, torn_columns
-from privcurve.audit.claim import Attack, Claim
+from privcurve.audit.attacks.pairs import (
+    alone_in_two_bins,
+    crossed_columns,
+    rare_in_part,
+    torn_columns,
+)
+from privcurve.audit.claim import Attack, Claim, MakePairs
 from privcurve.audit.fits import untrained
 from privcurve.audit.pairs import Pair, Records, Target, records
 from privcurve.audit.replay import Stage
@@ -103,6 +108,35 @@ def transcript_densities(
     )
 
 
+def sample_losses(
+    learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Draw transcripts from a side, and score each by its likelihood ratio: no score is better.
+
+    Parameters
+    ----------
+    learner : distributed learner
+        Not fitted.
+    pair : Pair
+    side : Records
+        Of the pair: what transcripts are drawn from.
+    n : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    stage = stage_of(learner, pair.left)
+    left, right = (parts_of(learner, one, stage.n_holders) for one in (pair.left, pair.right))
+    drawn = parts_of(learner, side, stage.n_holders)
+    found = np.empty(n)
+    for i in range(n):
+        tape = stage.draw(drawn, rng)
+        found[i] = stage.log_density(tape, left) - stage.log_density(tape, right)
+    return found
+
+
 def three_classes(claim: Claim, target: Target) -> Iterator[Pair]:
     """Give pairs of some records of three classes in columns of two and three codes."""
     rng = np.random.default_rng(3)
@@ -130,6 +164,12 @@ def moved_among_few(claim: Claim, target: Target) -> list[Pair]:
     return [_moved([[0, 0], [0, 0], [1, 1]], [1, 1, -1], 1)]
 
 
+def replaced_class(claim: Claim, target: Target) -> list[Pair]:
+    """Give one record in one bin, of the first of three classes or of the second."""
+    sides = [records([[0]], [label], [2]) for label in (0, 1)]
+    return [Pair("tiny", "one record, of one of three classes", sides[0], sides[1])]
+
+
 def _moved(others: list[list[int]], signs: list[int], copies: int) -> Pair:
     counts = [1, *([copies] * len(others))]
     sides = [
@@ -140,8 +180,12 @@ def _moved(others: list[list[int]], signs: list[int], copies: int) -> Pair:
     return Pair("tiny", name, sides[0], sides[1])
 
 
-def _replayed(learner: str, calibration: str, setting: dict[str, Any], pairs: Any) -> Claim:
+def _replayed(learner: str, calibration: str, setting: dict[str, Any], pairs: MakePairs) -> Claim:
     return Claim(learner, calibration, 1.0, pairs, setting=setting, densities=transcript_densities)
+
+
+def _lost(learner: str, setting: dict[str, Any], pairs: MakePairs) -> Claim:
+    return sampled(learner, CERTIFIED, setting, 2_000, pairs, 1e-2, sample_losses)
 
 
 def _distributed_topdown() -> Iterator[Claim]:
@@ -162,6 +206,8 @@ def _distributed_topdown() -> Iterator[Claim]:
     yield sampled(name, PUBLISHED, {"protocol": "local_rnm", **small}, 1_000, rare_in_part)
     yield sampled(name, CERTIFIED, {"protocol": "single", "depth": 1}, 10_000, crossed_columns)
     local = {"protocol": "local_rnm", "trust": "secure_sum", "depth": 2, **two}
+    secure = {"trust": "secure_sum", "depth": 2, "n_colluding": 1, "n_holders": 3}
+    yield _lost(name, secure, moved_between_leaves)
     yield whole_state(name, CERTIFIED, local, 2_000)
     yield whole_state(name, CERTIFIED, {"depth": 1, **two}, 2_000, delta=1e-2)
     yield whole_state(name, PUBLISHED, small, 1_000)
@@ -170,6 +216,8 @@ def _distributed_topdown() -> Iterator[Claim]:
 def _random_trees() -> Iterator[Claim]:
     name = "random_trees"
     small = {"n_trees": 4, "batch": 2, "depth": 1, "n_holders": 2}
+    yield _lost(name, {**small, "batch": 1}, alone_in_two_bins)
+    yield _lost(name, {**small, "n_classes": 3, "trust": "local"}, replaced_class)
     for trust in ("secure_sum", "local"):
         yield whole_state(name, CERTIFIED, {**small, "trust": trust}, 2_000, delta=1e-2)
     yield sampled(name, CERTIFIED, small, 2_000, rare_in_part, delta=1e-2)

@@ -234,7 +234,7 @@ def _bdpe() -> Iterator[Claim]:
     yield sampled(name, CERTIFIED, {**one, "votes": "link"}, 4_000, crossed_columns)
     yield sampled(name, CERTIFIED, {"n_trees": 2, "depth": 2}, 600, rare_in_part)
     for setting in ({**drawn, "n_trees": 1}, {**one, "votes": "link", "tree_share": 0.1}):
-        yield sampled(name, CERTIFIED, setting, 4_000, alone_in_two_bins, delta=1e-5, epsilon=4.0)
+        yield sampled(name, CERTIFIED, setting, 4_000, alone_in_two_bins, delta=1e-5, epsilon=2.0)
     two = {"n_trees": 2, "depth": 2}
     for delta, n in ((0.0, 1_000), (1e-5, 500)):
         for setting in (

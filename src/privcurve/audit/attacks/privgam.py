@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.attacks.any_learner import DELTAS, chances_of, whole_state
+from privcurve.audit.attacks.any_learner import DELTAS, chances_of, sampled, whole_state
 from privcurve.audit.attacks.pairs import crossed_columns, eight_constant, nine_balanced
 from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.fits import untrained
@@ -194,13 +194,15 @@ def _privgam() -> Iterator[Claim]:
         yield Claim(
             name,
             CERTIFIED,
-            4.0,
+            2.0,
             eight_constant,
             1e-5,
             setting,
             sample=sample_ratios,
             n_trainings=1_500,
         )
+    one = {"method": "cyclic", "n_rounds": 1}
+    yield sampled(name, CERTIFIED, one, 2_000, eight_constant, 1e-5, epsilon=2.0)
     yield whole_state(name, CERTIFIED, {}, 400)
     for delta in DELTAS:
         yield whole_state(name, CERTIFIED, {"method": "cyclic", "n_rounds": 3}, 300, delta=delta)

@@ -55,6 +55,7 @@ class Running:
 
     def __init__(self, n_bins: int) -> None:
         self.numerator, self.denominator, self.variance = np.zeros((3, n_bins))
+        self.weight = 0.0
 
     def add(
         self,
@@ -84,10 +85,20 @@ class Running:
         self.numerator += weight * (slope + curvature * shape)
         self.denominator += weight * curvature
         self.variance += weight**2 * 2 * cell_variance
+        self.weight += weight
         least = rule.LEAST_CURVATURE * np.maximum(np.sqrt(self.variance), 1e-3)
         down = np.maximum(self.denominator, least)
         noise = np.minimum(rule.MOST_NOISE, self.variance / down**2 + weight / down)
         return self.numerator / down, noise
+
+    def of_records(self) -> NDArray[np.float64]:
+        """Give about the variance that the mean would have without noise, from records alone.
+
+        A residual of a bin has the variance 1/4 at most, and their sum falls with the score by
+        half of the curvature at least: 4/curvature.
+        """
+        least = rule.LEAST_CURVATURE * np.maximum(np.sqrt(self.variance), 1e-3)
+        return 4.0 * self.weight / np.maximum(self.denominator, least)
 
 
 class Fit:
@@ -107,7 +118,8 @@ class Fit:
     steps : list of Step
         The transcript.
     errors : list of ndarray
-        Posterior standard deviations of the shape functions.
+        Standard errors of the shape functions: posterior deviations given the noise, and what
+        smoothing leaves of the spread of records. Approximate.
     """
 
     def __init__(
@@ -149,11 +161,14 @@ class Fit:
         if j == self.intercept:
             prior = rule.INTERCEPT_VARIANCE
             self._smooth[j] = z * prior / (prior + noise)
-            self.errors[j] = np.sqrt(noise * prior / (prior + noise))
+            left = prior / (prior + noise)
+            self.errors[j] = np.sqrt(left * (noise + self._running[j].of_records()))
         else:
             mean, spread = np.empty(len(z)), np.empty(len(z))
             self._nothing[j] = smooth(z, noise, self.ordered[j], _SIZES, _LENGTHS, mean, spread)
-            self._smooth[j], self.errors[j] = mean, np.sqrt(spread)
+            self._smooth[j] = mean
+            # What smoothing leaves of the noise it leaves of the spread of records as well.
+            self.errors[j] = np.sqrt(spread * (1.0 + self._running[j].of_records() / noise))
         self._set(j, rate, [j])
 
     def choose(self, share: float, when: str) -> int:

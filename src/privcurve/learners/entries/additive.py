@@ -22,11 +22,10 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "n_steps": Parameter(None, int, low=1, used_with={"method": ("greedy", "rule")}),
             "bins": Parameter("rule", choices=("rule", "all", "few")),
             "linear": Parameter("rule", choices=("rule", "yes", "no")),
-            "neighbours": Parameter(REPLACE_ONE, choices=(REPLACE_ONE, ADD_REMOVE)),
-            "n_estimate": Parameter(None, int, low=1, used_with={"neighbours": (ADD_REMOVE,)}),
+            "n_estimate": Parameter(None, int, low=1),
         },
         seconds=costs.privgam,
         told=("ordered",),
-        neighbours=(REPLACE_ONE,),
+        neighbours=(REPLACE_ONE, ADD_REMOVE),
     ),
 )

@@ -248,7 +248,11 @@ def holders_statement(
         exclusions.append(NOT_DROPOUTS)
     if trust == "secure_sum":
         assumptions.append(ONLY_SUMS)
-        assumptions.append(f"that at most {n_colluding} other holders tell their noise")
+        others = "no holder tells its noise to the coordinator"
+        if n_colluding:
+            tell = "holder tells its" if n_colluding == 1 else "holders tell their"
+            others = f"at most {n_colluding} other {tell} noise to the coordinator"
+        assumptions.append(f"that {others}")
     return PrivacyStatement(
         learner=learner,
         epsilon=epsilon,

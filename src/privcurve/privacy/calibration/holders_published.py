@@ -199,12 +199,11 @@ def _published_statement(
             )
         )
     status, caveat, factor = _CAVEATS[protocol]
-    exclusions = [NOT_DROPOUTS]
     if budget == UNIFORM:
         over = (n_splits + 1) / n_splits
         factor = None if factor is None else factor * over
         caveat += f"; and a chain of {n_splits} splits spends {over:.4g} times the budget"
-    exclusions.append(f"what is wrong with the published noise: {caveat}")
+    alone = protocol == SINGLE
     return PrivacyStatement(
         learner="distributed_topdown",
         epsilon=epsilon,
@@ -213,8 +212,8 @@ def _published_statement(
         calibration=PUBLISHED,
         composition=BASIC,
         ledger=tuple(ledger),
-        assumptions=(*ASSUMED, *([] if protocol == SINGLE else [SIZES, WHERE, FOLLOWED])),
-        exclusions=(*exclusions, *NOT_COVERED),
+        assumptions=ASSUMED if alone else (*ASSUMED, SIZES, WHERE, FOLLOWED),
+        exclusions=NOT_COVERED if alone else (NOT_DROPOUTS, *NOT_COVERED),
         status=status,
         caveat=caveat,
         proved_epsilon=None if factor is None else factor * epsilon,

@@ -1,0 +1,249 @@
+"""PrivGAM beside its proofs: smoothing, the rule, the model, its neighbours, its words."""
+
+import numpy as np
+import pytest
+
+from privcurve.kernels.privgam_smoothing import _along, _apart, smooth
+from privcurve.learners import registry
+from privcurve.learners.additive import rule
+from privcurve.learners.additive.residuals import bin_maps
+from privcurve.learners.entry import Facts
+from privcurve.learners.privgam import PrivGAMClassifier
+from privcurve.privacy.calibration.privgam import (
+    ASSUMED_ESTIMATE,
+    ASSUMED_RULE,
+    ASSUMED_SETTINGS,
+    grid_bits,
+    mixed_budget,
+)
+from privcurve.privacy.ledger import ASSUMED_N
+
+RNG = np.random.default_rng(0)
+SIZES, LENGTHS = np.array(rule.SIZES), np.array(rule.LENGTHS)
+
+
+def values(n_bins, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=n_bins), rng.uniform(0.1, 1, n_bins)
+
+
+def posterior(z, noise, prior):
+    """Mean, variance and log likelihood by dense algebra."""
+    total = prior + np.diag(noise)
+    solved = np.linalg.solve(total, z)
+    left = prior - prior @ np.linalg.solve(total, prior)
+    return prior @ solved, np.diag(left), -0.5 * (np.linalg.slogdet(total)[1] + z @ solved)
+
+
+def process(n_bins, size, step, line):
+    bins = np.arange(n_bins)
+    v = np.sqrt(12) * ((bins + 0.5) / n_bins - 0.5)
+    return size * step ** np.abs(bins[:, None] - bins) + line * np.outer(v, v)
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 9])
+@pytest.mark.parametrize(("size", "step", "line"), [(0.7, 0.6, 0.4), (2.0, 0.9, 0.0)])
+def test_the_filter_is_the_posterior(n_bins, size, step, line):
+    z, noise = values(n_bins)
+    mean, variance = np.empty(n_bins), np.empty(n_bins)
+    found = _along(z, noise, size, step, line, mean, variance)
+    expected = posterior(z, noise, process(n_bins, size, step, line))
+    for one, other in zip((mean, variance, found), expected, strict=True):
+        assert one == pytest.approx(other, abs=1e-12)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_smoothing_averages_by_marginal_likelihood(ordered):
+    n_bins = 6
+    z, noise = values(n_bins, 3)
+    priors, chances = [], []
+    for tau in rule.SIZES:
+        for length in rule.LENGTHS if ordered else (None,):
+            if length is None:
+                priors.append(tau**2 * np.eye(n_bins))
+            else:
+                step = np.exp(-1 / (n_bins * (length or max(rule.LENGTHS))))
+                half = 0.5 if length == 0 else 1.0
+                priors.append(process(n_bins, half * tau**2, step, (1 - half) * tau**2))
+            chances.append(tau == 0)
+    found = [posterior(z, noise, prior) for prior in priors]
+    weights = np.exp([log for _, _, log in found])
+    weights /= weights.sum()
+    mean, variance = np.empty(n_bins), np.empty(n_bins)
+    nothing = smooth(z, noise, ordered, SIZES, LENGTHS, mean, variance)
+    expected = sum(w * m for w, (m, _, _) in zip(weights, found, strict=True))
+    square = sum(w * (v + m**2) for w, (m, v, _) in zip(weights, found, strict=True))
+    assert mean == pytest.approx(expected)
+    assert variance == pytest.approx(square - expected**2)
+    assert nothing == pytest.approx(weights[np.array(chances)].sum())
+
+
+def test_a_lone_value_shrinks_to_nothing():
+    mean, variance = np.empty(1), np.empty(1)
+    _apart(np.array([3.0]), np.array([1e6]), 1.0, mean, variance)
+    assert abs(mean[0]) < 1e-5
+
+
+def test_the_rule_reads_public_facts_alone():
+    # Adult, δ = 1e-5: in turn from ε = 0.05 on; Mushroom: chosen columns up to 0.1.
+    assert rule.is_cyclic(32_561, 0.0167, 14)
+    assert not rule.is_cyclic(6_500, 0.0325, 22)
+    assert rule.merges(32_561, 0.0325, pure=False)
+    assert not rule.merges(32_561, 0.5, pure=True)
+    assert (rule.steps(100, 0.01, pure=True), rule.steps(100, 0.01, pure=False)) == (3, 4)
+    assert rule.steps(10**12, 1e6, pure=True) == rule.MOST_STEPS
+    assert rule.has_line([True, True])
+    assert not rule.has_line([True])
+    assert not rule.has_line([True, False])
+    for method, pure in ((rule.CYCLIC, False), (rule.GREEDY, True), (rule.GREEDY, False)):
+        for linear in (True, False):
+            assert 0 < rule.least_share(method, 10, 5, pure, linear) < 0.03
+
+
+@pytest.mark.parametrize("linear", [True, False])
+@pytest.mark.parametrize("n_rounds", [1, 2, 10])
+def test_shares_of_rounds_add_up(n_rounds, linear):
+    total = (rule.GRAM_SHARE + rule.LINE_SHARE) * linear
+    for t in range(1, n_rounds + 1):
+        each = rule.cyclic_unit(t, n_rounds, 7, linear)
+        total += each * (7 + linear + rule.INTERCEPT_WEIGHT * (1 + (t == n_rounds)))
+    assert total == pytest.approx(1)
+
+
+def test_neighbouring_bins_are_merged_by_code_alone():
+    maps = bin_maps(np.array([40, 40, 16]), (True, False, True), merged=True)
+    assert [int(one.max()) + 1 for one in maps] == [16, 40, 16]
+    assert (np.diff(maps[0].astype(int)) >= 0).all()
+    assert np.bincount(maps[0]).min() >= 2
+
+
+def test_noise_without_room_is_refused():
+    assert grid_bits(mixed_budget(1.0, 0.0, "replace-one"), 1e-4) == 30
+    assert grid_bits(mixed_budget(1e-5, 0.0, "replace-one"), 1e-3) < 30
+    with pytest.raises(ValueError, match="epsilon = 1e-12 is so small"):
+        grid_bits(mixed_budget(1e-12, 0.0, "replace-one"), 1e-3)
+
+
+def problem(n=2000, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, (20, 4, 3), (n, 3)).astype(np.uint8)
+    score = 0.4 * (X[:, 0].astype(float) - 10) + (X[:, 1] == 2)
+    return X, np.where(rng.random(n) < 1 / (1 + np.exp(-score)), 1, -1)
+
+
+def learner(**parameters):
+    known = {"n_bins": (20, 4, 3), "classes": (-1, 1), "ordered": (True, False, False)}
+    return PrivGAMClassifier(**{**known, "random_state": 0, **parameters})
+
+
+def test_chances_are_calibrated():
+    X, y = problem(20_000)
+    model = learner(epsilon=1.0, delta=1e-5).fit(X, y)
+    chance = model.predict_proba(X)[:, 1]
+    for low in (0.1, 0.3, 0.5, 0.7):
+        some = (chance > low) & (chance < low + 0.2)
+        assert (y[some] > 0).mean() == pytest.approx(chance[some].mean(), abs=0.04)
+    assert model.decision_function(X) == pytest.approx(np.log(chance / (1 - chance)))
+    assert np.array_equal(model.decision_function(X) > 0, model.model_.scores(X) > 0)
+
+
+def test_standard_errors_are_about_right():
+    """Of the spread of fits on fresh records, with fresh noise."""
+    found, errors = [], []
+    for k in range(30):
+        X, y = problem(20_000, seed=k)
+        model = learner(epsilon=0.3, delta=1e-5, ordered=None, random_state=k).fit(X, y).model_
+        found.append(model.shapes[0][5:15])
+        errors.append(model.errors[0][5:15])
+    ratio = np.std(found, axis=0) / np.mean(errors, axis=0)
+    assert ((ratio > 0.4) & (ratio < 2.2)).all()
+
+
+def test_the_model_says_itself():
+    X, y = problem()
+    model = learner(epsilon=np.inf).fit(X, y).model_
+    lines = str(model).splitlines()
+    assert lines[0].startswith("The score is ")
+    assert lines[1].startswith("  column 0: from -")
+    assert "code 19" in lines[1]
+    names = [[f"{c} is {k}" for k in range(n)] for c, n in zip("abc", (20, 4, 3), strict=True)]
+    assert "where a is 19" in model.in_words("abc", names)
+    none = type(model)(0.0, 1.0, tuple(0 * s for s in model.shapes), model.errors)
+    assert "Without effect: column 0, column 1, column 2." in str(none)
+    assert none.n_used == 0
+
+
+@pytest.mark.parametrize(("delta", "method"), [(0.0, "greedy"), (1e-5, "cyclic")])
+def test_add_remove(delta, method):
+    X, y = problem()
+    model = learner(neighbours="add-remove", n_estimate=2000, delta=delta).fit(X, y)
+    said = model.privacy_
+    assert (model.method_, said.neighbours) == (method, "add-remove")
+    assert ASSUMED_N not in said.assumptions
+    assert ASSUMED_ESTIMATE in said.assumptions
+    assert not hasattr(model, "n_records_")
+    # Noise of one record's cell, not of two.
+    rates = [e.noise_rate for e in said.ledger if e.mechanism in ("laplace", "gaussian")]
+    other = learner(delta=delta).fit(X, y).privacy_
+    two = [e.noise_rate for e in other.ledger if e.mechanism in ("laplace", "gaussian")]
+    assert rates[0] / two[0] == pytest.approx(2 if delta == 0 else np.sqrt(2))
+
+
+def test_add_remove_needs_an_estimate_and_no_other_takes_one():
+    X, y = problem(50)
+    for wrong in ({"neighbours": "add-remove"}, {"n_estimate": 50}):
+        with pytest.raises(ValueError, match="n_estimate= is a public estimate"):
+            learner(**wrong).fit(X, y)
+    with pytest.raises(ValueError, match="neighbours = 'private-columns' is not 'replace-one' or"):
+        learner(neighbours="private-columns").fit(X, y)
+
+
+def test_a_study_with_add_remove_tells_the_learner():
+    made = registry.make(
+        "privgam", Facts([2, 3], ordered=(True, False)), {"n_estimate": 9}, "add-remove"
+    )
+    assert (made.neighbours, made.ordered) == ("add-remove", (True, False))
+    assert registry.make("privgam", Facts([2, 3])).neighbours == "replace-one"
+
+
+def test_statement_says_by_whom_settings_were_chosen():
+    X, y = problem(200)
+    assert ASSUMED_RULE in learner().fit(X, y).privacy_.assumptions
+    assert "public rule, fixed before and apart from these records" in ASSUMED_RULE
+    for setting in ({"n_steps": 5}, {"bins": "all"}, {"method": "greedy"}):
+        assert ASSUMED_SETTINGS in learner(**setting).fit(X, y).privacy_.assumptions
+
+
+def test_what_cannot_be_is_refused():
+    X, y = problem(50)
+    with pytest.raises(ValueError, match="'cyclic' has Gaussian noise, so it needs delta > 0"):
+        learner(method="cyclic").fit(X, y)
+    with pytest.raises(ValueError, match="linear = 'yes' needs all columns to be ordered"):
+        learner(linear="yes").fit(X, y)
+    with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):
+        learner(ordered=(True, False)).fit(X, y)
+
+
+def test_without_noise_it_is_an_additive_model():
+    X, y = problem(20_000)
+    model = learner(epsilon=np.inf, n_rounds=50).fit(X, y)
+    exact = 0.4 * (X[:, 0].astype(float) - 10) + (X[:, 1] == 2)
+    chance = 1 / (1 + np.exp(-exact))
+    assert np.abs(model.predict_proba(X)[:, 1] - chance).mean() < 0.02
+
+
+def test_columns_that_stand_for_a_line_help_each_other():
+    rng = np.random.default_rng(2)
+    base = rng.integers(0, 30, 4000)
+    X = np.column_stack([np.clip(base + rng.integers(-2, 3, 4000), 0, 29) for _ in range(6)])
+    score = 0.5 * (X[:, 0] - X[:, 1])
+    y = np.where(rng.random(4000) < 1 / (1 + np.exp(-score)), 1, -1)
+    right = {
+        linear: np.mean([
+            (learner(n_bins=30, ordered=True, linear=linear, delta=1e-5, epsilon=2.0,
+                     random_state=k).fit(X, y).predict(X) == y).mean()
+            for k in range(3)
+        ])
+        for linear in ("no", "yes")
+    }  # fmt: skip
+    assert right["yes"] > right["no"] + 0.02
