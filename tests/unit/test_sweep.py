@@ -119,6 +119,14 @@ def test_what_a_learner_measures_is_a_column_like_any_other(runs):
         sweep.trainings(boosted, ARMS, dataclasses.replace(AXES, y="setting"), {})
 
 
+def test_null_stands_for_methods_that_have_no_such_parameter(runs):
+    axes = sweep.Axes("epsilon", "accuracy", ("method",), ("dataset",))
+    both = sweep.trainings(runs, ARMS, axes, {"n_rounds": [2, None]})
+    assert both["method"].value_counts().to_dict() == {"boost": 5, "lr": 2}
+    one = sweep.trainings(runs, ARMS, axes, {"n_rounds": 2})
+    assert set(one["method"]) == {"boost"}
+
+
 LEARNERS = {
     "rule": {"learner": "one_rule", "vary": {"mechanism": ["auto", "exponential"]}},
     "majority": {"learner": "majority_class"},

@@ -115,7 +115,7 @@ def _placed(frame: pd.DataFrame, x: str, scale: str) -> tuple[pd.DataFrame, list
     if scale == LOG and min(values) <= 0:
         raise ValueError(f"{x} = {min(values):g} has no place on a log axis")
     ordered = sorted(map(float, values))
-    return frame, ordered, [f"{v:g}" for v in ordered]
+    return frame, ordered, [f"{v:.3g}" if v < 1 else f"{v:g}" for v in ordered]
 
 
 def _draw(
