@@ -184,13 +184,14 @@ def sample_ratios(
 # On tiny data the rule would ask the intercept alone.
 SOME: dict[str, Any] = {"n_steps": 3}
 ALONG: dict[str, Any] = {**SOME, "ordered": True, "linear": "yes"}
-TINY_SETTINGS: tuple[dict[str, Any], ...] = ({"n_steps": 1}, SOME, ALONG, {})
+TINY_SETTINGS: tuple[dict[str, Any], ...] = ({"n_steps": 1}, SOME, ALONG)
 
 
 def _privgam() -> Iterator[Claim]:
     name = "privgam"
     for setting, pairs in itertools.product(TINY_SETTINGS, (nine_balanced, crossed_columns)):
         yield Claim(name, CERTIFIED, 1.0, pairs, 0.0, setting, densities=script_densities)
+    yield Claim(name, CERTIFIED, 1.0, nine_balanced, densities=script_densities)
     # Gaussian noise shows in likely outcomes when ε is large.
     for setting in ({"method": "cyclic", "n_rounds": 2}, {"method": "greedy", **ALONG}):
         yield Claim(
