@@ -59,6 +59,7 @@ format: $(READY)  ## rewrite the code in the project's format
 benchmark: $(READY)  ## speed of kernels (ratios in one run), audit, start of a job, workflow
 	$(BIN)/python benchmarks/lazybb.py
 	$(BIN)/python benchmarks/trees.py
+	$(BIN)/python benchmarks/partial.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/scale.py

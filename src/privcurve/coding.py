@@ -7,7 +7,7 @@ record. The pipeline (`datasets`) and a learner with ``bounds=`` code alike, to 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,24 @@ Codes = NDArray[np.unsignedinteger[Any]]
 EQUAL = "equal"
 LOG = "log"
 LOG1P = "log1p"
+
+# Labels are bytes with a sign.
+MOST_CLASSES = 128
+
+
+def class_labels(n_classes: int) -> tuple[int, ...]:
+    """Give the labels of coded data: −1 and +1 of two classes, 0 … K − 1 of more.
+
+    Parameters
+    ----------
+    n_classes : int
+        From 2 to `MOST_CLASSES`; public.
+
+    Returns
+    -------
+    tuple of int
+    """
+    return (-1, 1) if n_classes == 2 else tuple(range(n_classes))
 
 
 def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray[np.float64]:
@@ -150,7 +168,9 @@ def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_
     return csr_array((entries, indices, starts), shape=(n_rows, int(n_bins.sum())))
 
 
-def scaled(codes: Codes, n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
+def scaled(
+    codes: Codes, n_bins: NDArray[np.int64], order: Literal["C", "F"] = "C"
+) -> NDArray[np.float64]:
     """Put the codes of each column at equal distances from −1 to 1.
 
     Numbers keep their order; categories get that of their description. A column of one
@@ -161,13 +181,15 @@ def scaled(codes: Codes, n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
     codes : ndarray of shape (n_rows, n_columns)
         Column ``j`` holds ``0 … n_bins[j] - 1``.
     n_bins : ndarray of shape (n_columns,)
+    order : str
+        How the result lies in memory: ``C``, row by row, or ``F``, column by column.
 
     Returns
     -------
     ndarray of float64, shape (n_rows, n_columns)
         −1 + 2·code/(n_bins − 1).
     """
-    found = np.empty(codes.shape)
+    found = np.empty(codes.shape, order=order)
     for j, bins in enumerate(n_bins.tolist()):
         places = -1 + 2 * np.arange(bins) / (bins - 1) if bins > 1 else np.zeros(1)
         found[:, j] = places[codes[:, j]]

@@ -61,9 +61,12 @@ offered = pytest.mark.parametrize(
 # Values that mean something beside others alone.
 TOGETHER = {
     ("brc", "weights", "adaboost"): {"epsilon": np.inf},
+    ("distributed_topdown", "budget", "uniform"): {"calibration": "published"},
     ("privgam", "method", "cyclic"): {"delta": 1e-5},
     ("privgam", "linear", "yes"): {"ordered": (True,) * 4},
 }
+OF_PUBLISHED = [("calibrate_alpha", "exact"), ("leverage", "exact"), ("leverage", "constant")]
+TOGETHER |= {("bdpe", *what): {"calibration": "published"} for what in OF_PUBLISHED}
 SAID_PUBLIC = [("start", "public"), ("columns", "public"), ("columns", "private")]
 TOGETHER |= {(n, *what): {"public_columns": (1,)} for n in LEARNERS for what in SAID_PUBLIC}
 

@@ -2,8 +2,18 @@
 
 from dataclasses import replace
 
-from privcurve.learners import boosting_for_people, linear, noisy_bayes, pate
+from privcurve.learners import (
+    boosting_for_people,
+    distributed_topdown,
+    linear,
+    noisy_bayes,
+    pate,
+    random_trees,
+)
 from privcurve.learners.additive import residuals, rule
+from privcurve.learners.bdpe import BDPEClassifier
+from privcurve.learners.dp_forest import DPForestClassifier
+from privcurve.learners.noisy_majority import NoisyMajorityClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.calibration.privgam import CLIP, Budget
@@ -62,6 +72,42 @@ def pate_with(patch, noise):
     patch.setattr(pate, "pate_noise", calibrated)
 
 
+def ensemble_with(patch, noise):
+    """Divide the noise of splits, of leaves and of errors."""
+    calibrated = BDPEClassifier._noise
+
+    def less(self, n):
+        known = calibrated(self, n)
+        return replace(
+            known,
+            spent=tuple(each / noise for each in known.spent),
+            leaf_rate=known.leaf_rate / noise,
+            error_rate=known.error_rate / noise,
+        )
+
+    patch.setattr(BDPEClassifier, "_noise", less)
+
+
+def _margins_with(patch, noise, kind):
+    calibrated = kind._noise
+
+    def less(self):
+        known = calibrated(self)
+        return replace(known, rate=known.rate / noise)
+
+    patch.setattr(kind, "_noise", less)
+
+
+def forest_with(patch, noise):
+    """Divide the noise of leaves."""
+    _margins_with(patch, noise, DPForestClassifier)
+
+
+def majority_with(patch, noise):
+    """Divide the noise of the margin."""
+    _margins_with(patch, noise, NoisyMajorityClassifier)
+
+
 def additive_with(patch, noise):
     """Divide the noise of sums and of choices."""
     scale = Budget.on_grid
@@ -82,3 +128,26 @@ def privgam_with(patch, mistake):
             "greedy_shares",
             lambda *given: (sum(shares(*given)), shares(*given)[1]),
         )
+
+
+def holders_with(patch, noise):
+    """Divide the noise of votes and histograms, of published messages, and of leaves."""
+    levels = distributed_topdown.level_holders
+    printed = distributed_topdown.published_holders
+    leaves = random_trees.random_trees
+
+    def of_levels(**setting):
+        known = levels(**setting)
+        return replace(known, ranges=known.ranges / noise, amounts=known.amounts / noise)
+
+    def of_printed(**setting):
+        known = printed(**setting)
+        return replace(known, epsilon=known.epsilon / noise)
+
+    def of_leaves(**setting):
+        known = leaves(**setting)
+        return replace(known, scale=noise * known.scale)
+
+    patch.setattr(distributed_topdown, "level_holders", of_levels)
+    patch.setattr(distributed_topdown, "published_holders", of_printed)
+    patch.setattr(random_trees, "random_trees", of_leaves)

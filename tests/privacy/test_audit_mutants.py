@@ -16,6 +16,10 @@ from audit_less_noise import (
     bayes_with,
     box_with,
     brc_with,
+    ensemble_with,
+    forest_with,
+    holders_with,
+    majority_with,
     pate_with,
     people_with,
 )
@@ -118,6 +122,12 @@ def linear_with(patch, noise):
     patch.setattr(Perturbation, "noise_epsilon", lambda self, epsilon: known(self, epsilon) / noise)
 
 
+def distributed_with(patch, noise):
+    """Divide the noise of distributed trees; one machine's certified tree is that of TopDown."""
+    holders_with(patch, noise)
+    trees_with(patch, noise)
+
+
 BREAK = {
     "one_rule": one_rules_with,
     "lazybb": lazybb_with,
@@ -129,6 +139,11 @@ BREAK = {
     "boosting_for_people": people_with,
     "noisy_bayes": bayes_with,
     "pate": pate_with,
+    "bdpe": ensemble_with,
+    "dp_forest": forest_with,
+    "noisy_majority": majority_with,
+    "distributed_topdown": distributed_with,
+    "random_trees": holders_with,
     "privgam": additive_with,
 }
 

@@ -2,16 +2,24 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from audit_less_noise import box_with, brc_with
 
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
-from privcurve.audit.attacks.hidden import hidden_few
+from privcurve.audit.attacks.hidden import all_right_but_one, hidden_few, right_beside
 from privcurve.audit.claim import DENSITY, SAMPLED
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import STANDS, VIOLATED, run
 from privcurve.learners import noisy_bayes, pate
+from privcurve.learners.brc_weights import PrivateWeights
+from privcurve.learners.half_spaces import Rounds
+from privcurve.learners.roles import PublicRows
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.calibration import pate as calibration
+
+# On either side: enough to see what is never so on one of them.
+SHARED = 400
 
 TARGET = Target("none", records([[0]], [1], [2]))
 
@@ -23,6 +31,15 @@ def claims(learner, method, calibration="certified"):
         if (c.method, c.calibration) == (method, calibration)
         and c.delta == 0
         and c.stated == c.neighbours
+    ]
+
+
+def partial_brc(n_rounds):
+    """Give the exact claims of BRC with public columns."""
+    return [
+        c
+        for c in claims("brc", DENSITY)
+        if (c.setting["n_rounds"], c.neighbours) == (n_rounds, PRIVATE_COLUMNS)
     ]
 
 
@@ -84,34 +101,82 @@ def test_answers_of_published_pate_are_refuted_and_it_says_so():
     assert row["not_covered"].startswith("refuted: ")
 
 
-@pytest.mark.slow
+def test_exact_errors_in_public_rounds(monkeypatch):
+    """The error of a round that the public classifier wins is released like any other."""
+    some = partial_brc(2)
+    exact = []
+    estimate, partial = PrivateWeights.estimate, Rounds.partial
+
+    def kept(self, wrong):
+        exact.append(estimate(self, wrong))
+        return exact[-1]
+
+    def played(self, known, rows):
+        exact.clear()
+        partial(self, known, rows)
+        told = zip(self.votes, exact, self.estimates, strict=True)
+        self.estimates = [error if vote.public else noisy for vote, error, noisy in told]
+
+    monkeypatch.setattr(PrivateWeights, "estimate", kept)
+    assert verdicts(some) == {STANDS}
+    monkeypatch.setattr(Rounds, "partial", played)
+    assert verdicts(some) == {VIOLATED}
+
+
+def test_private_weights_for_the_public_classifier(monkeypatch):
+    """Weights that private errors have moved tell of them: three rounds until they are used."""
+    some = [replace(c, pairs=lambda c, target: [all_right_but_one(3)]) for c in partial_brc(3)]
+    assert verdicts(some) == {STANDS}
+    partial = Rounds.partial
+
+    def played(self, known, rows):
+        class Fed:
+            wrong = known.wrong
+
+            def fit(self, weights):
+                total = np.bincount(rows.row_of, private.mass, len(rows.signs))
+                return known.fit(weights * total / rows.counts)
+
+        private = self._weights
+        partial(self, Fed(), rows)
+
+    monkeypatch.setattr(Rounds, "partial", played)
+    assert verdicts(some) == {VIOLATED}
+
+
+def test_a_private_column_for_the_public_classifier(monkeypatch):
+    """A column that is taken for another."""
+    some = [c for c in claims("brc", DENSITY) if c.pairs is right_beside]
+    assert verdicts(some) == {STANDS}
+    gather = PublicRows.of
+
+    def of(codes, signs, counts, public, n_bins):
+        return gather(codes, signs, counts, [0], n_bins)
+
+    monkeypatch.setattr(PublicRows, "of", of)
+    assert verdicts(some) == {VIOLATED}
+
+
+def test_answers_without_noise_for_the_records_own(monkeypatch):
+    """Lap(2(Q − 1)/ε) is enough for the answers of others, and the own one costs 2K more."""
+    some = claims("pate", DENSITY)
+    row = run(some, TARGET, 7, COMPARISONS).iloc[0]
+    assert row["verdict"] == STANDS
+    assert row["found_epsilon"] > 0.75
+    monkeypatch.setattr(
+        calibration, "margins_l1", lambda n_answers, n_teachers: 2 * (n_answers - 1)
+    )
+    assert verdicts(some) == {VIOLATED}
+
+
 def test_noise_of_answers_that_is_shared_by_codes(monkeypatch):
     """Equal records have equal answers: two answers that differ show that codes do."""
-    some = claims("pate", SAMPLED)
+    some = [replace(c, n_trainings=SHARED) for c in claims("pate", SAMPLED)]
     assert VIOLATED not in verdicts(some)
-    margins = pate._margins
 
-    def fitted(self, codes, signs, counts, rng):
-        shared = rng.laplace(size=2)
-        monkeypatch.setattr(
-            pate,
-            "_margins",
-            lambda rows, teachers: (
-                margins(rows, teachers) + self_scale(self, counts) * shared[(rows[:, 0] > 0) * 1]
-            ),
-        )
-        return fit(self, codes, signs, counts, rng)
+    def shared(self, margins, scale, rng):
+        codes, which = np.unique(margins, return_inverse=True)
+        return margins + rng.laplace(0, scale, len(codes))[which] > 0
 
-    def self_scale(self, counts):
-        return pate_noise(
-            n_answers=2 * int(counts.sum()), n_teachers=5, epsilon=1.0,
-            calibration="certified", public=(),
-        ).scale  # fmt: skip
-
-    def silent(**setting):
-        return replace(pate_noise(**setting), scale=0.0)
-
-    fit, pate_noise = pate.PATEClassifier._fit_one, pate.pate_noise
-    monkeypatch.setattr(pate.PATEClassifier, "_fit_one", fitted)
-    monkeypatch.setattr(pate, "pate_noise", silent)
+    monkeypatch.setattr(pate.PATEClassifier, "_answers", shared)
     assert verdicts(some) == {VIOLATED}

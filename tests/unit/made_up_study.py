@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -36,6 +37,7 @@ STUDY = {
         {"sweep": {"x": "mechanism", "learners": ["rule"], "lines": ["epsilon"]}},
         {"boxes": {"x": "epsilon", "learners": ["boost"], "lines": ["method", "calibration"]}},
         "claims",
+        {"communication": {"epsilon": 2, "learners": ["rule", "boost"]}},
         {"printed": {"paper": "tiny", "learner": "boost"}},
         {"model_card": {"learner": "boost", "dataset": "toy-line", "epsilon": 2}},
         {"sparsity": {"learner": "boost"}},
@@ -62,11 +64,54 @@ LINE = {
     },
     "outputs": [{"thresholds": {"learner": "brc", "epsilon": 100, "boundary": 1000}}],
 }
+# Two datasets, so that there are ranks.
+MANY = {
+    "datasets": ["toy-line", "toy-line-fine"],
+    "learners": {
+        "boost": BOOST,
+        "rule": {"learner": "one_rule"},
+        "majority": {"learner": "majority_class"},
+    },
+    "outputs": ["error_table", "mean_ranks"],
+}
+# All settings of boosted ensembles and of forests: nothing is selected.
+_OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}
+_LOW = {"alpha": 0.1, "boost_alpha": 0.1}
+_BOOSTED = {"learner": "bdpe", "calibrations": ["published"]}
+_SIZES = {"n_trees": [2, 20], "depth": [2, 4]}
+GRID = {
+    "splits": {"folds": 3},
+    "select": "all",
+    "folds": None,
+    "repeats": None,
+    "learners": {
+        "oc": {**_BOOSTED, "fixed": _OC, "grid": {**_SIZES, "tree_share": [0.1, 0.9]}},
+        "low": {**_BOOSTED, "fixed": _LOW, "grid": {**_SIZES, "tree_share": [0.1, 0.9]}},
+        "constant": {**_BOOSTED, "fixed": {**_OC, "leverage": "constant"}, "grid": _SIZES},
+        "free": {**_BOOSTED, "epsilons": [float("inf")], "fixed": _OC, "grid": _SIZES},
+        "forest": {
+            **{"learner": "dp_forest", "calibrations": ["published"]},
+            **{"fixed": {"n_trees": 21}, "grid": {"depth": [2, 4]}},
+        },
+    },
+    "outputs": [
+        *("ensemble_errors", "ensemble_least", "ensemble_alphas", "ensemble_sizes"),
+        *("ensemble_wins", "ensemble_wins_overall", "error_profiles"),
+    ],
+}
+MESSAGES = (
+    '{"bytes_down_per_holder":8,"bytes_per_holder":40,"bytes_total":80,"messages":4,"rounds":2}'
+)
 PRINTED = {
     "sparsity": "table,dataset,epsilon,features_mean,features_std,features_percent\n"
     "1,toy-line,2,3.0,0.500,10.00\n",
     "settings": "table,dataset,epsilon,density,learning_rate,n_rounds\n2,toy-line,2,0.5,0.5,9\n",
     "rademacher": "table,dataset,epsilon,bound,accuracy\n3,toy-line,2,0.37,0.83\n",
+    "table1_best_alpha_by_epsilon": "epsilon,alpha,n_domains_best\n2,O.C.,1\n2,0.1,0\n",
+    "table3_best_depth_and_trees": "depth,n_trees,domain\nsmall,big,toy-line\n",
+    "table4_wins_against_forests": "domain,depth,n_trees,forest,alpha,percent_wins\n"
+    "toy-line,2,20,RF-L,O.C.,75\n",
+    "table4_overall": "n_trees,forest,alpha,percent_wins\n20,RF-L,O.C.,82\n",
 }
 CLAIMS = {
     "claims": [
@@ -82,7 +127,9 @@ def lay_out(folder, **changes):
     """Write the study and all that its outputs read below a folder; give its plan."""
     path = folder / "config/studies/tiny.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump({**STUDY, **changes}))
+    # A key of the study goes if it is changed to None.
+    whole = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
+    path.write_text(yaml.safe_dump(whole))
     paper = folder / "resources/printed/tiny"
     paper.mkdir(parents=True, exist_ok=True)
     for name, text in PRINTED.items():
@@ -102,6 +149,8 @@ def write_results(curve):
     for shard in range(curve.shards):
         rows = [row(curve, *task) for task in curve.tasks(shard)]
         write(curve, rows, curve.shard(shard), curve.shard_digest(shard))
+    if not curve.selects:
+        return
     arm = curve.arm
     chosen = [point for point in arm.points if point.setting == arm.settings[-1]]
     splits = curve.fresh_splits(False)
@@ -129,12 +178,15 @@ def row(curve, point, split):
     arm = curve.arm
     name = f"{arm.name} {point.epsilon} {point.text} {split.fold} {split.repeat}"
     number = int(hashlib.sha256(name.encode()).hexdigest()[:4], 16) / 2**16
+    sizes = {"n_leaves": round(9 * number), "expected_depth": 2 + number}
     return {
         **{"id": name, "dataset": curve.dataset.name, "arm": arm.name, "learner": arm.learner},
         **{"calibration": arm.calibration, "delta": arm.delta, "epsilon": point.epsilon},
         **{"setting": point.text, "fold": split.fold, "repeat": split.repeat, "status": "ok"},
         **{"accuracy": 0.7 + number / 10, "balanced_accuracy": 0.7, "auc": 0.75, "log_loss": 0.5},
         **{"n_features_used": round(9 * number), "version": 1},
+        # One learner says what it sends.
+        "measures": MESSAGES if arm.learner == "one_rule" else json.dumps(sizes),
     }
 
 

@@ -21,10 +21,11 @@ ALLOWED = {
     "datasets": set(),
     "figures": {"analysis"},
     "tables": {"analysis"},
-    "learners": {"privacy", "kernels"},
+    "holders": {"privacy", "kernels"},
+    "learners": {"holders", "privacy", "kernels"},
     # Relations of neighbours have their words in privacy.budget.
     "experiments": {"learners", "datasets", "analysis", "privacy"},
-    "audit": {"learners", "privacy", "kernels"},
+    "audit": {"learners", "holders", "privacy", "kernels"},
     "outputs": {"experiments", "audit", *MIDDLE, *BOTTOM},
     "workflow": {"outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
     "steps": {"workflow", "outputs", "experiments", "audit", *MIDDLE, *BOTTOM},

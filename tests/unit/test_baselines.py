@@ -319,3 +319,41 @@ def test_probabilities_agree_with_scores(data: Data, learner: type[Any]) -> None
     np.testing.assert_array_equal(
         probabilities[:, 1] > probabilities[:, 0], fitted.decision_function(X) > 0
     )
+
+
+# More than two classes -------------------------------------------------------------
+
+
+def test_multinomial_regression_is_scikit_learns(data: Data) -> None:
+    X, _, counts = data
+    labels = np.minimum(X[:, 3], 2)
+    ours = LogisticRegressionClassifier(n_bins=N_BINS, classes=(0, 1, 2), C=0.3)
+    ours.fit(X, labels, counts)
+    rows = one_hot(X, np.array(N_BINS))
+    theirs = linear_model.LogisticRegression(C=0.3, max_iter=5000)
+    theirs.fit(rows, labels, sample_weight=counts)
+    assert ours.coef_.shape == (3, 14)
+    assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(rows), abs=1e-6)
+    # A class without a record has next to no probability, and takes none from the others.
+    absent = LogisticRegressionClassifier(n_bins=N_BINS, classes=(0, 9, 1, 2), C=0.3)
+    chances = absent.fit(X, labels, counts).predict_proba(X)
+    assert chances[:, 1].max() < 1e-6
+    assert np.delete(chances, 1, axis=1) == pytest.approx(theirs.predict_proba(rows), abs=1e-5)
+
+
+def test_two_of_three_classes_are_the_binary_model(data: Data) -> None:
+    X, y, counts = data
+    two = LogisticRegressionClassifier(n_bins=N_BINS, classes=(-1, 1)).fit(X, y, counts)
+    three = LogisticRegressionClassifier(n_bins=N_BINS, classes=(-1, 5, 1)).fit(X, y, counts)
+    chances = three.predict_proba(X)
+    assert chances[:, [0, 2]] == pytest.approx(two.predict_proba(X), abs=2e-3)
+    assert np.array_equal(three.predict(X), np.where(two.decision_function(X) > 0, 1, -1))
+
+
+def test_the_majority_of_three_classes() -> None:
+    X = np.zeros((4, 1), dtype=np.uint8)
+    labels, counts = ["c", "a", "c", "d"], [1, 3, 2, 2]
+    model = MajorityClassClassifier(n_bins=2, classes=("a", "b", "c", "d"))
+    model.fit(X, labels, counts)
+    assert model.predict_proba(X)[0] == pytest.approx([3 / 8, 0, 3 / 8, 2 / 8], abs=1e-6)
+    assert model.predict(X[:1]).tolist() == ["a"]  # the first of equal ones

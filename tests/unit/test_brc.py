@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import brc as reference
 
+from privcurve.kernels.brc import BLOCK, positive_rows, project_rows
 from privcurve.learners.brc import BRCClassifier
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.privacy.calibration.brc import BRCNoise
@@ -45,6 +46,17 @@ def test_weights_are_those_of_plain_python_with_counts_as_records(seed):
         kernel.follow(alpha, wrong)
         plain.follow(alpha, np.repeat(wrong, counts))
     assert np.repeat(kernel.each, counts).tolist() == [w / plain.unit for w in plain.each]
+
+
+@pytest.mark.parametrize("n_rows", [1, BLOCK - 1, BLOCK + 1, 3 * BLOCK])
+def test_sides_are_the_signs_of_projections(n_rows):
+    rng = np.random.default_rng(n_rows)
+    points = rng.choice(np.linspace(-1, 1, 5), (3, n_rows))
+    slopes, intercepts = rng.choice([-0.5, 0.25, 0.5], (4, 3)), rng.choice([0.0, 0.25], 4)
+    sums = project_rows(points, slopes)
+    assert sums == pytest.approx(slopes @ points)
+    found = positive_rows(points, slopes, intercepts)
+    assert np.array_equal(found, sums + intercepts[:, None] > 0)
 
 
 def test_a_product_beyond_a_cap_leaves_the_weight():

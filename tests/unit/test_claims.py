@@ -15,6 +15,8 @@ TABLE = pd.DataFrame(
 )
 PRINTED = pd.DataFrame({"dataset": ["a", "b"], "arm": ["lr", "lr"], "accuracy": [0.79, 0.75]})
 
+EVERY = {"claim": "c", "source": "s", "where": {"arm": "lr"}, "above": 0}
+
 
 def verdict(claim, printed=None):
     whole = {"name": "C", "claim": "c", "source": "s", **claim}
@@ -51,3 +53,94 @@ def test_a_line_is_compared_at_each_epsilon():
 def test_several_rows_of_a_key_are_refused():
     with pytest.raises(ValueError, match="several rows have the same dataset"):
         verdict({"where": {"arm": ["lr", "boost"]}, "by": ["dataset"], "above": 0})
+
+
+def test_claims_of_studies_are_in_the_order_of_their_names():
+    tables = {
+        study: claims.verdicts(
+            [{**EVERY, "name": name} for name in names],
+            {"accuracy": TABLE},
+        )
+        for study, names in {"one": ["C10", "C2 R"], "two": ["C2 F", "C1", "C10"]}.items()
+    }
+    found = claims.together(tables)
+    assert found[["name", "study"]].to_numpy().tolist() == [
+        ["C1", "two"], ["C2 F", "two"], ["C2 R", "one"], ["C10", "one"], ["C10", "two"]
+    ]  # fmt: skip
+    assert list(claims.shown(found)["study"]) == list(found["study"])
+    assert "study" not in claims.shown(tables["one"])
+
+
+def runs(**of_methods):
+    """Give made-up runs: of each method a function of ε and of the split."""
+    return pd.DataFrame(
+        [
+            {
+                **{"dataset": dataset, "method": method, "epsilon": epsilon, "repeat": repeat},
+                **{"status": "ok", "accuracy": accuracy(epsilon, repeat)},
+            }
+            for dataset in ("a", "b")
+            for method, accuracy in of_methods.items()
+            for epsilon in (1.0, 2.0, 4.0)
+            for repeat in (1, 2, 3, 4)
+        ]
+    )
+
+
+def of_runs(claim, table):
+    whole = {"name": "C", "claim": "c", "source": "s", "table": "runs", **claim}
+    return claims.verdicts([whole], {"runs": table})
+
+
+def test_differences_of_runs_are_paired_by_their_split():
+    # The splits differ much, and move both methods alike.
+    table = runs(
+        tree=lambda epsilon, split: split + epsilon / 100 + (split == 4) * 0.004,
+        line=lambda epsilon, split: split + 0.01,
+    )
+    claim = {"where": {"method": "tree"}, "less": {"method": "line"}, "above": 0}
+    (found,) = of_runs(claim, table).to_dict("records")
+    # By ε 0, 0.01 and 0.03, and 0.001 more as a mean over splits.
+    assert (found["n_rows"], found["n_pass"], found["verdict"]) == (6, 6, claims.HOLDS)
+    assert found["least"] == pytest.approx(0.001)
+    # Of 0, 0, 0, 0.004: their standard deviation is 0.002, over the root of four splits.
+    assert found["standard_error"] == pytest.approx(0.001)
+    each = of_runs({**claim, "each": ["dataset"], "statistic": "mean", "over": ["epsilon"]}, table)
+    assert each["name"].tolist() == ["C, a", "C, b"]
+    assert each["mean"].tolist() == pytest.approx([0.04 / 3 + 0.001] * 2)
+    assert "± 0.001" in claims.shown(each)["ours"][0]
+
+
+def test_statistics_over_an_axis():
+    table = runs(
+        tree=lambda epsilon, split: {1: 0.5, 2: 0.8, 4: 0.7}[epsilon] + split / 1000,
+        line=lambda epsilon, split: {1: 0.9, 2: 0.6, 4: 0.6}[epsilon] + split / 1000,
+    )
+
+    def statistic(name, **more):
+        claim = {"where": {"method": "tree"}, "statistic": name, "over": ["epsilon"], "above": -9}
+        return of_runs({**claim, **more, "each": ["dataset"]}, table)["mean"][0]
+
+    assert statistic("spearman") == pytest.approx(0.5)
+    assert statistic("smallest_step") == pytest.approx(-0.1)
+    lead = {"less": {"method": "line"}}
+    assert statistic("reached", **lead) == 2
+    # Of all rows of the line, whatever their ε, the largest: 0.9.
+    best = {**lead, "less_by": ["dataset"], "against": "largest"}
+    assert statistic("mean", **best) == pytest.approx(2 / 3 - 0.9)
+    assert statistic("reached", **best) == float("inf")
+
+
+def test_a_spread_of_runs_and_a_run_that_failed():
+    table = runs(tree=lambda epsilon, split: epsilon * (split % 2))
+    claim = {
+        "where": {"method": "tree", "epsilon": 4},
+        "of_runs": "std",
+        "within": [4 * 0.57735, 1e-4],
+    }
+    (found,) = of_runs(claim, table).to_dict("records")
+    assert found["verdict"] == claims.HOLDS
+    failed = table.assign(status=["failed", *["ok"] * (len(table) - 1)])
+    assert of_runs({"where": {"epsilon": 1.0}, "above": -1}, failed)["verdict"][0] == claims.UNKNOWN
+    nowhere = of_runs({"where": {"dataset": "avazu"}, "each": ["dataset"], "above": 0}, table)
+    assert nowhere[["name", "verdict"]].to_numpy().tolist() == [["C", claims.UNKNOWN]]

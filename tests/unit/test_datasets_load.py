@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -291,6 +293,8 @@ REAL = {
     "adult-fine": (32561, 16281, 7841, 31021),
     "codrna": (59535, 0, 19845, 7740),
     "mushroom": (8124, 0, 3916, 8124),
+    "adult-11": (32561, 0, 7841, 25010),
+    "mnist-odd": (60000, 10000, 30508, 53346),
 }
 
 
@@ -311,10 +315,31 @@ def test_real_files(name: str, tmp_path: Path) -> None:
     _assert_same(dataset, datasets.read(tmp_path))
 
 
-def test_import_is_light() -> None:
-    import subprocess
-    import sys
+MNIST_DIGITS = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
 
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("PRIVCURVE_DATA"), reason="PRIVCURVE_DATA is not set")
+@pytest.mark.parametrize(("name", "most"), [("kddcup99", 300), ("mnist", 200)])
+def test_large_files_need_little_memory(name: str, most: int, tmp_path: Path) -> None:
+    """In MB; the system gives the largest of all children so far, hence a process between."""
+    code = (
+        "import resource, subprocess, sys;"
+        "step = [sys.executable, '-m', 'privcurve.steps.prepare'];"
+        "subprocess.run([*step, *sys.argv[1:]], check=True);"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)"
+    )
+    command = [sys.executable, "-c", code, name, "--output", str(tmp_path / name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout.split()[-1]) < most
+    found = datasets.read(tmp_path / name)
+    if name == "mnist":
+        assert np.bincount(found.y).tolist() == MNIST_DIGITS
+    else:
+        assert (found.y == -1).sum() == 97278
+
+
+def test_import_is_light() -> None:
     code = (
         "import sys, privcurve.datasets as d; d.names();"
         "print([m for m in ('pandas', 'pooch', 'sklearn', 'jsonschema') if m in sys.modules])"

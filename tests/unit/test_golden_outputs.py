@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from made_up_study import LINE, lay_out
+from made_up_study import GRID, LINE, MANY, lay_out
 
 from privcurve.figures import style
 from privcurve.learners import registry
@@ -35,7 +35,7 @@ def version(word):
 def make_all(folder):
     """Make every output of the made-up studies; give the digest of each."""
     found = {}
-    for name, changes in (("whole", {}), ("line", LINE)):
+    for name, changes in (("whole", {}), ("line", LINE), ("many", MANY), ("grid", GRID)):
         (folder / name).mkdir()
         found |= make_study(folder / name, changes)
     return found

@@ -3,8 +3,10 @@
 import math
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from made_up_study import STUDY, lay_out
@@ -224,6 +226,83 @@ def test_fresh_trainings_of_something_else_are_refused(tiny):
         asked.output.make(other.context(asked))
 
 
+TOGETHER = {"title": "t", "studies": ["tiny"], "outputs": [{"claims": {"name": "all_claims"}}]}
+
+
+def beside_tiny(folder, **studies):
+    """Lay studies out beside the made-up one, and read all of them."""
+    shutil.copytree(ROOT / "workflow/schemas", folder / "workflow/schemas", dirs_exist_ok=True)
+    for name, content in studies.items():
+        (folder / f"config/studies/{name}.yaml").write_text(yaml.safe_dump(content))
+    configuration = {"studies": ["tiny"], "audit": False, "seed": 1, "seconds_per_job": 30}
+    return reading.read(configuration, folder)
+
+
+def test_claims_of_other_studies_come_together(tiny, tmp_path):
+    found = beside_tiny(tmp_path, whole=TOGETHER)
+    assert found.broken == {}
+    asked = found.outputs["all_claims"]
+    assert found.inputs(asked) == [
+        "results/tables/tiny/claims.csv",
+        "results/made/tiny_claims.json",
+    ]
+    for one in (*tiny.of_study("tiny"), asked):
+        if one.output.word in ("accuracy", "claims"):
+            one.output.make(found.context(one))
+    table = pd.read_csv("results/tables/all_claims.csv")
+    assert table[["name", "study"]].to_numpy().tolist() == [["C1", "tiny"]]
+    assert (
+        table["verdict"].tolist()
+        == pd.read_csv("results/tables/tiny/claims.csv")["verdict"].tolist()
+    )
+    # A job, which sees its own study and what that names, wants the same as the run.
+    job = reading.of_one(Path("config/studies/whole.yaml"), 1, 30)
+    before = found.digest(asked)
+    assert job.digest(job.of_study("whole")[0]) == before
+    claimed = Path("resources/printed/tiny/claims.yaml")
+    claimed.write_text(claimed.read_text().replace("above: 0", "above: 1"))
+    job = reading.of_one(Path("config/studies/whole.yaml"), 1, 30)
+    assert job.digest(job.of_study("whole")[0]) != before
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"studies": ["tyny"]}, "studies: there is no study 'tyny'; did you mean 'tiny'?"),
+        ({"studies": ["other"]}, "studies: other has no output claims; add that"),
+        ({"studies": ["more"]}, "studies: more puts tables of others together itself"),
+        ({"studies": ["ill"]}, "studies: ill: config/studies/ill.yaml: splits: folds alone"),
+        ({"epsilons": [1]}, "'epsilons' is of a study that trains"),
+        ({"outputs": ["accuracy"]}, "accuracy is of results of the study's own; of other studies"),
+        (
+            {"outputs": [{"claims": {"paper": "tiny"}}]},
+            "claims: paper: these are the claims of the",
+        ),
+        ({"outputs": None}, "'studies' needs 'outputs'"),
+    ],
+)
+def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, says):
+    raw = {key: value for key, value in {**TOGETHER, **changes}.items() if value is not None}
+    ill = {**SMALL, "splits": {"folds": 2}, "outputs": ["accuracy"]}
+    del ill["folds"], ill["repeats"]
+    others = {"other": SMALL, "ill": ill}
+    more = {**TOGETHER, "outputs": [{"claims": {"name": "more_claims"}}]}
+    found = beside_tiny(tmp_path, whole=raw, more=more, **others)
+    assert found.broken["whole"].startswith("config/studies/whole.yaml: ")
+    assert says in found.broken["whole"]
+    assert "whole" not in found.studies
+    assert "tiny" in found.studies
+
+
+def test_canaries_go_into_the_first_study_that_has_data(tiny, tmp_path):
+    found = beside_tiny(tmp_path, whole=TOGETHER)
+    of = replace(found, configuration={**found.configuration, "studies": ["whole", "tiny"]})
+    assert of.audited_dataset == "toy-line"
+    alone = replace(found, configuration={**found.configuration, "studies": ["whole"]})
+    with pytest.raises(StudyError, match="whole: put tables together and train nothing"):
+        alone.audited_dataset  # noqa: B018
+
+
 def test_private_columns_need_data_with_a_public_label(tmp_path):
     partial = {**SMALL, "neighbours": "private-columns", "learners": {"brc": {"learner": "brc"}}}
     found = read(tmp_path, good=SMALL, bad=partial, fine={**partial, "datasets": ["toy-line-fine"]})
@@ -237,3 +316,19 @@ def test_an_output_may_not_be_called_like_its_study(tmp_path):
     sweep = {"sweep": {"name": "mine", "x": "epsilon"}}
     found = read(tmp_path, good=SMALL, mine={**SMALL, "outputs": [sweep]})
     assert "'mine' is already a target or a file of config/studies/mine" in found.broken["mine"]
+
+
+def test_a_file_of_ones_own_that_is_not_there_is_told_with_what_to_do(tmp_path):
+    ads = {**SMALL, "datasets": ["avazu"], "outputs": ["accuracy"]}
+    found = read(tmp_path, good=SMALL, ads=ads)
+    found.refuse(["good"])
+    for target in ("ads", "ads_accuracy", "results/tables/ads/accuracy.csv"):
+        with pytest.raises(StudyError, match=r"dataset 'avazu': there is no file .*get train\.gz"):
+            found.refuse([target])
+    found.refuse([])
+
+
+def test_learners_of_two_classes_are_named_where_there_are_more(tmp_path):
+    found = read(tmp_path, good=SMALL, digits={**SMALL, "datasets": ["toy-line", "mnist"]})
+    with pytest.raises(StudyError, match=r"lazybb: for two classes alone, but mnist has 10"):
+        found.refuse(["digits"])

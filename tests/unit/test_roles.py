@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privcurve.coding import scaled
-from privcurve.learners import registry
+from privcurve.learners import registry, roles
 from privcurve.learners.entry import Facts
 from privcurve.learners.roles import PublicRows, Roles, distinct_keys
 
@@ -87,3 +87,15 @@ def test_public_facts_go_by_the_claim():
     registry.make("lazybb", facts, neighbours="private-columns")
     with pytest.raises(ValueError, match="public_label: true"):
         registry.make("brc", Facts([2, 3], public_columns=(1,)), neighbours="private-columns")
+
+
+def test_keys_are_the_same_marked_or_sorted(monkeypatch):
+    rng = np.random.default_rng(2)
+    n_bins = np.array([3, 7, 4])
+    codes = rng.integers(0, n_bins, (60, 3)).astype(np.uint8)
+    signs = rng.choice([-1, 1], 60).astype(np.int8)
+    marked = distinct_keys(codes, signs, n_bins)
+    monkeypatch.setattr(roles, "SPARSE", 0)
+    for one, other in zip(marked, distinct_keys(codes, signs, n_bins), strict=True):
+        assert one.dtype == other.dtype
+        assert np.array_equal(one, other)

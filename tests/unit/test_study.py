@@ -54,7 +54,8 @@ def test_what_has_no_effect_may_stand_at_its_default():
 
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.yaml")), ids=lambda path: path.stem)
 def test_shipped_studies_are_allowed(path):
-    assert study.load(path).arms
+    made = study.load(path)
+    assert made.studies or made.arms
 
 
 def test_estimator_parameters_hold_the_budget_for_private_learners_only():

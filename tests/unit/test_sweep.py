@@ -2,13 +2,15 @@
 
 import dataclasses
 import json
+import math
 
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_study import lay_out
 
 from privcurve.analysis import sweep
-from privcurve.figures import boxes
+from privcurve.figures import boxes, style
 from privcurve.figures import sweep as drawing
 
 AXES = sweep.Axes("n_rounds", "accuracy", ("method",), ("dataset",))
@@ -53,6 +55,20 @@ def test_a_level_that_varies_is_refused(runs):
         sweep.trainings(twice[twice["arm"] == "lr"], ARMS, AXES.without_x(), {})
 
 
+def test_only_parameters_are_said_to_vary(runs):
+    """Scores and times differ between any two trainings."""
+    deeper = runs.assign(
+        setting=[json.dumps({**json.loads(text), "depth": 2}) for text in runs["setting"]],
+        accuracy=runs["accuracy"] + 0.1,
+    )
+    twice = pd.concat([runs, deeper], ignore_index=True)
+    twice = twice[twice["arm"] == "boost"].assign(auc=range(20), fit_seconds=range(20), id="x")
+    with pytest.raises(ValueError, match="several results: depth vary too"):
+        sweep.trainings(twice, ARMS, AXES, {})
+    found = sweep.trainings(twice, ARMS, AXES, {"depth": 2})
+    assert len(found) == 10
+
+
 def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
     boosted = runs[runs["arm"] == "boost"].reset_index(drop=True)
     boosted.loc[(boosted["repeat"] == 2) & boosted["setting"].str.contains("2"), "status"] = (
@@ -72,6 +88,80 @@ def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
         boxes.boxes(frame[:0], "n_rounds", "accuracy", "rounds")
 
 
+def test_what_makes_no_difference_to_a_level_is_not_said(runs):
+    axes = dataclasses.replace(AXES, lines=("method", "share", "n_rounds")).without_x()
+    lone = runs[runs["arm"] == "lr"]
+    shares = [lone.assign(arm=f"lr {share}", share=share) for share in (0.1, 1)]
+    arms = {f"lr {share}": {"method": "lr"} for share in (0.1, 1)}
+    same, fewer = sweep.levels(pd.concat(shares), arms, axes, {})
+    assert fewer.lines == ("method", "n_rounds")
+    assert len(same) == len(lone)
+    shares[0]["accuracy"] += 0.1
+    differ, all_of_them = sweep.levels(pd.concat(shares), arms, axes, {"n_rounds": 5})
+    assert all_of_them.lines == axes.lines
+    assert len(differ) == 2 * len(lone)
+
+
 def test_axes_without_x_keep_lines_and_panels():
     assert AXES.without_x().keys == ["dataset", "method"]
     assert dataclasses.replace(AXES, lines=()).without_x().keys == ["dataset"]
+
+
+def test_what_a_learner_measures_is_a_column_like_any_other(runs):
+    boosted = runs[runs["arm"] == "boost"].assign(measures='{"n_nodes":7,"n_rounds":99}')
+    frame = sweep.described(boosted, ARMS)
+    assert set(frame["n_nodes"]) == {7}
+    # The parameter comes before a measure of the same name.
+    assert set(frame["n_rounds"]) == {1, 2}
+    nodes = sweep.trainings(boosted, ARMS, dataclasses.replace(AXES, y="n_nodes"), {})
+    assert set(sweep.points(nodes, dataclasses.replace(AXES, y="n_nodes"))["n_nodes"]) == {7}
+    with pytest.raises(ValueError, match="setting is no number"):
+        sweep.trainings(boosted, ARMS, dataclasses.replace(AXES, y="setting"), {})
+
+
+LEARNERS = {
+    "rule": {"learner": "one_rule", "vary": {"mechanism": ["auto", "exponential"]}},
+    "majority": {"learner": "majority_class"},
+}
+
+
+def drawn(folder, monkeypatch, **options):
+    """Draw a sweep of a made-up study; give its panels, legend and table."""
+    monkeypatch.chdir(folder)
+    options = {"levels": ["majority"], "lines": ["calibration"], **options}
+    changes = {"datasets": ["toy-line", "toy-line-fine"], "epsilons": [0.5, 2, math.inf]}
+    plan = lay_out(folder, **changes, learners=LEARNERS, outputs=[{"sweep": options}])
+    found = {}
+    monkeypatch.setattr(style, "save", lambda figure, frame, stem: found.update({figure: frame}))
+    (asked,) = plan.of_study("tiny")
+    asked.output.make(plan.context(asked))
+    ((figure, frame),) = found.items()
+    (legend,) = figure.legends
+    return figure.axes, [text.get_text() for text in legend.texts], frame
+
+
+def test_the_majority_class_and_no_noise_are_levels_of_each_panel(tmp_path, monkeypatch):
+    axes = {"x": "epsilon", "scale": "log", "panels": ["dataset", "mechanism"]}
+    more = {"compare": "dataset", "note": "Avazu is not there."}
+    panels, legend, frame = drawn(tmp_path, monkeypatch, **axes, **more)
+    assert len(panels) == 4
+    assert panels[0].get_figure().get_suptitle() == "Avazu is not there."
+    for panel in panels:
+        flat = [line for line in panel.get_lines() if len(set(line.get_ydata())) == 1]
+        # One of the same colour as the curve, without noise; one of the majority class.
+        assert len(flat) == 2
+        assert panel.get_xlim()[1] < 3
+    assert legend == ["1-rule", "Majority class", drawing.ENDLESS]
+    shared = panels[0].get_shared_y_axes()
+    assert shared.joined(panels[0], panels[1])
+    assert not shared.joined(panels[0], panels[2])
+    # Two datasets, two mechanisms, three ε; and a majority a dataset, however many panels it is in.
+    assert len(frame) == 2 * 2 * 3 + 2
+    assert set(frame["n_repeats"]) == {5}
+
+
+def test_without_a_log_axis_no_noise_is_a_place_on_it(tmp_path, monkeypatch):
+    panels, legend, frame = drawn(tmp_path, monkeypatch, x="epsilon", at={"mechanism": "auto"})
+    assert drawing.ENDLESS not in legend
+    assert [len(panel.get_lines()) for panel in panels] == [2, 2]
+    assert len(frame) == 2 * 3 + 2

@@ -16,6 +16,7 @@ def test_a_paper_needs_no_line_of_a_rule(project):
     places = {
         "noisy_label.py": folder / "learners",
         "dummy.yaml": folder / "config/studies",
+        "dummy_together.yaml": folder / "config/studies",
         "claims.yaml": folder / "resources/printed/dummy",
     }
     for name, place in places.items():
@@ -40,12 +41,18 @@ def test_a_paper_needs_no_line_of_a_rule(project):
     assert set(audit["verdict"]) == {"stands"}
     for name in ("dummy", "dummy_caution", "dummy/audit"):
         assert (figures / f"{name}.pdf").exists()
+    together = pd.read_csv(tables / "dummy_all_claims.csv").set_index("name")
+    assert together["verdict"].to_dict() == claims["verdict"].to_dict()
+    assert set(together["study"]) == {"dummy"}
     assert "Nothing to be done" in project.run("papers")
 
-    # Another claim remakes the table of claims and nothing else.
+    # Another claim remakes the tables of claims and nothing else.
     claimed = folder / "resources/printed/dummy/claims.yaml"
     claimed.write_text(claimed.read_text().replace("within: [1, 0.01]", "at_least: 0"))
-    assert "dummy_claims" in (output := project.run("papers"))
+    assert "dummy_claims" in (output := project.run("dummy_all_claims"))
     assert "dummy_accuracy" not in output
     claims = pd.read_csv(tables / "dummy/claims.csv").set_index("name")
     assert claims["verdict"].to_dict() == {"C1": "holds", "C2": "holds"}
+    together = pd.read_csv(tables / "dummy_all_claims.csv").set_index("name")
+    assert together["verdict"].to_dict() == {"C1": "holds", "C2": "holds"}
+    assert "Nothing to be done" in project.run("papers")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+
+from privcurve.analysis import claim_values
+from privcurve.analysis.names import RUNS
 
 COLUMNS = [
     "name",
@@ -21,16 +25,23 @@ COLUMNS = [
     "n_pass",
     "verdict",
 ]
+STUDY = "study"
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "not computed"
-KEYS = ["dataset", "epsilon"]
+# A claim of single runs has it: by leaving out each split in turn.
+STANDARD_ERROR = "standard_error"
 # Tables have six decimals; differences of them have the rounding of floats.
 ROUNDING = 1e-9
 
 CAPTION = "What the paper claims, by our results"
-NOTES = (
+NOTES: tuple[str, ...] = (
     "Each claim is checked on the rows of a table of this study: 'holds' if as many of them pass "
     "as the claim asks for, 'fails' if not, 'not computed' if rows or values are missing.",
     "Least, mean and largest are of the value that is compared: a score, or the difference of two.",
+)
+NOTES_TOGETHER = (NOTES[0].replace("this study", "its study"), *NOTES[1:])
+PAIRED_NOTE = (
+    "± is a standard error, by leaving out each split in turn: the splits are the same for all "
+    "curves, so differences are paired."
 )
 _CRITERIA: Mapping[str, tuple[str, Callable[[float, Any], bool]]] = {
     "above": ("> {:g}", lambda value, bound: value > bound),
@@ -53,14 +64,16 @@ def verdicts(
     claims : sequence of mapping
         Of a paper's ``claims.yaml``.
     tables : mapping of str to DataFrame
-        Those that claims name, by their outputs' words or names.
+        Those that claims name, by their outputs' words or names; under `RUNS` single runs, with
+        a column for whatever tells them apart.
     printed : mapping of str to DataFrame, optional
         Those of printed numbers that claims name.
 
     Returns
     -------
     DataFrame
-        With the columns `COLUMNS`, a row a claim.
+        With the columns `COLUMNS`, a row a claim (or a value of what it names under `each`); a
+        `standard_error` of the mean too, if a claim is of single runs.
 
     Raises
     ------
@@ -69,12 +82,61 @@ def verdicts(
     """
     rows = []
     for claim in claims:
+        table = tables[claim.get("table", "accuracy")]
+        prints = (printed or {}).get(claim.get("less_printed", ""))
         try:
-            table = tables[claim.get("table", "accuracy")]
-            rows.append(_verdict(claim, table, (printed or {}).get(claim.get("less_printed", ""))))
+            rows += [_verdict(one, table, prints) for one in _each(claim, table)]
         except KeyError as error:
             raise ValueError(f"claim {claim['name']}: its table has no column {error}") from None
-    return pd.DataFrame(rows, columns=COLUMNS)
+    paired = any(claim.get("table") == RUNS for claim in claims)
+    return pd.DataFrame(rows, columns=_columns(paired))
+
+
+def _columns(paired: bool) -> list[str]:
+    return [*COLUMNS[:8], STANDARD_ERROR, *COLUMNS[8:]] if paired else COLUMNS
+
+
+def _each(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Give a claim once for each value of the columns under `each`, in the table's order."""
+    columns = list(claim.get("each", []))
+    found = claim_values.select(table, claim["where"])[columns].drop_duplicates()
+    if not columns or found.empty:
+        return [dict(claim)]
+    return [
+        {
+            **claim,
+            "name": ", ".join([claim["name"], *map(claim_values.text, row)]),
+            "where": {**claim["where"], **dict(zip(columns, row, strict=True))},
+        }
+        for row in found.itertuples(index=False, name=None)
+    ]
+
+
+def together(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put the verdicts of several studies into one table.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        By studies; those of :func:`verdicts`.
+
+    Returns
+    -------
+    DataFrame
+        With the columns `COLUMNS` and ``study``, in the order of names: C2 is before C10. Rows of
+        one name stay in the order of `tables`.
+    """
+    parts = [table.assign(study=study) for study, table in tables.items()]
+    whole = pd.concat(parts, ignore_index=True)
+    order = sorted(range(len(whole)), key=lambda i: _natural(str(whole["name"][i])))
+    columns = _columns(STANDARD_ERROR in whole)
+    return whole.loc[order, [*columns, STUDY]].reset_index(drop=True)
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Give a key that orders names with numbers in them by these numbers."""
+    parts = re.split(r"(\d+)", name)
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
 def _verdict(
@@ -83,7 +145,8 @@ def _verdict(
     word = next(name for name in _CRITERIA if name in claim)
     text, passes = _CRITERIA[word]
     bound = claim[word]
-    values = _values(claim, table, printed)
+    tables = claim_values.averaged(table, claim) if claim.get("table") == RUNS else [table]
+    values, *left_out = [claim_values.values(claim, one, printed) for one in tables]
     n_pass = sum(passes(value, bound) for value in values)
     share = claim.get("share", 1)
     if not values or any(math.isnan(value) for value in values):
@@ -93,79 +156,42 @@ def _verdict(
     criterion = text.format(*bound) if word == "within" else text.format(bound)
     of_all = "all rows" if share == 1 else f"{100 * share:g} % of rows"
     known = verdict != UNKNOWN
+    error = claim_values.jackknife([_mean(one) for one in left_out]) if known else math.nan
     return {
         "name": claim["name"],
         "claim": claim["claim"],
         "source": claim["source"],
         "printed": claim.get("printed"),
-        "criterion": f"{claim.get('value', 'accuracy')} {criterion} in {of_all}",
+        "criterion": f"{_looked_at(claim)} {criterion} in {of_all}",
         "least": min(values) if known else math.nan,
-        "mean": math.fsum(values) / len(values) if known else math.nan,
+        "mean": _mean(values) if known else math.nan,
         "largest": max(values) if known else math.nan,
+        STANDARD_ERROR: math.nan if claim.get("statistic") == "reached" else error,
         "n_rows": len(values),
         "n_pass": n_pass,
         "verdict": verdict,
     }
 
 
-def _values(
-    claim: Mapping[str, Any], table: pd.DataFrame, printed: pd.DataFrame | None
-) -> list[float]:
-    value, keys = claim.get("value", "accuracy"), claim.get("by", KEYS)
-    mine = _rows(table, claim["where"], claim["name"], keys).set_index(keys)[value].astype(float)
-    if "less" in claim:
-        others = _rows(table, claim["less"], claim["name"], keys)
-    elif printed is not None:
-        others = _rows(printed, {}, claim["name"], keys)
-    else:
-        return mine.tolist()
-    theirs = others.set_index(keys)[value].astype(float)
-    # A method without privacy has one row, at ε = ∞: it is compared at each ε.
-    fixed = {
-        _without(key, keys): number
-        for key, number in theirs.items()
-        if "epsilon" in keys and math.isinf(_part(key, keys, "epsilon"))
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _looked_at(claim: Mapping[str, Any]) -> str:
+    value = claim.get("value", "accuracy")
+    value = f"standard deviation of {value}" if claim.get("of_runs") == "std" else value
+    if claim.get("table") == RUNS and "less" in claim:
+        value = f"difference of {value}"
+    if "statistic" not in claim:
+        return str(value)
+    over = " and ".join(claim["over"])
+    text = {
+        "mean": "mean over {over} of {value}",
+        "spearman": "rank correlation of {over} and {value}",
+        "smallest_step": "smallest step over {over} of {value}",
+        "reached": "smallest {over} with a {value} of 0 or more",
     }
-    known = {_canonical(key): number for key, number in theirs.items()}
-    return [
-        number - known.get(_canonical(key), fixed.get(_without(key, keys), math.nan))
-        for key, number in mine.items()
-    ]
-
-
-def _rows(
-    table: pd.DataFrame, where: Mapping[str, Any], name: str, keys: Sequence[str]
-) -> pd.DataFrame:
-    for column, value in where.items():
-        wanted = [_text(one) for one in (value if isinstance(value, list) else [value])]
-        table = table[table[column].map(_text).isin(wanted)]
-    if table.duplicated(list(keys)).any():
-        raise ValueError(
-            f"claim {name}: several rows have the same {' and '.join(keys)}; say more under 'where'"
-        )
-    return table
-
-
-def _text(value: Any) -> str:
-    return f"{value:.12g}" if isinstance(value, (int, float)) else str(value)
-
-
-def _tuple(key: Any) -> tuple[Any, ...]:
-    return key if isinstance(key, tuple) else (key,)
-
-
-def _canonical(key: Any) -> tuple[str, ...]:
-    return tuple(_text(part) for part in _tuple(key))
-
-
-def _part(key: Any, keys: Sequence[str], name: str) -> float:
-    return float(_tuple(key)[list(keys).index(name)])
-
-
-def _without(key: Any, keys: Sequence[str]) -> tuple[str, ...]:
-    return tuple(
-        part for part, name in zip(_canonical(key), keys, strict=True) if name != "epsilon"
-    )
+    return text[claim["statistic"]].format(over=over, value=value)
 
 
 def shown(frame: pd.DataFrame) -> pd.DataFrame:
@@ -174,12 +200,16 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
     def number(value: float) -> str:
         return "–" if pd.isna(value) else f"{value:.3f}"
 
+    errors = frame.get(STANDARD_ERROR, pd.Series(math.nan, frame.index))
     ours = [
-        number(mean) if n <= 1 else f"{number(mean)} ({number(least)} to {number(largest)})"
-        for n, mean, least, largest in zip(
-            *(frame[name] for name in ("n_rows", "mean", "least", "largest")), strict=True
+        number(mean)
+        + ("" if pd.isna(error) else f" ± {number(error)}")
+        + ("" if n <= 1 else f" ({number(least)} to {number(largest)})")
+        for n, mean, error, least, largest in zip(
+            frame["n_rows"], frame["mean"], errors, frame["least"], frame["largest"], strict=True
         )
     ]
+    of_studies = {STUDY: frame[STUDY]} if STUDY in frame else {}
     return pd.DataFrame(
         {
             "": frame["name"],
@@ -190,5 +220,6 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
             "ours": ours,
             "rows": [f"{n} of {m}" for n, m in zip(frame["n_pass"], frame["n_rows"], strict=True)],
             "verdict": frame["verdict"],
+            **of_studies,
         }
     )

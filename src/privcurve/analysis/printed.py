@@ -105,8 +105,7 @@ def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
         With the columns `COLUMNS`.
     """
     rows = []
-    for row in printed.to_dict("records"):
-        found = {c: _one(ours, row, calibration=c) for c in CALIBRATIONS}
+    for row, found in _beside(printed, ours):
         for quantity in ("features_mean", "features_std", "features_percent"):
             values = {}
             for calibration, mine in found.items():
@@ -115,6 +114,14 @@ def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
                 values[calibration] = _ours(mine[quantity], row[quantity], error)
             rows.append(_row(row, quantity, float(row[quantity]), values))
     return _frame(rows)
+
+
+def _beside(
+    printed: pd.DataFrame, ours: pd.DataFrame
+) -> Iterator[tuple[dict[Any, Any], dict[str, Any]]]:
+    """Give each printed row, and ours of it by calibration."""
+    for row in printed.to_dict("records"):
+        yield row, {c: _one(ours, row, calibration=c) for c in CALIBRATIONS}
 
 
 def _sparsity_error(quantity: str, printed_std: float, mine: Mapping[str, Any]) -> float:
@@ -212,11 +219,10 @@ def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFram
     Returns
     -------
     DataFrame
-        With the columns `COLUMNS`.
+        As of :func:`compare_sparsity`.
     """
     rows = []
-    for row in printed.to_dict("records"):
-        found = {c: _one(ours, row, calibration=c) for c in CALIBRATIONS}
+    for row, found in _beside(printed, ours):
         for quantity, n in (("bound", "n_models"), ("accuracy", "n_repeats")):
             values = {
                 c: _against_one(mine[quantity], mine[f"{quantity}_std"], mine[n], row[quantity])

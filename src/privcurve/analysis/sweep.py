@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +24,7 @@ class Axes:
     Attributes
     ----------
     x, y : str
-        Columns; `y` is a score of a cell.
+        Columns; `y` is a score of a cell, or what its learner measured.
     lines, panels : tuple of str
         Columns whose values tell lines and panels apart.
     """
@@ -43,6 +44,35 @@ class Axes:
         return replace(self, x=[*self.lines, *self.panels][0])
 
 
+def described(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """Give runs with a column for whatever their arms, settings and measures say.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        With the columns arm, setting and, where learners measured something, measures.
+    arms : mapping of str to mapping
+        Of each arm its `method`, and what varies between arms of one method.
+
+    Returns
+    -------
+    DataFrame
+        Of two things with one name the first of these counts: a column of the runs, what varies
+        between arms, a parameter, a measure. Null where a run has none.
+    """
+    frame = runs.reset_index(drop=True)
+    measured = frame["measures"] if "measures" in frame else [None] * len(frame)
+    told = pd.DataFrame(
+        [
+            {**(json.loads(own) if isinstance(own, str) else {}), **json.loads(setting)}
+            | dict(arms[arm])
+            for own, setting, arm in zip(measured, frame["setting"], frame["arm"], strict=True)
+        ],
+        index=frame.index,
+    )
+    return frame.assign(**{str(name): told[name] for name in told if name not in frame})
+
+
 def trainings(
     runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> pd.DataFrame:
@@ -52,12 +82,12 @@ def trainings(
     ----------
     runs : DataFrame
         Those that are results: dataset, arm, calibration, delta, epsilon, setting, repeat, fold,
-        status and scores.
+        status, scores and measures.
     arms : mapping of str to mapping
         Of each arm its `method`, and what varies between arms of one method.
     axes : Axes
     at : mapping
-        Values of columns: rows that have others are left out.
+        Values of columns: rows that have others are left out. None stands for no value.
 
     Returns
     -------
@@ -68,34 +98,73 @@ def trainings(
     Raises
     ------
     ValueError
-        If a column is unknown (naming the nearest), nothing is left, or a point has two
-        trainings of one repeat: something else varies too.
+        If a column is unknown (naming the nearest), nothing is left, `y` is no number, or a
+        point has two trainings of one repeat: something else varies too.
     """
-    frame = runs.reset_index(drop=True)
-    told = pd.DataFrame(
-        [json.loads(setting) | dict(arms[arm]) for setting, arm in
-         zip(frame["setting"], frame["arm"], strict=True)],
-        index=frame.index,
-    )  # fmt: skip
-    frame = frame.assign(**{str(name): told[name] for name in told if name not in frame})
+    frame = described(runs, arms)
     for name in [*axes.keys, axes.y, *at]:
         if name not in frame:
             hint = nearest(name, map(str, frame.columns))
             raise ValueError(f"no result has {name!r}{hint}")
     for name, value in at.items():
-        wanted = value if isinstance(value, (list, tuple)) else [value]
-        frame = frame[[_is_one_of(found, wanted) for found in frame[name]]]
+        frame = frame[_is_at(frame[name], value)]
     # Methods that have no such parameter have no place on the axis.
     frame = frame[frame[axes.x].notna()]
     if frame.empty:
         raise ValueError(f"no result is at {dict(at)}")
-    frame = frame.assign(**{axes.y: frame[axes.y].where(frame["status"] == "ok")})
+    try:
+        numbers = pd.to_numeric(frame[axes.y])
+    except (TypeError, ValueError):
+        raise ValueError(f"{axes.y} is no number") from None
+    frame = frame.assign(**{axes.y: numbers.where(frame["status"] == "ok")})
     for keys in (axes.lines, axes.panels):
         for name in keys:
             frame[name] = frame[name].astype(object).where(frame[name].notna(), NONE)
-    _check_points(frame, axes)
+    _check_points(frame, axes, arms)
     kept = dict.fromkeys([*axes.keys, "method", "calibration", *DRAW, axes.y])
     return frame[list(kept)].reset_index(drop=True)
+
+
+def levels(
+    runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
+) -> tuple[pd.DataFrame, Axes]:
+    """Give the trainings of learners that have no x: those of one level each.
+
+    Parameters
+    ----------
+    runs, arms
+        As of :func:`trainings`.
+    axes : Axes
+        Without x.
+    at : mapping
+        As of :func:`trainings`; but what a learner lacks, a parameter or a finite ε, leaves none
+        of its rows out.
+
+    Returns
+    -------
+    frame : DataFrame
+        As of :func:`trainings`.
+    axes : Axes
+        Without what makes no difference to these learners: the majority class is the same
+        whatever share of the records is trained on.
+    """
+    frame = described(runs, arms)
+    frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
+    noisy = frame["arm"].isin(frame["arm"][frame["epsilon"].map(math.isfinite)])
+    for name, value in at.items():
+        if name in frame:
+            lacks = ~noisy if name == "epsilon" else frame[name].isna()
+            frame = frame[lacks | _is_at(frame[name], value)]
+    found = trainings(frame, arms, axes, {})
+    varies = [name for name in axes.lines if found[name].nunique() > 1]
+    for name in varies:
+        if name in ("method", "calibration"):
+            continue
+        fewer = replace(axes, lines=tuple(line for line in axes.lines if line != name))
+        less = found.drop(columns=name).drop_duplicates()
+        if not less.duplicated([*fewer.lines, *fewer.panels, *DRAW]).any():
+            found, axes = less.reset_index(drop=True), fewer.without_x()
+    return found, axes
 
 
 def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
@@ -130,13 +199,7 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
 
 
 def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
-    """Give what a box shows of each point's trainings.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As of :func:`trainings`.
-    axes : Axes
+    """Give what a box shows of each point's trainings, given as to :func:`points`.
 
     Returns
     -------
@@ -158,6 +221,13 @@ def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _is_at(values: pd.Series, value: Any) -> pd.Series:
+    wanted = value if isinstance(value, (list, tuple)) else [value]
+    # Null stands for those that have no value.
+    found = values.map(lambda one: _is_one_of(one, wanted)).astype(bool)
+    return found | values.isna() if None in wanted else found
+
+
 def _is_one_of(value: Any, wanted: Sequence[Any]) -> bool:
     # A file may have moved the last bit of a number.
     return any(
@@ -171,20 +241,22 @@ def _is_one_of(value: Any, wanted: Sequence[Any]) -> bool:
     )
 
 
-def _check_points(frame: pd.DataFrame, axes: Axes) -> None:
-    twice = frame[frame.duplicated([*axes.keys, *DRAW], keep=False)]
+def _check_points(frame: pd.DataFrame, axes: Axes, arms: Mapping[str, Mapping[str, Any]]) -> None:
+    place = [*axes.keys, *DRAW]
+    twice = frame[frame.duplicated(place, keep=False)]
     if twice.empty:
         return
-    first = twice[(twice[[*axes.keys, *DRAW]] == twice.iloc[0][[*axes.keys, *DRAW]]).all(axis=1)]
-    free = [
-        str(name)
-        for name in frame.columns
-        if name in ("dataset", "method", "calibration", "delta", "epsilon")
-        or name not in {*axes.keys, *DRAW, axes.y}
-    ]
-    differ = [name for name in free if first[name].astype(str).nunique() > 1]
-    known = [n for n in differ if n not in ("id", "arm", "setting", "learner", axes.y)] or differ
+    # Scores and times differ too, but nobody could give 'at' a value of them.
+    told = {"dataset", "calibration", "delta", "epsilon"}.union(*arms.values())
+    told = told.union(*map(json.loads, twice["setting"])) - set(axes.keys)
+    first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
+    differ = [name for name in map(str, frame) if name in told and _differ(first[name])]
     raise ValueError(
-        f"a point has several results: {', '.join(known)} vary too; make them lines or panels, or "
+        f"a point has several results: {', '.join(differ)} vary too; make them lines or panels, or "
         "give 'at' a value of each"
     )
+
+
+def _differ(values: pd.Series) -> bool:
+    # A parameter that one of two settings lacks tells them apart.
+    return values.astype(str).nunique(dropna=False) > 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -24,8 +24,11 @@ EXACT = "exact"
 DENSITY = "density"
 SAMPLED = "sampled"
 
-# Of a setting, what is no hyperparameter: a public fact, that the learner is told.
+# Of a setting, what is no hyperparameter: public facts, that the learner is told.
 PUBLIC_COLUMNS = "public_columns"
+ORDERED = "ordered"
+N_CLASSES = "n_classes"
+FACTS = (PUBLIC_COLUMNS, ORDERED, N_CLASSES)
 
 LearnerDistribution = Callable[[Any, Records], NDArray[np.float64]]
 LearnerDensities = Callable[[Any, Pair], tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -47,7 +50,8 @@ class Claim:
     epsilon, delta : float
         The claim.
     setting : mapping
-        Hyperparameters; and ``public_columns``, where columns and the label are public.
+        Hyperparameters; and public facts: ``public_columns``, where columns and the label are
+        public; ``ordered`` (default all) and ``n_classes`` (default 2).
     pairs : callable
         ``pairs(claim, target)``: neighbours, tiny ones or canaries in the target.
     distribution : callable, optional
@@ -114,11 +118,13 @@ class Claim:
             "delta": self.delta,
             "calibration": self.calibration,
         }
-        own = {name: value for name, value in self.setting.items() if name != PUBLIC_COLUMNS}
+        own = {name: value for name, value in self.setting.items() if name not in FACTS}
         public = self.setting.get(PUBLIC_COLUMNS)
-        facts, relation = Facts(n_bins), REPLACE_ONE
+        ordered = self.setting.get(ORDERED, (True,) * len(n_bins))
+        facts = Facts(n_bins, ordered, self.setting.get(N_CLASSES, 2))
+        relation = REPLACE_ONE
         if public is not None:
-            facts = Facts(n_bins, public_columns=tuple(public), public_label=True)
+            facts = replace(facts, public_columns=tuple(public), public_label=True)
             relation = PRIVATE_COLUMNS
         made = make(self.learner, facts, {**claimed, **own}, relation)
         assert isinstance(made, CodedClassifier)

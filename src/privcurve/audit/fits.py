@@ -42,9 +42,10 @@ def fits(
     """
     checked = untrained(learner, side)
     codes = checked._code(side.codes, fit=False)
+    _, targets = checked._targets(side.signs, len(side.signs))
     for start in range(0, n, BATCH):
         models = [copy(checked) for _ in range(min(BATCH, n - start))]
-        checked._fit_batch(models, codes, side.signs, side.counts, [rng] * len(models))
+        checked._fit_batch(models, codes, targets, side.counts, [rng] * len(models))
         yield from models
 
 

@@ -18,15 +18,7 @@ def sample_canary_scores(
 ) -> NDArray[np.float64]:
     """Train n times, and score the canary with its left label less with its right one.
 
-    Parameters
-    ----------
-    learner : CodedClassifier
-        Not fitted.
-    pair : Pair
-    side : Records
-        What is trained on.
-    n : int
-    rng : numpy.random.Generator
+    All but the pair is given as to :func:`~privcurve.audit.fits.fits`.
 
     Returns
     -------

@@ -147,17 +147,8 @@ def sample_states(
 ) -> States:
     """Train n times, and take all that each fit leaves on the model.
 
-    The recipe for any learner: no insight into it is needed.
-
-    Parameters
-    ----------
-    learner : CodedClassifier
-        Not fitted.
-    pair : Pair
-    side : Records
-        What is trained on.
-    n : int
-    rng : numpy.random.Generator
+    The recipe for any learner: no insight into it is needed. All but the pair, whose canary is
+    scored, is given as to :func:`~privcurve.audit.fits.fits`.
 
     Returns
     -------

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from privcurve.coding import MOST_CLASSES
 from privcurve.datasets.description import (
     DELIMITED,
     EXCEL,
@@ -105,6 +106,7 @@ def build(
         title=content["title"],
         citation=content["citation"],
         licence=content["licence"],
+        how_to_get=content.get("how_to_get", ""),
         n_rows=int(content["n_rows"]),
         n_test=n_test,
         raw_sizes=raw_sizes,
@@ -113,12 +115,7 @@ def build(
         parser=parser,
         domain=Domain(
             columns,
-            Label(
-                label.column,
-                " or ".join(label.negative),
-                " or ".join(label.positive),
-                bool(content.get("public_label", False)),
-            ),
+            _named(label, bool(content.get("public_label", False))),
         ),
         label=label,
         missing=content.get("missing", "?"),
@@ -161,7 +158,24 @@ def _label_faults(label: LabelSpec, columns: tuple[Column, ...]) -> list[str]:
         faults.append(f"{label.column!r} is the label and a column too; drop it from columns")
     for value in sorted(set(label.positive) & set(label.negative)):
         faults.append(f"the label {value!r} is positive and negative; keep one")
+    for value, count in Counter(value for value, _ in label.classes).items():
+        if count > 1:
+            faults.append(f"the label {value!r} stands twice in classes; keep one")
+    if label.classes and len(label.names) < 3:
+        faults.append(
+            f"label: classes are three or more, not {len(label.names)}; of two give positive and "
+            "negative"
+        )
+    if len(label.names) > MOST_CLASSES:
+        faults.append(f"label: classes are {len(label.names)}, more than {MOST_CLASSES}")
     return faults
+
+
+def _named(label: LabelSpec, public: bool) -> Label:
+    if label.classes:
+        return Label(label.column, public=public, classes=label.names)
+    negative, positive = label.names
+    return Label(label.column, negative, positive, public)
 
 
 def _parser_faults(parser: Parser, columns: tuple[Column, ...], label: LabelSpec) -> list[str]:
@@ -251,10 +265,13 @@ def _column(entry: Mapping[str, Any], public_names: set[str]) -> Column:
             spacing=entry.get("spacing", "equal"),
             missing_bin=entry.get("missing") == "bin",
         )
-    listed = entry["categories"]
+    return Column(entry["name"], CATEGORICAL, categories=_pairs(entry["categories"]), public=public)
+
+
+def _pairs(listed: Any) -> tuple[tuple[str, str], ...]:
+    """Give values with their titles, which in a list are the values themselves."""
     pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
-    categories = tuple((str(value), str(title)) for value, title in pairs)
-    return Column(entry["name"], CATEGORICAL, categories=categories, public=public)
+    return tuple((str(value), str(title)) for value, title in pairs)
 
 
 def _float(bound: float) -> float:
@@ -270,9 +287,10 @@ def _label(entry: Mapping[str, Any]) -> LabelSpec:
 
     return LabelSpec(
         entry["column"],
-        values(entry["negative"]),
-        values(entry["positive"]),
+        values(entry.get("negative", [])),
+        values(entry.get("positive", [])),
         entry.get("strip", ""),
+        _pairs(entry.get("classes", [])),
     )
 
 

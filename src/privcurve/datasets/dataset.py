@@ -34,7 +34,7 @@ class Dataset:
     X : ndarray of shape (n_rows, n_columns), uint8 or uint16
         Codes; column j holds 0 … ``domain.n_bins[j]`` − 1.
     y : ndarray of shape (n_rows,), int8
-        −1 or +1.
+        −1 or +1; of more than two classes 0 … ``domain.n_classes`` − 1.
     X_test, y_test : ndarray or None
         The canonical test set, where the dataset has one.
     checksum : str

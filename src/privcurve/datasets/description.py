@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from privcurve.datasets.domain import Domain
 
@@ -23,7 +24,7 @@ SKLEARN = "sklearn"
 GENERATED = "generated"
 WITH_FILES = (DELIMITED, LIBSVM, EXCEL, IDX)
 
-# Which records of the more frequent label are taken.
+# Which records of a more frequent label are taken.
 FIRST = "first"
 RANDOM = "random"
 
@@ -123,7 +124,7 @@ class Records:
     first : int
         How many are taken from the top; 0 for all.
     balance : str
-        ``first`` or ``random``: as many records of either label, of the more frequent one the
+        ``first`` or ``random``: as many records of each label as of the least frequent one, the
         first ones or random ones; ``""``: all.
     seed : int
         Of the random ones.
@@ -137,12 +138,47 @@ class Records:
 
 @dataclass(frozen=True)
 class LabelSpec:
-    """Where the label is and which values mean what; `strip` is cut off at the end."""
+    """Where the label is and which values mean what; `strip` is cut off at the end.
+
+    Attributes
+    ----------
+    column : str
+    negative, positive : tuple of str
+        Values of the two classes.
+    strip : str
+    classes : tuple of (value, title)
+        Of more than two classes: values, each with the title of its class.
+    """
 
     column: str
-    negative: tuple[str, ...]
-    positive: tuple[str, ...]
+    negative: tuple[str, ...] = ()
+    positive: tuple[str, ...] = ()
     strip: str = ""
+    classes: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the classes; of two, the negative one first."""
+        if self.classes:
+            return tuple(dict.fromkeys(title for _, title in self.classes))
+        return " or ".join(self.negative), " or ".join(self.positive)
+
+    @cached_property
+    def codes(self) -> Mapping[str, int]:
+        """What each value is coded as: −1 or +1; of more classes, 0, 1, …."""
+        if self.classes:
+            code = {title: k for k, title in enumerate(self.names)}
+            return {value: code[title] for value, title in self.classes}
+        return dict.fromkeys(self.negative, -1) | dict.fromkeys(self.positive, 1)
+
+    @property
+    def meaning(self) -> dict[str, Any]:
+        """What codes follow from."""
+        said = asdict(self)
+        if not self.classes:
+            # The key is younger than the first coded data, which are not to be coded again.
+            del said["classes"]
+        return said
 
 
 @dataclass(frozen=True)
@@ -161,6 +197,8 @@ class Description:
     paths : tuple of Path
         All YAML files that it was read from.
     title, citation, licence : str
+    how_to_get : str
+        What to do where a raw file is missing; mostly nothing is said.
     n_rows : int
         Public number of training records, of what `records` leaves.
     n_test : int
@@ -203,6 +241,7 @@ class Description:
     unknown: str
     bound_sources: Mapping[str, str]
     clipped: frozenset[str]
+    how_to_get: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -221,6 +260,14 @@ class Description:
             for file in files:
                 yield from (file, file.labels) if file.labels else (file,)
 
+    def lacks(self, local: str) -> str:
+        """Say that one of the user's own files is missing, and what to do."""
+        advice = (
+            f"Correct files: local in {self.path} (a path from the folder where the run is "
+            "started)."
+        )
+        return f"there is no file {Path(local).absolute()}. {self.how_to_get or advice}"
+
     @cached_property
     def digest(self) -> str:
         """SHA-256, in hex, of all that the coded data follow from, but the contents of local files.
@@ -234,7 +281,7 @@ class Description:
             "files": [file.sha256 or file.local for file in self.source_files()],
             "records": asdict(self.records),
             "parser": asdict(self.parser),
-            "label": asdict(self.label),
+            "label": self.label.meaning,
             "missing": self.missing,
             "unknown": self.unknown,
         }

@@ -99,22 +99,30 @@ class Column:
 
 @dataclass(frozen=True)
 class Label:
-    """Names of the two classes.
+    """Names of the classes.
 
     Attributes
     ----------
     column : str
         The column of the file that holds the label.
     negative, positive : str
-        What −1 and +1 stand for.
+        What −1 and +1 stand for, of two classes.
     public : bool
         Whether the label is public in studies of partially private features.
+    classes : tuple of str
+        What 0, 1, … stand for, of more than two classes.
     """
 
     column: str
-    negative: str
-    positive: str
+    negative: str = ""
+    positive: str = ""
     public: bool = False
+    classes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all classes; of two, the negative one first."""
+        return self.classes or (self.negative, self.positive)
 
 
 @dataclass(frozen=True)
@@ -161,6 +169,11 @@ class Domain:
         return self.label.public
 
     @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.label.names)
+
+    @property
     def ordered(self) -> tuple[bool, ...]:
         """Which columns have codes in the order of what they mean."""
         return tuple(column.ordered for column in self.columns)
@@ -184,11 +197,11 @@ class Domain:
             else:
                 entry["categories"] = [list(pair) for pair in column.categories]
             columns.append(entry | {"public": column.public})
-        label: dict[str, Any] = {
-            "column": self.label.column,
-            "negative": self.label.negative,
-            "positive": self.label.positive,
-        }
+        label: dict[str, Any] = {"column": self.label.column}
+        if self.label.classes:
+            label["classes"] = list(self.label.classes)
+        else:
+            label |= {"negative": self.label.negative, "positive": self.label.positive}
         if self.label.public:
             label["public"] = True
         whole = {"columns": columns, "label": label}
@@ -207,4 +220,5 @@ class Domain:
                 "categories": tuple((v, t) for v, t in entry.get("categories", [])),
             }
             columns.append(Column(**given))
-        return cls(tuple(columns), Label(**whole["label"]))
+        label = {**whole["label"], "classes": tuple(whole["label"].get("classes", ()))}
+        return cls(tuple(columns), Label(**label))

@@ -28,7 +28,7 @@ class Coded:
     ----------
     X : ndarray of shape (n_rows, n_columns), uint8 or uint16
     y : ndarray of shape (n_rows,), int8
-        −1 or +1.
+        −1 or +1; of more than two classes 0, 1, ….
     clipped : ndarray of shape (n_columns,), int64
         How many values of each column lay outside its bounds.
     """
@@ -150,17 +150,22 @@ def _categories(
 
 def _labels(description: Description, table: RawTable, problems: Problems) -> NDArray[np.int8]:
     label = description.label
-    signs = dict.fromkeys(label.negative, -1) | dict.fromkeys(label.positive, 1)
+    codes = label.codes
     texts = [str(text).strip().removesuffix(label.strip) for text in table.columns[label.column]]
-    found = [signs.get(text, 0) for text in texts]
-    for row in (row for row, sign in enumerate(found) if not sign):
+    for row in (row for row, text in enumerate(texts) if text not in codes):
+        if label.classes:
+            known = f"none of its classes ({', '.join(label.names)}){nearest(texts[row], codes)}"
+            known = known.removesuffix(".")
+        else:
+            negative, positive = label.names
+            known = f"neither {positive} (positive) nor {negative} (negative)"
+        end = "" if known.endswith("?") else "."
         problems.add(
             f"{table.where(row)}: the label {label.column!r} is {texts[row]!r}, "
-            f"which is neither {' or '.join(label.positive)} (positive) nor "
-            f"{' or '.join(label.negative)} (negative). Correct the file, or decide what it means: "
+            f"which is {known}{end} Correct the file, or decide what it means: "
             f"label in {description.path}.",
             ("label", texts[row]),
         )
         if problems.full:
             break
-    return np.array(found, dtype=np.int8)
+    return np.array([codes.get(text, 0) for text in texts], dtype=np.int8)

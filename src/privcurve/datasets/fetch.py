@@ -101,10 +101,7 @@ def _get(description: Description, file: SourceFile, mirror: Path | None) -> Pat
     if file.local is not None:
         path = Path(file.local)
         if not path.is_file():
-            raise DatasetError(
-                f"there is no file {path.absolute()}. Correct files: local in {description.path} "
-                "(a path from the folder where the run is started)."
-            )
+            raise DatasetError(description.lacks(file.local))
         _verify(path, file)
         return path
     tried = []
@@ -122,8 +119,9 @@ def _get(description: Description, file: SourceFile, mirror: Path | None) -> Pat
         if problem is None:
             return path
         tried.append(f"{url} ({problem})")
+    how = f" {description.how_to_get}" if description.how_to_get else ""
     raise DatasetError(
-        f"{file.name} can't be had. Tried: {'; '.join(tried) or 'nothing'}. "
+        f"{file.name} can't be had. Tried: {'; '.join(tried) or 'nothing'}.{how} "
         f"Two ways out: put it at <folder>/{source}/{file.name} and set "
         f"{MIRROR_VARIABLE}=<folder>; or run a study without {description.name!r}."
     )

@@ -187,7 +187,8 @@ def _sampled(description: Description, whole: Coded, problems: Problems) -> Code
     if len(np.unique(whole.y)) < 2:
         problems.add(
             f"all {len(whole.y)} records have the same label. Check label "
-            f"(positive, negative) in {description.path}, or the file."
+            f"({'classes' if description.label.classes else 'positive, negative'}) in "
+            f"{description.path}, or the file."
         )
         return whole
     if records.balance:

@@ -19,7 +19,7 @@ def distinct(
     ----------
     X : ndarray of shape (n_rows, n_columns), unsigned
     y : ndarray of shape (n_rows,)
-        −1 or +1.
+        −1 or +1; of more than two classes 0, 1, ….
 
     Returns
     -------
@@ -38,7 +38,7 @@ def distinct(
     if len(X) == 0:
         return X, np.asarray(y, dtype=np.int8), np.zeros(0, dtype=np.int64)
     # Big-endian bytes compare like the numbers they write, so whole rows compare as bytes.
-    table = np.column_stack([X, (np.asarray(y) > 0).astype(X.dtype)])
+    table = np.column_stack([X, np.maximum(y, 0).astype(X.dtype)])
     table = np.ascontiguousarray(table, dtype=X.dtype.newbyteorder(">"))
     packed = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
     _, first, counts = np.unique(packed, return_index=True, return_counts=True)
@@ -115,19 +115,18 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
 def balanced(
     y: NDArray[np.integer[Any]], rng: np.random.Generator | None = None
 ) -> NDArray[np.intp]:
-    """Choose as many records of one label as of the other, the less frequent one.
+    """Choose as many records of each label as there are of the least frequent one.
 
     Parameters
     ----------
     y : ndarray of shape (n_rows,)
-        Two labels.
     rng : numpy.random.Generator, optional
         Chooses among the more frequent; without it the first ones are taken.
 
     Returns
     -------
     ndarray of shape (n_chosen,)
-        Their positions, in order. All records of the less frequent label are among them.
+        Their positions, in order. All records of the least frequent label are among them.
     """
     labels, sizes = np.unique(y, return_counts=True)
     chosen = []

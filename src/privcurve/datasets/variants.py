@@ -128,6 +128,10 @@ def merged(
     for key in _IN_PART:
         if key in base and key in changes:
             whole[key] = {**base[key], **changes[key]}
+    if "classes" in changes.get("label", {}):
+        _leave_out(whole["label"], ("positive", "negative"))
+    elif {"positive", "negative"} & set(changes.get("label", {})):
+        _leave_out(whole["label"], ("classes",))
     kinds = [content.get("parser", {}).get("kind") for content in (base, changes)]
     if kinds[1] not in (None, kinds[0]):
         whole["parser"] = changes["parser"]
@@ -155,3 +159,8 @@ def merged(
     if "parts" in changes.get("records", {}) and "n_test" not in changes:
         whole.pop("n_test", None)
     return whole
+
+
+def _leave_out(entry: dict[str, Any], keys: Iterable[str]) -> None:
+    for key in keys:
+        entry.pop(key, None)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import class_labels
 from privcurve.experiments import canonical
 from privcurve.experiments.splits import Part
 from privcurve.privacy.budget import implies
@@ -15,19 +16,37 @@ from privcurve.privacy.budget import implies
 Array = NDArray[Any]
 
 
-def accuracy(scores: Array, signs: Array, counts: Array) -> float:
-    """Share of records with the right sign; a score of zero counts as negative."""
-    right = (scores > 0) == (signs > 0)
+def right_answers(scores: Array, labels: Array) -> Array:
+    """Say which rows are decided right.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
+        Zero counts as negative; of equal scores of classes the first one counts.
+    labels : ndarray of shape (n_rows,)
+        −1 or +1; of more than two classes 0, 1, ….
+
+    Returns
+    -------
+    ndarray of bool of shape (n_rows,)
+    """
+    if scores.ndim == 2:
+        return np.asarray(scores.argmax(axis=1) == labels)
+    return np.asarray((scores > 0) == (labels > 0))
+
+
+def accuracy(scores: Array, labels: Array, counts: Array) -> float:
+    """Share of records that are decided right; see :func:`right_answers`."""
+    right = right_answers(scores, labels)
     return float(counts[right].sum() / counts.sum())
 
 
-def balanced_accuracy(scores: Array, signs: Array, counts: Array) -> float:
-    """Mean of the two classes' shares of right answers (of one, if only one is there)."""
-    right = (scores > 0) == (signs > 0)
+def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
+    """Mean of the classes' shares of right answers, of those classes that are there."""
+    right = right_answers(scores, labels)
     shares = [
-        counts[right & (signs == sign)].sum() / counts[signs == sign].sum()
-        for sign in (-1, 1)
-        if (signs == sign).any()
+        counts[right & (labels == label)].sum() / counts[labels == label].sum()
+        for label in np.unique(labels)
     ]
     return float(np.mean(shares))
 
@@ -54,19 +73,19 @@ def auc(scores: Array, signs: Array, counts: Array) -> float:
     return float((above * (np.cumsum(below) - below / 2)).sum() / pairs)
 
 
-def log_loss(probabilities: Array, signs: Array, counts: Array) -> float:
+def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
     """Mean negative log-likelihood of the labels, in nats.
 
     Parameters
     ----------
-    probabilities : ndarray of shape (n_rows, 2)
-        Of the negative and the positive label.
-    signs, counts : ndarray of shape (n_rows,)
+    probabilities : ndarray of shape (n_rows, n_classes)
+        Of the negative and the positive label; of more than two classes, of each.
+    labels, counts : ndarray of shape (n_rows,)
     """
     from sklearn.metrics import log_loss as sklearn_log_loss
 
-    value = sklearn_log_loss(signs, probabilities, sample_weight=counts, labels=[-1, 1])
-    return float(value)
+    known = class_labels(probabilities.shape[1])
+    return float(sklearn_log_loss(labels, probabilities, sample_weight=counts, labels=known))
 
 
 def failure(error: Exception) -> dict[str, Any]:
@@ -127,7 +146,8 @@ def score(
         "epsilon_spent": float(statement.epsilon_spent),
         "accuracy": accuracy(values, scored.y, scored.counts),
         "balanced_accuracy": balanced_accuracy(values, scored.y, scored.counts),
-        "auc": auc(values, scored.y, scored.counts),
+        # Of two classes alone: what it is of more, is said in many ways.
+        "auc": auc(values, scored.y, scored.counts) if values.ndim == 1 else None,
         "log_loss": loss,
         "train_accuracy": train_accuracy,
         "n_train": int(train.counts.sum()),

@@ -20,8 +20,8 @@ def check(study: Study, dataset: Dataset) -> None:
     ------
     ValueError
         If a label has too few records, a learner gives no probabilities for the log loss, needs
-        a public fact that the dataset does not have, or has paid for fewer answers than a
-        training and its scores take.
+        a public fact that the dataset does not have, takes fewer classes with a setting, or has
+        paid for fewer answers than a training and its scores take.
     """
     try:
         if study.folds:
@@ -33,9 +33,12 @@ def check(study: Study, dataset: Dataset) -> None:
         by_loss = study.metric == "log_loss"
         # Its class is imported only for a question that the registry can't answer.
         answers = "n_answers" in registry.entry(arm.learner).parameters
-        if not (by_loss or answers or registry.entry(arm.learner).needs):
+        n_classes = dataset.domain.n_classes
+        if not (by_loss or answers or registry.entry(arm.learner).needs or n_classes > 2):
             continue
         learner = registry.make(arm.learner, dataset.domain, neighbours=arm.claim)
+        for point in arm.points if n_classes > 2 else ():
+            learner.set_params(**arm.estimator_parameters(point)).check_classes(n_classes)
         for setting in arm.settings if answers else ():
             learner.set_params(**setting).check_answers(int(train.counts.sum()), scored.X)
         if by_loss and not hasattr(learner, "predict_proba"):

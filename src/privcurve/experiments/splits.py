@@ -174,7 +174,7 @@ def sub_sample(y: Any, rows: Any, order: Any, share: float) -> Any:
 
 @dataclass(frozen=True)
 class Part:
-    """Distinct coded rows, their signs, and how many records each stands for."""
+    """Distinct coded rows, their labels, and how many records each stands for."""
 
     X: Any
     y: Any

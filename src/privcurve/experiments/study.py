@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import schema
-from privcurve.datasets import Description
+from privcurve.datasets import Description, describe, names
 from privcurve.experiments.arms import Arm, Point, arms
 from privcurve.experiments.splits import (
     Split,
@@ -25,6 +25,8 @@ __all__ = ["Arm", "Finalists", "Point", "Study", "StudyError", "from_mapping", "
 
 # What selects: a column of a cell.
 DEFAULT_METRIC = "accuracy"
+# The one that has a meaning for two classes alone.
+BINARY_METRIC = "auc"
 
 BEST, ALL = "best", "all"
 DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
@@ -82,6 +84,8 @@ class Study:
         The relation that the study asks for; None: each learner's own.
     outputs : tuple of (str, mapping)
         What is made of its results, in the order of the file: word and options.
+    studies : tuple of str
+        Of a study that trains nothing: those whose tables its outputs put together.
     """
 
     name: str
@@ -101,6 +105,7 @@ class Study:
     outputs: tuple[tuple[str, Mapping[str, Any]], ...] = field(
         default=tuple((name, {}) for name in DEFAULT_OUTPUTS)
     )
+    studies: tuple[str, ...] = ()
 
     def arm(self, name: str) -> Arm:
         """Give an arm by name."""
@@ -173,13 +178,11 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     Returns
     -------
     Study
-
-    Raises
-    ------
-    StudyError
-        As for :func:`load`.
+        Refused for the reasons that :func:`load` has.
     """
     try:
+        if "studies" in raw:
+            return _of_studies(raw, name)
         _check_words(raw)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from None
@@ -215,6 +218,29 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         select=raw.get("select", BEST),
         neighbours=raw.get("neighbours"),
         outputs=tuple(map(_output, raw.get("outputs", DEFAULT_OUTPUTS))),
+    )
+
+
+def _of_studies(raw: Mapping[str, Any], name: str) -> Study:
+    """Build a study that puts the tables of others together."""
+    idle = [key for key in raw if key not in ("title", "paper", "studies", "outputs")]
+    if idle:
+        raise ValueError(
+            f"{idle[0]!r} is of a study that trains; beside 'studies' are title, paper and outputs"
+        )
+    if "outputs" not in raw:
+        raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
+    return Study(
+        name=name,
+        title=raw["title"],
+        datasets=(),
+        folds=0,
+        repeats=0,
+        figure=name,
+        arms={},
+        paper=raw.get("paper"),
+        outputs=tuple(map(_output, raw["outputs"])),
+        studies=tuple(raw["studies"]),
     )
 
 
@@ -274,7 +300,8 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
     Raises
     ------
     StudyError
-        If a relation of neighbours has no meaning on a dataset.
+        If a relation of neighbours has no meaning on a dataset, or a dataset has more classes
+        than its learners take or what selects is for.
     """
     partial = [arm for arm in study.arms.values() if arm.claim == PRIVATE_COLUMNS]
     if study.neighbours == PRIVATE_COLUMNS and not partial:
@@ -284,6 +311,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
         )
     for name in study.datasets:
         about = datasets[name]
+        _check_classes(study, about, where)
         if partial:
             _check_public(about, where)
         large = [arm for arm in study.arms.values() if arm.delta >= 1 / about.n_rows]
@@ -292,6 +320,36 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
                 f"{where}: {arm.name}: delta = {arm.delta:g} is not private on {name}: to show "
                 f"one of its {about.n_rows} records to everyone has delta = 1/{about.n_rows}"
             )
+
+
+def _check_classes(study: Study, about: Description, where: str) -> None:
+    """Refuse what is for two classes on a dataset that has more."""
+    n_classes = about.domain.n_classes
+    if n_classes == 2:
+        return
+    has = f"{about.name} has {n_classes} (label: classes in {about.path})"
+    learners = dict.fromkeys(arm.learner for arm in study.arms.values())
+    binary = [name for name in learners if not registry.entry(name).multiclass]
+    if binary:
+        many = [name for name in registry.names() if registry.entry(name).multiclass]
+        of_two = [
+            other
+            for other in names()
+            if other.startswith(f"{about.name}-") and describe(other).domain.n_classes == 2
+        ]
+        instead = f" ({', '.join(of_two)})" if of_two else ""
+        raise StudyError(
+            f"{where}: {', '.join(binary)}: for two classes alone, but {has}. Leave the dataset "
+            f"out or make it one of two{instead}: based_on: {about.name} with another label; or "
+            f"take learners for more classes: {', '.join(many)}"
+        )
+    plotted = [word for word, options in study.outputs if BINARY_METRIC in options.values()]
+    if study.metric == BINARY_METRIC or plotted:
+        asked = "metric" if study.metric == BINARY_METRIC else f"outputs: {plotted[0]}"
+        raise StudyError(
+            f"{where}: {asked}: {BINARY_METRIC} is of two classes, but {has}; take accuracy or "
+            "balanced_accuracy"
+        )
 
 
 def _check_public(about: Description, where: str) -> None:

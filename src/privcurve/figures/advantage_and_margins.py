@@ -46,10 +46,6 @@ def advantage_and_margins(
     drawn : str
         The calibration whose margins are drawn.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

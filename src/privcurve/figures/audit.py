@@ -52,10 +52,6 @@ def audit(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     titles : mapping of str to str
         The names of the learners, in the order of colours.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -13,6 +13,8 @@ from privcurve.figures import style
 def boxes(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
     """Draw the median, the quartiles and all trainings beyond 1.5 times their distance.
 
+    All panels have the same y axis: they are to be compared.
+
     Parameters
     ----------
     frame : DataFrame
@@ -21,11 +23,6 @@ def boxes(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
     x, y : str
     label : str
         Of the x axis.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        All panels have the same y axis: they are to be compared.
 
     Raises
     ------

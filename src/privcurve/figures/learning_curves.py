@@ -61,10 +61,6 @@ def learning_curves(
     metric : str
         What is drawn: a column with its ``<metric>_std``.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -34,10 +34,6 @@ def model_card(card: pd.DataFrame, title: str, positive: str) -> Figure:
     positive : str
         Name of the positive label.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -17,6 +19,16 @@ from privcurve.figures import style
 
 LOG, CATEGORIES = "log", "categories"
 DASHES = (3.2, 1.4)
+# Letters of a title that have room above a panel.
+LONGEST_TITLE = 32
+# A note's letters in points, and its height in inches.
+NOTE_SIZE, NOTE_HEIGHT = 6.5, 0.15
+# Of a panel's width, what a letter below its axis takes.
+LETTER = 0.026
+# What any classifier must be above: as in curves, a grey line.
+MAJORITY = "majority"
+NAMES = {"n_nodes": "number of nodes"}
+ENDLESS = "the same without noise"
 LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0}
 
 
@@ -34,20 +46,21 @@ def sweep(
     ----------
     frame : DataFrame
         One row a training, with the columns `x`, `y`, line, panel, and of each line its method
-        and calibration, which tell how it looks. A point with a training
-        that failed (`y` missing) has no mean.
+        and calibration, which tell how it looks; of each panel, if not all are compared, the
+        group that shares its y axis. A point with a training that failed (`y` missing) has no mean.
     x, y : str
     label : str
         Of the x axis.
     scale : str
         "linear", "log" or "categories".
     levels : DataFrame, optional
-        Trainings that have no x: their means are horizontal lines.
+        Trainings that have no x, or no place on its axis: their means are horizontal lines, of
+        the look of the line of that name.
 
     Returns
     -------
     matplotlib.figure.Figure
-        All panels have the same y axis: they are to be compared.
+        Panels of one group have the same y axis: they are to be compared.
 
     Raises
     ------
@@ -56,28 +69,38 @@ def sweep(
     """
     if frame.empty:
         raise ValueError("nothing to draw")
-    titles = list(dict.fromkeys(frame["panel"]))
+    groups = dict(zip(frame["panel"], frame.get("group", [""] * len(frame)), strict=True))
+    titles = list(groups)
     whole = frame if levels is None else pd.concat([frame, levels])
     lines = list(dict.fromkeys(whole["line"]))
     looks = _looks(whole)
     frame, places, texts = _placed(frame, x, scale)
     with style.paper():
-        figure, panels = style.panels(len(titles), ["compared"] * len(titles))
+        figure, panels = style.panels(len(titles), list(groups.values()))
         for panel, title in zip(panels, titles, strict=True):
             _draw(panel, frame[frame["panel"] == title], x, y, looks)
             if levels is not None:
                 _draw_levels(panel, levels[levels["panel"] == title], y, looks)
-            panel.set_title(title)
+            panel.set_title(textwrap.fill(title, LONGEST_TITLE))
             panel.set_xlabel(label)
             panel.set_ylabel("")
             _ticks(panel, places, texts, scale)
         for panel in panels[:: style.PANELS_PER_ROW]:
-            panel.set_ylabel(y.replace("_", " ").capitalize())
+            panel.set_ylabel(NAMES.get(y, y.replace("_", " ")).capitalize())
         if len(lines) > 1:
-            flat = () if levels is None else set(levels["line"])
+            flat = set(whole["line"]) - set(frame["line"])
             handles = [_handle(line, looks[line], line in flat) for line in lines]
+            if levels is not None and set(levels["line"]) - flat:
+                handles.append(Line2D([], [], label=ENDLESS, color="black", **LEVEL))
             style.legend_below(figure, handles)
     return figure
+
+
+def note(figure: Figure, text: str) -> None:
+    """Write a line above the panels of a figure."""
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + NOTE_HEIGHT)
+    figure.suptitle(text, x=0.01, ha="left", fontsize=NOTE_SIZE)
 
 
 def _placed(frame: pd.DataFrame, x: str, scale: str) -> tuple[pd.DataFrame, list[float], list[str]]:
@@ -143,6 +166,8 @@ def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
             taken.add(colour)
             look = style.CurveStyle(colour, own[line][1], look.linestyle, filled)
         looks[line] = look
+        if method == MAJORITY:
+            looks[line] = replace(look, colour=style.BASELINE_COLOUR)
     return looks
 
 
@@ -157,15 +182,16 @@ def _ticks(panel: Axes, places: Sequence[float], texts: Sequence[str], scale: st
     if scale == LOG:
         panel.set_xscale("log")
     names: dict[float, Any] = dict(zip(places, texts, strict=True))
-    panel.xaxis.set_major_locator(FixedLocator(_apart(places, scale == LOG)))
+    room = max(0.07, LETTER * max(map(len, texts)))
+    panel.xaxis.set_major_locator(FixedLocator(_apart(places, scale == LOG, room)))
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names.get(value, "")))
     panel.xaxis.set_minor_locator(NullLocator())
 
 
-def _apart(places: Sequence[float], logarithmic: bool) -> list[float]:
+def _apart(places: Sequence[float], logarithmic: bool, share: float) -> list[float]:
     """Choose the places to label: the outermost, then those that are not too near another."""
     at = {place: math.log(place) if logarithmic else place for place in places}
-    room = 0.07 * (at[places[-1]] - at[places[0]])
+    room = share * (at[places[-1]] - at[places[0]])
     chosen: list[float] = []
     for place in [places[0], places[-1], *places]:
         if all(abs(at[place] - at[other]) > room for other in chosen):

@@ -40,10 +40,6 @@ def thresholds(
     boundary : float, optional
         Where the label changes, if that is known.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

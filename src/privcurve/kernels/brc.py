@@ -39,6 +39,22 @@ def weight_bits(n: int, largest: float) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _add_columns(
+    points: NDArray[np.float64],
+    coefficients: NDArray[np.float64],
+    start: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Add a·x of the rows from `start` on to `out`, in the order of columns."""
+    end = start + len(out)
+    for j in range(len(points)):
+        a = coefficients[j]
+        x = points[j, start:end]
+        for i in range(len(out)):
+            out[i] += a * x[i]
+
+
+@njit(cache=True, nogil=True)
 def project_rows(
     points: NDArray[np.float64], coefficients: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -54,17 +70,43 @@ def project_rows(
     -------
     ndarray of shape (n_vectors, n_rows)
     """
-    n_columns, n_rows = points.shape
+    n_rows = points.shape[1]
     found = np.zeros((len(coefficients), n_rows))
     for start in range(0, n_rows, BLOCK):
         end = min(start + BLOCK, n_rows)
         for t in range(len(coefficients)):
-            out = found[t, start:end]
-            for j in range(n_columns):
-                a = coefficients[t, j]
-                x = points[j, start:end]
-                for i in range(end - start):
-                    out[i] += a * x[i]
+            _add_columns(points, coefficients[t], start, found[t, start:end])
+    return found
+
+
+@njit(cache=True, nogil=True)
+def positive_rows(
+    points: NDArray[np.float64],
+    coefficients: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Say which rows have a·x + b > 0, for several a and b: `project_rows` without its room.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_columns, n_rows)
+    coefficients : ndarray of shape (n_vectors, n_columns)
+    intercepts : ndarray of shape (n_vectors,)
+
+    Returns
+    -------
+    ndarray of bool, shape (n_vectors, n_rows)
+    """
+    n_rows = points.shape[1]
+    found = np.empty((len(coefficients), n_rows), dtype=np.bool_)
+    room = np.empty(BLOCK)
+    for start in range(0, n_rows, BLOCK):
+        sums = room[: min(BLOCK, n_rows - start)]
+        for t in range(len(coefficients)):
+            sums[:] = 0.0
+            _add_columns(points, coefficients[t], start, sums)
+            for i in range(len(sums)):
+                found[t, start + i] = sums[i] + intercepts[t] > 0
     return found
 
 

@@ -93,11 +93,11 @@ def grow_tree(
                 rate,
                 noise[index] if np.isfinite(rate) else noise[0],
             )
-            _divide(possible[node], bin_starts, thresholds, splits[index], children, 2 * node)
+            divide(possible[node], bin_starts, thresholds, splits[index], children, 2 * node)
         possible = children
         for i in range(len(rows)):
             split = splits[n_nodes - 1 + place[i]]
-            yes = _answer(codes[rows[i]], bin_starts, thresholds, split)
+            yes = answer(codes[rows[i]], bin_starts, thresholds, split)
             place[i] = 2 * place[i] + (0 if yes else 1)
     leaf_sums = np.zeros(1 << depth)
     leaf_totals = np.zeros(1 << depth)
@@ -161,7 +161,7 @@ def part_gain(gradient_sum: float, total: float, regularisation: float) -> float
 
 
 @njit(cache=True, nogil=True)
-def _divide(
+def divide(
     possible: NDArray[np.bool_],
     bin_starts: NDArray[np.int64],
     thresholds: bool,
@@ -174,7 +174,7 @@ def _divide(
     children[where + 1] = possible
     if split == NO_SPLIT:
         return
-    j = _column_of(bin_starts, split)
+    j = column_of(bin_starts, split)
     for b in range(bin_starts[j], bin_starts[j + 1]):
         yes = b <= split if thresholds else b == split
         if yes:
@@ -184,15 +184,17 @@ def _divide(
 
 
 @njit(cache=True, nogil=True)
-def _column_of(bin_starts: NDArray[np.int64], split: int) -> int:
+def column_of(bin_starts: NDArray[np.int64], split: int) -> int:
+    """Give the column of a candidate."""
     return int(np.searchsorted(bin_starts, split, side="right")) - 1
 
 
 @njit(cache=True, nogil=True)
-def _answer(row: NDArray[Any], bin_starts: NDArray[np.int64], thresholds: bool, split: int) -> bool:
+def answer(row: NDArray[Any], bin_starts: NDArray[np.int64], thresholds: bool, split: int) -> bool:
+    """Answer a question for a row."""
     if split == NO_SPLIT:
         return True
-    j = _column_of(bin_starts, split)
+    j = column_of(bin_starts, split)
     b = bin_starts[j] + row[j]
     return bool(b <= split if thresholds else b == split)
 
@@ -229,7 +231,7 @@ def add_up_trees(
     for t in range(start, n_trees):
         for node in range(n_inner):
             if splits[t, node] != NO_SPLIT:
-                column[t, node] = _column_of(bin_starts, splits[t, node])
+                column[t, node] = column_of(bin_starts, splits[t, node])
                 code[t, node] = splits[t, node] - bin_starts[column[t, node]]
     for t in range(start, n_trees):
         for i in range(len(rows)):

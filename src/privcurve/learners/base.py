@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import Codes, code_type, equal_width
+from privcurve.coding import MOST_CLASSES, Codes, code_type, equal_width
 from privcurve.learners.checks import (
     RandomState,
     check_bounds,
@@ -28,14 +28,20 @@ from privcurve.learners.checks import (
 )
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.privacy import budget
-from privcurve.privacy.ledger import ASSUMED_BOTH, PrivacyStatement
+from privcurve.privacy.ledger import (
+    ASSUMED_BOTH,
+    ASSUMED_CLASSES,
+    ASSUMED_EACH,
+    ASSUMED_LABELS,
+    PrivacyStatement,
+)
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
 
 
 class CodedClassifier(ClassifierMixin, BaseEstimator):
-    """Base class of the learners: binary classifiers over a coded matrix.
+    """Base class of the learners: classifiers over a coded matrix.
 
     A subclass sets `_learner` (its name in the registry), stores its parameters in
     ``__init__``, and implements :meth:`_fit_one`, or :meth:`_fit_batch` where one call
@@ -48,6 +54,9 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     makes it a public fact that both occur), ``random_state`` (a secret, where the model is to
     be private, and for one data set alone: see ``checks.generator_of``). Private ones take
     ``epsilon``, ``delta`` and ``calibration`` too.
+
+    A learner whose entry says ``multiclass`` takes two classes or more: :meth:`_fit_one` gets
+    positions of classes in place of signs, and of K > 2 classes ``_scores`` gives a column each.
     """
 
     _learner: ClassVar[str]
@@ -66,7 +75,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_rows, n_columns)
             Codes, or numbers if ``bounds`` is given.
         y : array-like of shape (n_rows,)
-            Labels, two values.
+            Labels: two values, or more for a learner that takes more.
         counts : array-like of shape (n_rows,), optional
             How many records each row stands for (positive integers; default one each).
 
@@ -130,20 +139,28 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             learner._check_parameters()
             learners.append(learner)
         codes = self._code(X, fit=True)
-        labels, signs = check_labels(y, self.classes, codes.shape[0])
+        labels, targets = self._targets(y, codes.shape[0])
         weights = check_counts(counts, codes.shape[0])
         for learner in learners:
             learner.n_features_in_ = codes.shape[1]
             if hasattr(self, "feature_names_in_"):
                 learner.feature_names_in_ = self.feature_names_in_
             learner.classes_ = labels
+            learner.check_classes(len(labels))
             learner.n_bins_ = self.n_bins_
             learner._labels_from_rows = self.classes is None
         if rngs is None:
             n = int(weights.sum())
             rngs = [generator_of(each.random_state, each._facts(n)) for each in learners]
-        self._fit_batch(learners, codes, signs, weights, rngs)
+        self._fit_batch(learners, codes, targets, weights, rngs)
         return learners
+
+    def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Give the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
+        if entry(self._learner).multiclass:
+            return check_labels(y, self.classes, n_rows, MOST_CLASSES)
+        labels, positions = check_labels(y, self.classes, n_rows)
+        return labels, (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
         """Give all that is public of a fit: what its random stream follows from."""
@@ -154,7 +171,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Score rows: positive for ``classes_[1]``.
+        """Score rows: of two classes, positive for ``classes_[1]``; of more, each class.
 
         Parameters
         ----------
@@ -162,34 +179,38 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_rows,)
+        ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
         """
         check_is_fitted(self)
         return self._scores(self._code(X, fit=False))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Predict labels; a score of zero counts as negative (thesis, §1.2).
+        """Predict the label of each row; a score of zero counts as negative (thesis, §1.2).
 
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_columns)
+        Of equal scores of more than two classes the first one counts.
 
         Returns
         -------
         ndarray of shape (n_rows,)
         """
-        positive = self.decision_function(X) > 0
-        return np.asarray(self.classes_)[positive.astype(np.intp)]
+        positions = decided(self.decision_function(X))
+        return np.asarray(self.classes_)[positions]
 
     @property
     def privacy_(self) -> PrivacyStatement:
         """What the fit guarantees, whatever parameters are set later, and the ledger behind it."""
         check_is_fitted(self)
         statement = self._fitted_statement
-        if self._labels_from_rows and statement.private:
+        if not statement.private:
+            return statement
+        assumed, occur = statement.assumptions, ASSUMED_BOTH
+        if len(self.classes_) > 2:
+            of_many = {ASSUMED_LABELS: ASSUMED_CLASSES}
+            assumed, occur = tuple(of_many.get(each, each) for each in assumed), ASSUMED_EACH
+        if self._labels_from_rows:
             # With one label the fit is an error, which shows that no record has the other.
-            statement = replace(statement, assumptions=(*statement.assumptions, ASSUMED_BOTH))
-        return statement
+            assumed = (*assumed, occur)
+        return replace(statement, assumptions=assumed)
 
     @property
     def measures_(self) -> dict[str, float]:
@@ -200,13 +221,26 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._measures()
 
+    def check_classes(self, n_classes: int) -> None:
+        """Refuse parameters that are for fewer classes, before any training.
+
+        Parameters
+        ----------
+        n_classes : int
+
+        Raises
+        ------
+        ValueError
+            Of a learner that takes more than two classes, but not with every parameter.
+        """
+
     # To be implemented by a learner ------------------------------------------------
 
     def _fit_batch(
         self,
         learners: Sequence[Self],
         codes: Codes,
-        signs: NDArray[np.int8],
+        signs: NDArray[Any],
         counts: NDArray[np.int64],
         rngs: Sequence[np.random.Generator],
     ) -> None:
@@ -216,11 +250,15 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     def _fit_one(
         self,
         codes: Codes,
-        signs: NDArray[np.int8],
+        signs: NDArray[Any],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        """Train, and give what the fit guarantees."""
+        """Train, and give what the fit guarantees.
+
+        `signs` are −1 and +1 (int8); of a learner that takes more than two classes they are
+        positions in ``classes_`` (int64), whatever the number of classes.
+        """
         raise NotImplementedError
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
@@ -275,8 +313,23 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = entry(self._learner).multiclass
         return tags
+
+
+def decided(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Give the position of the class that scores decide for.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Of two classes 1 where the score is above zero; of more the first of the largest.
+    """
+    return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
 
 BUDGET = ("epsilon", "delta", "calibration")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Codes
-from privcurve.kernels.brc import project_rows
+from privcurve.kernels.brc import positive_rows, project_rows
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.checks import RandomState
 from privcurve.learners.half_spaces import (
@@ -194,7 +194,10 @@ class _RandomHalfSpaces:
             self._coefficients = rng.uniform(-1, 1, shape)
         drawn = learner.intercept in ("uniform", "threshold")
         self._intercepts = rng.uniform(-1, 1, shape[0]) if drawn else np.zeros(shape[0])
-        self._sums = project_rows(points, self._coefficients)
+        if self._chooses:
+            self._sums = project_rows(points, self._coefficients)
+        else:
+            self._sides = positive_rows(points, self._coefficients, self._intercepts)
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
         if self._chooses:
@@ -205,7 +208,8 @@ class _RandomHalfSpaces:
     def of(self, t: int) -> HalfSpace:
         """Give the half-space of round t."""
         intercept = float(self._intercepts[t])
-        return HalfSpace(self._coefficients[t], intercept, self._sums[t] + intercept > 0)
+        positive = self._sums[t] + intercept > 0 if self._chooses else self._sides[t]
+        return HalfSpace(self._coefficients[t], intercept, positive)
 
     def _choose(self, t: int, rate: float, mass: NDArray[np.int64]) -> float:
         """Draw a threshold on [−R, R] with density ∝ e^{η|½ − error|}."""

@@ -141,14 +141,29 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
 
 
 def check_labels(
-    y: ArrayLike, classes: Sequence[Any] | None, n_rows: int
-) -> tuple[NDArray[Any], NDArray[np.int8]]:
-    """Give the two labels, negative first, and the sign of each row.
+    y: ArrayLike, classes: Sequence[Any] | None, n_rows: int, most: int = 2
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Give the classes, and the position of each row's label among them.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+    classes : sequence or None
+        All labels that there may be; the first is position 0. None takes those of `y`, sorted.
+    n_rows : int
+    most : int
+        How many classes are taken.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_classes,)
+    positions : ndarray of shape (n_rows,)
 
     Raises
     ------
     ValueError
-        If there are other labels than two, or than `classes`, or none at all for a row.
+        If there are fewer classes than two or more than `most`, a label is not one of them, or a
+        row has none.
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
@@ -167,19 +182,24 @@ def check_labels(
                 f"y holds one class, {labels[0]!r}, only. If both labels are public, give "
                 "them: classes=(negative, positive)."
             )
-        if len(labels) > 2:
+        if len(labels) > most:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
                 f"{type_of_target(given)}."
+                if most == 2
+                else f"y holds {len(labels)} classes, more than {most}"
             )
     else:
         labels = np.asarray(classes)
-        if labels.shape != (2,) or labels[0] == labels[1]:
-            raise ValueError(f"classes must be two different labels, not {classes!r}")
+        more = "" if most == 2 else f" or more (at most {most})"
+        if labels.ndim != 1 or not 2 <= len(set(labels.tolist())) == len(labels) <= most:
+            raise ValueError(f"classes must be two different labels{more}, not {classes!r}")
         unknown = ~np.isin(given, labels)
         if unknown.any():
             raise ValueError(
                 f"y holds the label {given[unknown][0]!r}, which is not in classes={classes!r}"
             )
-    signs = np.where(given == labels[1], 1, -1).astype(np.int8)
-    return labels, signs
+    positions = np.zeros(n_rows, dtype=np.int64)
+    for position, label in enumerate(labels[1:], 1):
+        positions[given == label] = position
+    return labels, positions

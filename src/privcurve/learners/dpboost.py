@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Codes
-from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees, grow_tree
+from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
 from privcurve.learners.checks import RandomState
-from privcurve.learners.staged import StagedClassifier
+from privcurve.learners.tree_sums import TreeSumClassifier
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.dpboost import (
     GEOMETRIC,
@@ -27,7 +27,7 @@ from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
 THRESHOLD = "threshold"
 
 
-class DPBoostClassifier(StagedClassifier):
+class DPBoostClassifier(TreeSumClassifier):
     r"""Gradient boosted trees with square loss on the labels ±1 (Li, Wu, Wen and He 2020).
 
     Trees come in ensembles. For each ensemble the records are dealt out at random, so each
@@ -137,8 +137,7 @@ class DPBoostClassifier(StagedClassifier):
             self._boost_privately(codes, signs, counts, noise, rng)
         else:
             self._boost(codes, signs, counts)
-        asked = np.unique(self.splits_)
-        self.n_features_used_ = int((asked != NO_SPLIT).sum())
+        self._count_questions()
         return noise.statement
 
     def _boost_privately(
@@ -219,7 +218,7 @@ class DPBoostClassifier(StagedClassifier):
             weights,
             self._bin_starts(),
             int(self.max_depth),
-            self.splits == THRESHOLD,
+            self._thresholds(),
             float(self.regularisation),
             rate,
             noise,
@@ -227,28 +226,6 @@ class DPBoostClassifier(StagedClassifier):
         )
         # An empty leaf has S = 0: its value is 0, also where λ = 0.
         return -sums / np.where(totals > 0, totals + self.regularisation, 1.0)
-
-    def _add_trees(
-        self,
-        codes: Codes,
-        rows: NDArray[np.int64],
-        start: int,
-        stop: int,
-        scores: NDArray[np.float64],
-    ) -> None:
-        add_up_trees(
-            codes,
-            rows,
-            self._bin_starts(),
-            self.splits == THRESHOLD,
-            self.splits_[:stop],
-            self.leaf_values_[:stop],
-            start,
-            scores,
-        )
-
-    def _bin_starts(self) -> NDArray[np.int64]:
-        return np.concatenate([[0], np.cumsum(self.n_bins_)]).astype(np.int64)
 
     def _noise(self) -> BoostNoise:
         return dpboost(
@@ -262,16 +239,11 @@ class DPBoostClassifier(StagedClassifier):
             calibration=self.calibration,
         )
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        scores = np.zeros(len(codes))
-        self._add_trees(codes, np.arange(len(codes)), 0, len(self.splits_), scores)
-        return scores
+    def _thresholds(self) -> bool:
+        return self.splits == THRESHOLD
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
-        scores = np.zeros(len(codes))
-        for t in range(len(self.splits_)):
-            self._add_trees(codes, np.arange(len(codes)), t, t + 1, scores)
-            yield scores.copy()
+    def _tree_values(self) -> NDArray[np.float64]:
+        return self.leaf_values_
 
     def _measures(self) -> dict[str, float]:
         n_trees, n_leaves = self.leaf_values_.shape

@@ -94,6 +94,8 @@ class Facts:
         How many codes each column has.
     ordered : sequence of bool, optional
         Which columns have codes in the order of what they mean.
+    n_classes : int
+        How many classes there are.
     public_columns : sequence of int, optional
         Positions of the columns that are public where neighbours share them.
     public_label : bool, optional
@@ -102,6 +104,7 @@ class Facts:
 
     n_bins: Any
     ordered: Any = None
+    n_classes: int = 2
     public_columns: Any = None
     public_label: Any = None
 
@@ -149,6 +152,9 @@ class LearnerEntry:
     peer : bool
         Whether it is another library's method, run as it is: its ε is that library's
         claim, for neighbours of its own choice (docs/peers.md), and is not audited.
+    multiclass : bool
+        Whether it takes more than two classes: then its `_fit_one` gets positions of classes,
+        0 … K − 1, for two classes too, where the others get signs.
     """
 
     name: str
@@ -166,6 +172,7 @@ class LearnerEntry:
     neighbours: tuple[str, ...] = (REPLACE_ONE,)
     requires: str | None = None
     peer: bool = False
+    multiclass: bool = False
 
     @property
     def private(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, scaled
-from privcurve.kernels.brc import project_rows
+from privcurve.kernels.brc import positive_rows
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles
@@ -192,7 +192,7 @@ class HalfSpaceVoteClassifier(StagedClassifier):
     def _points(self, codes: Codes, public: bool) -> NDArray[np.float64]:
         """Give scaled columns as the kernel takes them, a column after the other."""
         columns = list(self._columns(public))
-        return np.ascontiguousarray(scaled(codes[:, columns], self.n_bins_[columns]).T)
+        return np.ascontiguousarray(scaled(codes[:, columns], self.n_bins_[columns], order="F").T)
 
     def _columns(self, public: bool) -> tuple[int, ...]:
         return (self._roles.public or ()) if public else self._roles.private
@@ -212,9 +212,10 @@ class HalfSpaceVoteClassifier(StagedClassifier):
             if mine:
                 points = self._points(codes, public)
                 coefficients = np.array([votes[t].coefficients for t in mine])
-                intercepts = np.array([[votes[t].intercept] for t in mine])
-                sums = project_rows(points, coefficients.reshape(len(mine), len(points)))
-                sides[mine] = np.where(sums + intercepts > 0, 1.0, -1.0)
+                intercepts = np.array([votes[t].intercept for t in mine])
+                shape = len(mine), len(points)
+                positive = positive_rows(points, coefficients.reshape(shape), intercepts)
+                sides[mine] = np.where(positive, 1.0, -1.0)
         alphas = np.array([[vote.alpha] for vote in votes])
         return np.asarray(np.cumsum(alphas * sides, axis=0))
 

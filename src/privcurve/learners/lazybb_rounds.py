@@ -24,10 +24,8 @@ def round_advantages(
         Fitted.
     codes : ndarray of unsigned integers, shape (n_rows, n_columns)
         The rows it was trained on.
-    signs : ndarray of shape (n_rows,)
-        −1 or +1.
-    counts : ndarray of shape (n_rows,)
-        Records that a row stands for.
+    signs, counts : ndarray of shape (n_rows,)
+        −1 or +1, and the records that a row stands for.
 
     Returns
     -------

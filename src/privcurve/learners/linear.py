@@ -55,10 +55,9 @@ class LogisticRegressionClassifier(LinearClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_bins.sum(),)
-    intercept_ : float
-    n_features_used_ : int
-        Number of coefficients that are not zero.
+    coef_, intercept_, n_features_used_
+        See :class:`~privcurve.learners.log_odds.OneHotClassifier`.
+        Of more than two classes a row of coefficients, and an intercept, each.
     """
 
     _learner = "logistic_regression"
@@ -86,12 +85,15 @@ class LogisticRegressionClassifier(LinearClassifier):
     def _fit_one(
         self,
         codes: Codes,
-        signs: NDArray[np.int8],
+        labels: NDArray[np.int64],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
         read = self._read()
-        if len(read):
+        signs = (2 * labels - 1).astype(np.int8)
+        if len(self.classes_) > 2:
+            self._regress_classes(codes, labels, counts)
+        elif len(read):
             self._regress(codes, signs, counts, tol=TOLERANCE)
         else:
             self.coef_, self.n_features_used_ = np.zeros(0), 0

@@ -1,4 +1,4 @@
-"""Learners whose score is an estimate of the log-odds of the positive label."""
+"""Learners whose score is an estimate of log-odds: of the positive label, or of each class."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
 from privcurve.coding import Codes, one_hot
 from privcurve.learners.base import CodedClassifier
-from privcurve.learners.one_label import CERTAIN, only_label
+from privcurve.learners.one_label import CERTAIN, log_shares, only_label
 from privcurve.learners.threads import one_thread
+
+# Of L-BFGS, which takes some hundreds.
+MOST_STEPS = 5_000
 
 
 def logistic_loss(
@@ -59,7 +62,7 @@ def logistic_loss(
 
 
 class LogOddsClassifier(CodedClassifier):
-    """A learner with `predict_proba`, the logistic function of its score."""
+    """A learner with `predict_proba`: the logistic function of its score, or the softmax."""
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Estimate the probability of each label.
@@ -70,10 +73,12 @@ class LogOddsClassifier(CodedClassifier):
 
         Returns
         -------
-        ndarray of shape (n_rows, 2)
+        ndarray of shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
         scores: NDArray[Any] = self.decision_function(X)
+        if scores.ndim == 2:
+            return np.asarray(softmax(scores, axis=1))
         return np.column_stack([expit(-scores), expit(scores)])
 
 
@@ -83,14 +88,16 @@ class OneHotClassifier(LogOddsClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (n_bins.sum(),)
+        Of more than two classes a row each.
     intercept_ : float
+        Of more than two classes an array.
     n_features_used_ : int
-        Number of coefficients that are not zero.
+        Number of inputs with a coefficient that is not zero.
     """
 
     C: float
     coef_: NDArray[np.float64]
-    intercept_: float
+    intercept_: float | NDArray[np.float64]
 
     def _width(self) -> int:
         """Give how many inputs there are."""
@@ -101,7 +108,7 @@ class OneHotClassifier(LogOddsClassifier):
         return one_hot(codes, self.n_bins_, value)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return np.asarray(self._rows(codes) @ self.coef_ + self.intercept_)
+        return np.asarray(self._rows(codes) @ self.coef_.T + self.intercept_)
 
     def _regress(
         self,
@@ -124,3 +131,26 @@ class OneHotClassifier(LogOddsClassifier):
             self.coef_ = model.coef_[0]
             self.intercept_ = float(model.intercept_[0])
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
+
+    def _regress_classes(
+        self, codes: Codes, labels: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> None:
+        """Take the model of a multinomial regression without noise, of more than two classes.
+
+        A class that no record has keeps a score so low that it is never decided for.
+        """
+        n_classes = len(self.classes_)
+        self.coef_ = np.zeros((n_classes, self._width()))
+        self.intercept_ = log_shares(labels, counts, n_classes)
+        found = np.unique(labels)
+        if self._width() and len(found) > 1:
+            # Newton's steps would need a matrix of all coefficients of all classes.
+            model = LogisticRegression(C=self.C, max_iter=MOST_STEPS)
+            with one_thread():
+                model.fit(self._rows(codes), labels, sample_weight=counts)
+            # Of two classes scikit-learn has one row: the other one's score is its negative.
+            signs = [[-0.5], [0.5]] if len(found) == 2 else [[1.0]]
+            self.coef_[found] = model.coef_ * signs
+            self.intercept_ = np.full(n_classes, -CERTAIN)
+            self.intercept_[found] = model.intercept_ * np.ravel(signs)
+        self.n_features_used_ = int(np.count_nonzero(self.coef_.any(axis=0)))

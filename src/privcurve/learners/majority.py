@@ -13,15 +13,15 @@ from sklearn.dummy import DummyClassifier
 from privcurve.coding import Codes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.one_label import CERTAIN
+from privcurve.learners.one_label import CERTAIN, log_shares
 from privcurve.privacy.ledger import PrivacyStatement
 
 
 class MajorityClassClassifier(LogOddsClassifier):
-    """Predict the more frequent label (scikit-learn's `DummyClassifier`); not private.
+    """Predict the most frequent label (scikit-learn's `DummyClassifier`); not private.
 
-    The score of every row is the log-odds of the positive label among the records. A
-    tie is negative.
+    The score of every row is the log-odds of the positive label among the records, and a tie
+    is negative; of more than two classes it is the logarithm of each one's share.
 
     Parameters
     ----------
@@ -31,13 +31,15 @@ class MajorityClassClassifier(LogOddsClassifier):
     Attributes
     ----------
     model_ : sklearn.dummy.DummyClassifier
-    score_ : float
-        The log-odds.
+    score_ : float, or ndarray of shape (n_classes,)
+        The log-odds, or the logarithms.
     n_features_used_ : int
         Always 0.
     """
 
     _learner = "majority_class"
+
+    score_: float | NDArray[np.float64]
 
     def __init__(
         self,
@@ -54,15 +56,18 @@ class MajorityClassClassifier(LogOddsClassifier):
     def _fit_one(
         self,
         codes: Codes,
-        signs: NDArray[np.int8],
+        labels: NDArray[np.int64],
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        self.model_ = DummyClassifier(strategy="prior").fit(codes, signs, sample_weight=counts)
-        share = float(self.model_.class_prior_[self.model_.classes_ == 1].sum())
-        self.score_ = float(np.clip(logit(share), -CERTAIN, CERTAIN))
+        self.model_ = DummyClassifier(strategy="prior").fit(codes, labels, sample_weight=counts)
+        if len(self.classes_) > 2:
+            self.score_ = log_shares(labels, counts, len(self.classes_))
+        else:
+            share = float(self.model_.class_prior_[self.model_.classes_ == 1].sum())
+            self.score_ = float(np.clip(logit(share), -CERTAIN, CERTAIN))
         self.n_features_used_ = 0
         return PrivacyStatement.not_private(self._learner)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        return np.full(len(codes), self.score_)
+        return np.full((len(codes), *np.shape(self.score_)), self.score_)

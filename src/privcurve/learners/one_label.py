@@ -1,6 +1,8 @@
-"""Training records that all have one label: what a score is then."""
+"""Labels that no training record has: what a score is then."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,3 +17,23 @@ CERTAIN = float(-logit(np.finfo(np.float32).eps))
 def only_label(signs: NDArray[np.int8]) -> int | None:
     """Give the sign that all records share, None if both occur."""
     return int(signs[0]) if (signs == signs[0]).all() else None
+
+
+def log_shares(
+    labels: NDArray[Any], counts: NDArray[np.int64], n_classes: int
+) -> NDArray[np.float64]:
+    """Give the logarithm of each class's share of the records, at least minus `CERTAIN`.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,)
+        Positions of classes.
+    counts : ndarray of shape (n_rows,)
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+    """
+    shares = np.bincount(labels, weights=counts, minlength=n_classes) / counts.sum()
+    return np.asarray(np.log(np.maximum(shares, np.exp(-CERTAIN))))

@@ -238,13 +238,8 @@ class OneRuleClassifier(VotingClassifier):
     mechanism : str
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
         certified, the exponential mechanism when published.
-    n_bins : int or sequence of int
-        Codes of each column.
-    bounds : pair of array-like, optional
-        Lowest and highest value of each column, when X is numeric.
-    classes : sequence of two labels, optional
-        Negative first; None takes them from `y`.
-    random_state : int, Generator, RandomState or None
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------

@@ -156,9 +156,8 @@ class PATEClassifier(LogOddsClassifier):
             self._teachers = _train_teachers(rows, signs, counts, n_teachers, rng)
             # One record after another: each has noise of its own.
             margins = np.repeat(_margins(rows, self._teachers), counts)
-            if noise.scale > 0:
-                margins += MECHANISMS[LAPLACE].draw(rng, len(margins), noise.scale)
-            self.student_ = self._train_student(codes, signs, counts, margins > 0)
+            positive = self._answers(margins, noise.scale, rng)
+            self.student_ = self._train_student(codes, signs, counts, positive)
         self._key = rng.bytes(32)
         self._scale = noise.scale
         self._left = answers - n
@@ -166,6 +165,14 @@ class PATEClassifier(LogOddsClassifier):
         self.n_features_used_ = codes.shape[1]
         self.n_records_ = n
         return noise.statement
+
+    def _answers(
+        self, margins: NDArray[np.float64], scale: float, rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """Give the noisy majority of each training record."""
+        if scale == 0:
+            return margins > 0
+        return margins + MECHANISMS[LAPLACE].draw(rng, len(margins), scale) > 0
 
     def _private_rows(self, codes: Codes) -> NDArray[np.float64]:
         """Give scaled private columns, and a 1."""

@@ -12,6 +12,7 @@ import importlib.util
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from privcurve.coding import class_labels
 from privcurve.learners import own
 from privcurve.learners.entries import LEARNERS
 from privcurve.learners.entry import OPTIONAL, LearnerEntry
@@ -117,7 +118,7 @@ def make(
 ) -> Any:
     """Give a learner that knows the public facts of a dataset: the one road for them.
 
-    Labels are −1 and +1, as everywhere in the pipeline.
+    Labels are those of the pipeline: −1 and +1 of two classes, 0 … K − 1 of more.
 
     Parameters
     ----------
@@ -139,13 +140,16 @@ def make(
     Raises
     ------
     ValueError
-        If the learner is unknown, needs a fact that is not given, or is private for other
-        neighbours alone.
+        If the learner is unknown, needs a fact that is not given, takes fewer classes, or is
+        private for other neighbours alone.
     ImportError
         If it needs an optional package that is not installed.
     """
-    facts = {"n_bins": domain.n_bins, "classes": (-1, 1)}
     known = entry(name)
+    n_classes = getattr(domain, "n_classes", 2)
+    if n_classes > 2 and not known.multiclass:
+        raise ValueError(f"{name} takes two classes, not {n_classes}")
+    facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": class_labels(n_classes)}
     if neighbours == PRIVATE_COLUMNS and not getattr(domain, "public_label", None):
         raise ValueError(
             f"neighbours = {PRIVATE_COLUMNS!r} is for data whose label is public, and the "

@@ -17,6 +17,9 @@ PUBLIC = "public"
 PRIVATE = "private"
 COLUMNS = (ALL, PUBLIC, PRIVATE)
 
+# Of so many possible numbers a key, sorting is faster than marking those that occur.
+SPARSE = 16
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -180,9 +183,22 @@ def distinct_keys(
     for j, bins in enumerate(n_bins.tolist()):
         if width > 2**62 // bins:
             # Ranks in place of numbers: the order stays, the numbers get small.
-            known, keys = np.unique(keys, return_inverse=True)
+            known, keys = _ranked(keys, width)
             width = len(known)
         keys = keys * bins + codes[:, j]
         width *= bins
-    known, row_of = np.unique(keys, return_inverse=True)
-    return known, row_of.astype(np.int64)
+    return _ranked(keys, width)
+
+
+def _ranked(keys: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the distinct numbers among keys below `width`, increasing, and the place of each key."""
+    if width > SPARSE * len(keys):
+        known, places = np.unique(keys, return_inverse=True)
+        return known, places.astype(np.int64)
+    # To mark what occurs is faster than to sort.
+    occurs = np.zeros(width, dtype=bool)
+    occurs[keys] = True
+    known = np.flatnonzero(occurs)
+    place = np.empty(width, dtype=np.int64)
+    place[known] = np.arange(len(known))
+    return known, place[keys]

@@ -52,13 +52,8 @@ class TopDownTreeClassifier(VotingClassifier):
     mechanism : str
         Of the splits: ``exponential``, ``permute_and_flip`` (certified with δ = 0), or
         ``auto``: permute-and-flip where it is offered.
-    n_bins : int or sequence of int
-        Codes of each column.
-    bounds : pair of array-like, optional
-        Lowest and highest value of each column, when X is numeric.
-    classes : sequence of two labels, optional
-        Negative first; None takes them from `y`.
-    random_state : int, Generator, RandomState or None
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------

@@ -212,6 +212,10 @@ class TreeModel:
             "depth": int(depth.max()),
         }
 
+    def _leaf(self, tree: int, node: int) -> str:
+        """Write what a leaf says."""
+        return f"{int(self.forest.labels[tree, node]):+d}"
+
     def describe(
         self,
         bin_names: Sequence[Sequence[str]] | None = None,
@@ -241,7 +245,7 @@ class TreeModel:
         def lines(tree: int, node: int, indent: str) -> Iterator[str]:
             child = int(self.forest.children[tree, node])
             if child == 0:
-                yield f"{indent}{int(self.forest.labels[tree, node]):+d}"
+                yield f"{indent}{self._leaf(tree, node)}"
                 return
             yield f"{indent}{ask(int(self.forest.splits[tree, node]))}?"
             for answer, to in (("yes", child + 1), ("no", child)):

@@ -6,18 +6,9 @@ import math
 from typing import ClassVar
 
 from privcurve.learners import registry
-from privcurve.outputs.base import (
-    COUNT,
-    NUMBER,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Files,
-    Option,
-    Output,
-    Reads,
-)
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
+from privcurve.outputs.options import COUNT, NUMBER, REQUIRED, TEXT, Option
 
 WITHOUT_NOISE = "without noise"
 

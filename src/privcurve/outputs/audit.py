@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from privcurve.learners import registry
-from privcurve.outputs.base import LIST, Asked, Files, Option, Output, Reads
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
+from privcurve.outputs.options import LIST, Option
 from privcurve.schema import nearest
 
 

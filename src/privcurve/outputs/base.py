@@ -7,7 +7,7 @@ of this file or of an output's own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from privcurve.analysis.names import method_of
 from privcurve.datasets import Description, describe
 from privcurve.experiments.study import ALL, Arm, Study, StudyError
+from privcurve.outputs.options import NAME, REQUIRED, Option
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
@@ -30,44 +31,8 @@ FIGURE_ENDINGS = (".pdf", ".png", ".csv")
 PRINTED = Path("resources/printed")
 
 SUBJECT = "this output is about them alone"
-REQUIRED: Any = object()
 NAME_KEY = "name"
 _NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option of an output.
-
-    Attributes
-    ----------
-    meaning : str
-        Shown when a value is refused.
-    kinds : tuple of type
-        What a value may be; a whole number counts as a float.
-    default : object
-        `REQUIRED` if there is none.
-    """
-
-    meaning: str
-    kinds: tuple[type, ...]
-    default: Any = None
-
-    def admits(self, value: Any) -> bool:
-        """Whether a value is of the right kind; true and false are no numbers."""
-        if value is None:
-            return self.default is None
-        if isinstance(value, bool):
-            return bool in self.kinds
-        whole_for_float = isinstance(value, int) and float in self.kinds
-        return isinstance(value, self.kinds) or whole_for_float
-
-
-NAME = Option("file name below results/tables and results/figures, without ending", (str,))
-TEXT: tuple[type, ...] = (str,)
-NUMBER: tuple[type, ...] = (float,)
-COUNT: tuple[type, ...] = (int,)
-LIST: tuple[type, ...] = (list, tuple)
 
 
 @dataclass(frozen=True)
@@ -106,7 +71,8 @@ class Reads:
     data : tuple of str
         Datasets whose coded records or domain are read.
     outputs : tuple of str
-        Other outputs of the study, by their words or names.
+        Other outputs of the study, by their words or names; of another study, that study's name,
+        a slash, and the word or name.
     resources : tuple of Path
         Files of the project, such as printed numbers.
     audits : tuple of str
@@ -136,6 +102,8 @@ class Output(ABC):
         ``tests/unit/test_golden_outputs.py`` fails until that is done.
     options : mapping of str to Option
         Beside `name`, which each has.
+    gathers : bool
+        Whether it can put together what other studies have of its kind.
     selects : bool
         Whether it is about selected settings, which a study with `select: all` has not.
     local : bool
@@ -147,6 +115,7 @@ class Output(ABC):
     word: ClassVar[str]
     version: ClassVar[int] = 1
     options: ClassVar[Mapping[str, Option]] = {}
+    gathers: ClassVar[bool] = False
     selects: ClassVar[bool] = True
     local: ClassVar[bool] = True
     memory: ClassVar[int] = 1000
@@ -165,6 +134,18 @@ class Output(ABC):
     @abstractmethod
     def make(self, context: Context) -> None:
         """Write the files."""
+
+
+# Between a study and one of its outputs.
+OF = "/"
+
+
+def elsewhere(reads: Reads) -> Iterator[tuple[str, str]]:
+    """Give the studies and the words or names of outputs that are read of other studies."""
+    for name in reads.outputs:
+        study, slash, word = name.partition(OF)
+        if slash:
+            yield study, word
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,6 +297,11 @@ def ask(
     if name is not None and (not name or set(name) - set(_NAMES)):
         raise StudyError(f"{here}: {word}: name = {name!r} is not letters, digits, _ and -.")
     asked = Asked(output, study, {key: given.get(key, one.default) for key, one in options.items()})
+    if study.studies and not output.gathers:
+        raise StudyError(
+            f"{here}: {word} is of results of the study's own; of other studies there are: "
+            f"{', '.join(name for name, one in known.items() if one.gathers)}."
+        )
     if output.selects and study.select == ALL:
         raise StudyError(f"{here}: {word} is of selected settings; 'select: all' has none.")
     try:

@@ -20,14 +20,16 @@ class Boxes(Sweep):
     word: ClassVar[str] = "boxes"
     version: ClassVar[int] = 1
     options: ClassVar = {
-        name: option for name, option in Sweep.options.items() if name not in ("levels", "scale")
+        name: option
+        for name, option in Sweep.options.items()
+        if name not in ("levels", "scale", "compare", "note")
     }
 
     def _drawn(
-        self, parts: list[pd.DataFrame], axes: Axes, label: str, options: Mapping[str, Any]
+        self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
         from privcurve.analysis import sweep
         from privcurve.figures.boxes import boxes
 
-        (frame,) = parts
+        ((frame, axes),) = parts
         return boxes(frame, axes.x, axes.y, label), sweep.spread(frame, axes)

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve import schema
-from privcurve.outputs.base import (
-    PRINTED,
-    TEXT,
-    Asked,
-    Files,
-    Option,
-    Output,
-    Reads,
-)
+from privcurve.analysis.names import RUNS
+from privcurve.outputs.base import OF, PRINTED, Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
+from privcurve.outputs.options import TEXT, Option
 
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 
 
 class Claims(Output):
-    """Table: each claim of ``resources/printed/<paper>/claims.yaml`` about the study."""
+    """Table: each claim of ``resources/printed/<paper>/claims.yaml`` about the study.
+
+    Of a study of studies: the claims of all of them, in the order of their names.
+    """
 
     word: ClassVar[str] = "claims"
+    gathers: ClassVar[bool] = True
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "paper": Option("a folder of resources/printed; by default the study's paper", TEXT)
     }
 
     def check(self, asked: Asked) -> None:  # noqa: D102
+        if asked.study.studies:
+            if asked.options["paper"]:
+                raise ValueError("paper: these are the claims of the studies: leave it out")
+            return
         path = _path(asked)
         if not path.is_file():
             raise ValueError(f"there is no {path}, where the claims of the paper stand")
@@ -43,17 +46,33 @@ class Claims(Output):
         return Files(tables=(asked.table,))
 
     def reads(self, asked: Asked) -> Reads:  # noqa: D102
+        if asked.study.studies:
+            return Reads(outputs=tuple(f"{one}{OF}{self.word}" for one in asked.study.studies))
         words = dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(asked))
-        return Reads(outputs=tuple(words), resources=(_path(asked), *_printed(asked).values()))
+        resources = (_path(asked), *_printed(asked).values())
+        if RUNS not in words:
+            return Reads(outputs=tuple(words), resources=resources)
+        del words[RUNS]
+        curves = tuple(itertools.product(asked.study.datasets, asked.study.arms))
+        return Reads(curves, outputs=tuple(words), resources=resources)
 
     def make(self, context: Context) -> None:  # noqa: D102
         from privcurve.analysis import claims
         from privcurve.tables.table import Table, read_table
 
         tables = {word: context.table_of(word) for word in context.others}
+        if context.study.studies:
+            frame = claims.together(dict(zip(context.study.studies, tables.values(), strict=True)))
+            notes = claims.NOTES_TOGETHER
+            context.write(Table(frame, claims.CAPTION, notes, claims.shown(frame)))
+            return
+        notes = claims.NOTES
+        if context.curves:
+            tables[RUNS] = context.described_runs()
+            notes += (claims.PAIRED_NOTE,)
         printed = {name: read_table(path) for name, path in _printed(context.asked).items()}
         frame = claims.verdicts(_claims(context.asked), tables, printed)
-        context.write(Table(frame, claims.CAPTION, claims.NOTES, claims.shown(frame)))
+        context.write(Table(frame, claims.CAPTION, notes, claims.shown(frame)))
 
 
 def _path(asked: Asked) -> Path:

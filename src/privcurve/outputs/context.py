@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privcurve.analysis.names import method_of
 from privcurve.experiments import jobs
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study
@@ -30,7 +31,8 @@ class Context:
     curves : tuple of Curve
         In the order of what it reads.
     others : mapping of str to Asked
-        The outputs of the study that it reads, by their words or names.
+        The outputs that it reads, by their words or names; those of other studies with the
+        study's name and a slash before.
     seed : int
         Base seed.
     """
@@ -62,6 +64,19 @@ class Context:
             [part for curve in self.curves for part in curve.results()], ignore_index=True
         )
 
+    def described_runs(self) -> pd.DataFrame:
+        """Give the runs with a column for whatever tells them apart, and what was measured."""
+        from privcurve.analysis import sweep
+
+        return sweep.described(self.runs(), self.arms())
+
+    def arms(self) -> dict[str, dict[str, Any]]:
+        """Give of each arm its method, and what tells it from others of that method."""
+        return {
+            curve.arm.name: {"method": method_of(curve.arm.base), **curve.arm.varied}
+            for curve in self.curves
+        }
+
     def selected(self) -> pd.DataFrame:
         """Read the selected settings of the curves; refuses those of something else."""
         from privcurve.tables.table import read_table
@@ -89,7 +104,7 @@ class Context:
         return tuple(note for facts in found if facts for note in datasets.clipping_notes(facts))
 
     def table_of(self, word: str) -> pd.DataFrame:
-        """Read the table of another output of the study, or what its figure shows."""
+        """Read the table of another output that is read, or what its figure shows."""
         from privcurve.tables.table import read_table
 
         return read_table(self.others[word].files.frames[0])

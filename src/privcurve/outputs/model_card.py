@@ -10,18 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.learners import registry
-from privcurve.outputs.base import (
-    NUMBER,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Files,
-    Option,
-    Output,
-    Reads,
-)
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
+from privcurve.outputs.options import NUMBER, REQUIRED, TEXT, Option
 
 if TYPE_CHECKING:
     from privcurve.experiments.models import Inspection

@@ -6,17 +6,9 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from privcurve.outputs.base import (
-    PRINTED,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Files,
-    Option,
-    Output,
-    Reads,
-)
+from privcurve.outputs.base import PRINTED, Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
+from privcurve.outputs.options import REQUIRED, TEXT, Option
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,19 @@ from privcurve.outputs.audit import Audit
 from privcurve.outputs.base import Output
 from privcurve.outputs.boxes import Boxes
 from privcurve.outputs.claims import Claims
+from privcurve.outputs.communication import Communication
+from privcurve.outputs.ensemble_errors import EnsembleErrors
+from privcurve.outputs.ensemble_tables import (
+    EnsembleAlphas,
+    EnsembleLeast,
+    EnsembleSizes,
+    EnsembleWins,
+    EnsembleWinsOverall,
+)
+from privcurve.outputs.error_profiles import ErrorProfiles
+from privcurve.outputs.error_table import ErrorTable
 from privcurve.outputs.learning_curves import LearningCurves
+from privcurve.outputs.mean_ranks import MeanRanks
 from privcurve.outputs.model_card import ModelCard
 from privcurve.outputs.printed import Printed
 from privcurve.outputs.rademacher import Rademacher
@@ -28,6 +40,7 @@ OUTPUTS: Mapping[str, Output] = {
         Sweep(),
         Boxes(),
         Claims(),
+        Communication(),
         Printed(),
         ModelCard(),
         Thresholds(),
@@ -35,5 +48,14 @@ OUTPUTS: Mapping[str, Output] = {
         Rademacher(),
         AdvantageAndMargins(),
         Audit(),
+        ErrorTable(),
+        MeanRanks(),
+        EnsembleErrors(),
+        EnsembleLeast(),
+        EnsembleAlphas(),
+        EnsembleSizes(),
+        EnsembleWins(),
+        EnsembleWinsOverall(),
+        ErrorProfiles(),
     )
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import ClassVar
 
-from privcurve.outputs.base import REQUIRED, TEXT, Asked, Files, Option, Output, Reads
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
+from privcurve.outputs.options import REQUIRED, TEXT, Option
 
 
 class Sparsity(Output):

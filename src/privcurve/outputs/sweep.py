@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis.names import NONE, method_of
 from privcurve.experiments.study import ALL, Arm
-from privcurve.outputs.base import (
-    LIST,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Files,
-    Option,
-    Output,
-    Reads,
-)
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
+from privcurve.outputs.options import LIST, REQUIRED, TEXT, Option
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
@@ -28,7 +21,9 @@ if TYPE_CHECKING:
 
     from privcurve.analysis.sweep import Axes
 
-SCALES = ("linear", "log", "categories")
+LOG = "log"
+SCALES = ("linear", LOG, "categories")
+COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ"}
 
 
@@ -40,23 +35,29 @@ class Sweep(Output):
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between arms, or epsilon", TEXT, REQUIRED),
-        "y": Option("a score of a training", TEXT, "accuracy"),
+        "y": Option("a score of a training, or what its learner measures", TEXT, "accuracy"),
         "lines": Option("one or more of method, calibration, delta, epsilon, dataset or "
                         "parameters, as a list", LIST, ("method", "calibration", "delta")),
         "panels": Option("as lines", LIST, ("dataset",)),
-        "at": Option("values of what else varies, such as {epsilon: 1}", (dict,), {}),
+        "at": Option("values of what else varies, such as {epsilon: 1}; null: of methods that have "
+                     "none", (dict,), {}),
         "learners": Option("a list of entries of the study's learners; by default all", LIST),
         "levels": Option("a list of entries of learners that have no such parameter: they are "
                          "horizontal lines", LIST, ()),
-        "scale": Option(f"of the x axis: {', '.join(SCALES)}", TEXT, "linear"),
+        "scale": Option(f"of the x axis: {', '.join(SCALES)}; on a log axis of epsilon, inf is a "
+                        "horizontal line", TEXT, "linear"),
+        "compare": Option("which panels share their y axis: all, those of a dataset, or none; one "
+                          f"of {', '.join(COMPARED)}", TEXT, COMPARED[0]),
+        "note": Option("a line above the panels, of what the figure lacks", TEXT),
     }  # fmt: skip
 
     def check(self, asked: Asked) -> None:  # noqa: D102
         levels = asked.options.get("levels", ())
         for learner in (*(asked.options["learners"] or ()), *levels):
             asked.arms_of(learner)
-        if asked.options.get("scale", SCALES[0]) not in SCALES:
-            raise ValueError(f"scale = {asked.options['scale']!r} is not {', '.join(SCALES)}")
+        for option, words in (("scale", SCALES), ("compare", COMPARED)):
+            if asked.options.get(option, words[0]) not in words:
+                raise ValueError(f"{option} = {asked.options[option]!r} is not {', '.join(words)}")
         x = asked.options["x"]
         arms = [arm for arm in _arms(asked) if method_of(arm.base) not in levels]
         known = {name for arm in arms for name in (*arm.varied, *arm.settings[0])}
@@ -89,32 +90,26 @@ class Sweep(Output):
         axes = sweep.Axes(
             options["x"], options["y"], tuple(options["lines"]), tuple(options["panels"])
         )
-        arms = {
-            curve.arm.name: {"method": method_of(curve.arm.base), **curve.arm.varied}
-            for curve in context.curves
-        }
+        arms = context.arms()
         label = NAMES.get(axes.x, axes.x.replace("_", " "))
         runs = context.runs()
         flat = [arms[name]["method"] in options.get("levels", ()) for name in runs["arm"]]
         levels = runs[flat]
         frame = sweep.trainings(runs.drop(levels.index), arms, axes, options["at"])
-        parts = [frame]
+        whole = _named(frame, axes, context)
+        parts = [(whole, axes)]
+        if options.get("scale") == LOG and axes.x == "epsilon":
+            # Without noise there is no place on the axis: a level of the same line.
+            endless = whole["epsilon"].map(math.isinf)
+            if 0 < endless.sum() < len(endless):
+                parts = [(part.reset_index(drop=True), axes) for _, part in whole.groupby(endless)]
         if len(levels):
-            # Wherever one is on the axis, a line of it is the same.
-            there = axes.without_x()
-            parts.append(sweep.trainings(levels, arms, there, options["at"]))
-        named = [
-            part.assign(
-                line=_names(part, axes.lines, frame, context),
-                panel=_names(part, axes.panels, frame, context),
-            )
-            for part in parts
-        ]
-        figure, points = self._drawn(named, axes, label, options)
+            parts.append(_leveled(levels, arms, axes, whole, context))
+        figure, points = self._drawn(parts, label, options)
         context.draw(figure, points)
 
     def _drawn(
-        self, parts: list[pd.DataFrame], axes: Axes, label: str, options: Mapping[str, Any]
+        self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
         """Give the figure of trainings with an x, and of levels, and what it shows."""
         import pandas as pd
@@ -122,11 +117,16 @@ class Sweep(Output):
         from privcurve.analysis import sweep
         from privcurve.figures import sweep as drawing
 
-        levels = parts[1] if len(parts) > 1 else None
-        figure = drawing.sweep(parts[0], axes.x, axes.y, label, options["scale"], levels)
-        found = [sweep.points(parts[0], axes)]
-        found += [sweep.points(part, axes.without_x()) for part in parts[1:]]
-        return figure, pd.concat(found, ignore_index=True)
+        (frame, axes), *flat = parts
+        levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
+        figure = drawing.sweep(frame, axes.x, axes.y, label, options["scale"], levels)
+        if options["note"]:
+            drawing.note(figure, options["note"])
+        # A level may stand in several panels.
+        own = [
+            (part.drop(columns=["panel", "group"]).drop_duplicates(), its) for part, its in parts
+        ]
+        return figure, pd.concat([sweep.points(*one) for one in own], ignore_index=True)
 
 
 def _arms(asked: Asked) -> list[Arm]:
@@ -134,6 +134,41 @@ def _arms(asked: Asked) -> list[Arm]:
     if wanted:
         wanted = (*wanted, *asked.options.get("levels", ()))
     return [arm for arm in asked.study.arms.values() if not wanted or method_of(arm.base) in wanted]
+
+
+def _named(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:
+    """Give trainings with their line, their panel, and the panels that this is compared with."""
+    panels = _names(frame, axes.panels, frame, context)
+    compared = context.options.get("compare", COMPARED[0])
+    groups = {"none": panels, "dataset": frame.get("dataset")}.get(compared)
+    names = _names(frame, axes.lines, frame, context)
+    # Where nothing tells lines apart, each is of its method.
+    methods = _names(frame, ("method",), frame, context)
+    lines = [name or method for name, method in zip(names, methods, strict=True)]
+    group = compared if groups is None else groups
+    return frame.assign(line=lines, panel=panels, group=group)
+
+
+def _leveled(
+    runs: pd.DataFrame,
+    arms: Mapping[str, Mapping[str, Any]],
+    axes: Axes,
+    frame: pd.DataFrame,
+    context: Context,
+) -> tuple[pd.DataFrame, Axes]:
+    """Give the trainings of learners that have no x, in each panel of their dataset."""
+    from privcurve.analysis import sweep
+
+    telling = ("method", *(key for key in axes.lines if key != "method"))
+    shared = tuple(key for key in axes.panels if key == "dataset")
+    own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
+    levels, own = sweep.levels(runs, arms, own, context.options["at"])
+    # That a level is without noise, its dotted line says.
+    told = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
+    lines = _names(told, own.lines, frame, context)
+    panels = frame[[*shared, "panel", "group"]].drop_duplicates()
+    named = levels.assign(line=lines).merge(panels, how="inner" if shared else "cross")
+    return named, own
 
 
 def _names(

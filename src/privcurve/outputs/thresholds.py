@@ -6,19 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.experiments import canonical
 from privcurve.learners import registry
-from privcurve.outputs.base import (
-    NUMBER,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Files,
-    Option,
-    Output,
-    Reads,
-    about,
-)
+from privcurve.outputs.base import Asked, Files, Output, Reads, about
 from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
+from privcurve.outputs.options import NUMBER, REQUIRED, TEXT, Option
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 if TYPE_CHECKING:

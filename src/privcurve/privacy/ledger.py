@@ -31,7 +31,9 @@ from privcurve.privacy.mechanisms import MECHANISMS
 ASSUMED_N = "the number of records"
 ASSUMED_BINS = "the bins of each column"
 ASSUMED_LABELS = "the two labels"
+ASSUMED_CLASSES = "the classes of the label"
 ASSUMED_BOTH = "that both labels occur among the records (classes was not given)"
+ASSUMED_EACH = "that each class occurs among the records (classes was not given)"
 
 # What every coded learner assumes.
 ASSUMED = (ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS)

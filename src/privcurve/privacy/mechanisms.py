@@ -191,17 +191,8 @@ def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> NDArray[np
 
     With qᵢ = exp(η(sᵢ − max s)), P(r) = q_r ∫₀¹ Π_{i≠r} (1 − qᵢu) du. The integrand is a
     polynomial, so Gauss–Legendre quadrature of the right order has no error but rounding,
-    and all its terms are positive.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_candidates,)
-    rate : float
-        η; infinite for a uniform choice among the best.
-
-    Returns
-    -------
-    ndarray of shape (n_candidates,)
+    and all its terms are positive. What is given and returned is as of
+    :func:`exponential_probabilities`.
     """
     chances = _flip_chances(scores, rate)
     nodes, weights = np.polynomial.legendre.leggauss((chances.size + 1) // 2)

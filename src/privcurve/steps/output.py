@@ -26,7 +26,7 @@ def main() -> None:
     from privcurve.workflow import reading
 
     whole = reading.of_one(arguments.study, arguments.seed, arguments.seconds_per_job)
-    (study,) = whole.studies.values()
+    study = whole.studies[arguments.study.stem]
     asked = ask(OUTPUTS, study, arguments.output, arguments.options, str(arguments.study))
     if whole.digest(asked) != arguments.digest:
         raise _common.changed(arguments.study)

@@ -5,6 +5,7 @@ No table holds a time, so two runs of a study give the same bytes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,7 +147,8 @@ _LATEX = {
 
 
 def _escape(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in text)
+    escaped = "".join(_LATEX.get(sign, sign) for sign in text)
+    return re.sub(r"\*\*(.+?)\*\*", r"\\textbf{\1}", escaped)
 
 
 def _latex(shown: pd.DataFrame, caption: str, label: str, notes: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from privcurve.experiments.study import Study, StudyError
 from privcurve.learners import own, registry
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited
-from privcurve.outputs.base import AUDITS, NAME_KEY, Asked, about, ask
+from privcurve.outputs.base import AUDITS, NAME_KEY, OF, Asked, about, ask, elsewhere
 from privcurve.outputs.context import Context
 from privcurve.outputs.registry import OUTPUTS
 
@@ -117,7 +117,7 @@ class Plan:
     @cached_property
     def audit(self) -> Asked | None:
         """The audit of all learners: canaries go into the first dataset of the first study."""
-        first = self.configuration["studies"][0]
+        first = self._audited
         if first not in self.studies:
             return None
         options = {NAME_KEY: AUDIT, "learners": audited()}
@@ -127,13 +127,27 @@ class Plan:
     def audited_dataset(self) -> str:
         """The dataset that canaries are put into."""
         if self.audit is None:
-            raise StudyError(self.broken[self.configuration["studies"][0]])
+            raise StudyError(self.broken[self._audited])
         return self.audit.study.datasets[0]
+
+    @property
+    def _audited(self) -> str:
+        """The first configured study that has data."""
+        names: list[str] = self.configuration["studies"]
+        for name in names:
+            if name not in self.studies or self.studies[name].datasets:
+                return name
+        raise StudyError(
+            f"configuration: studies: {', '.join(names)}: put tables together and train nothing; "
+            "configure a study with datasets too"
+        )
 
     def context(self, asked: Asked) -> Context:
         """Give what an output has at hand."""
         curves = tuple(self.curve(asked.study.name, *pair) for pair in asked.reads.curves)
         mine = _by_name(self.of_study(asked.study.name))
+        for study, word in elsewhere(asked.reads):
+            mine[f"{study}{OF}{word}"] = _by_name(self.of_study(study))[word]
         others = {word: mine[word] for word in asked.reads.outputs}
         return Context(asked, curves, others, self.seed)
 
@@ -232,7 +246,7 @@ class Plan:
         ------
         StudyError
             If a target is unknown (naming the nearest, and the studies), or needs a study that
-            can't be read.
+            can't be read or a file of the user's own that is not there.
         """
         known = [*RULES, *self.studies, *self.outputs]
         for target in targets or EVERYTHING[:1]:
@@ -240,7 +254,9 @@ class Plan:
             if target in (*EVERYTHING, MANIFEST):
                 needed |= set(self.configuration["studies"])
             if target == PAPERS:
-                needed |= set(self.broken)
+                needed |= {*self.broken, *self.papers}
+            if target in self.outputs:
+                needed.add(self.outputs[target].study.name)
             culprits = sorted(needed & set(self.broken))
             if culprits:
                 raise StudyError(self.broken[culprits[0]])
@@ -250,14 +266,25 @@ class Plan:
                     f"there is no target {target!r}{hint} Studies: {', '.join(self.studies)}. "
                     f"Others: {', '.join((*EVERYTHING, PAPERS, AUDIT, 'summary'))}, and any file."
                 )
+            for study in (name for name in self.studies if name in needed):
+                self._check_files(study)
+
+    def _check_files(self, study: str) -> None:
+        for dataset in self.studies[study].datasets:
+            missing = [path for path in self.local_files(dataset) if not Path(path).is_file()]
+            if missing:
+                raise StudyError(
+                    f"{self.files.get(study, study)}: dataset {dataset!r}: "
+                    + self.describe(dataset).lacks(missing[0])
+                )
 
     @cached_property
     def _curves(self) -> dict[str, dict[tuple[str, str], Curve]]:
         per_job = self.configuration["seconds_per_job"]
         cut = [curves(s, self.seed, per_job, self.describe) for s in self.studies.values()]
         return {
-            found[0].study.name: {(one.dataset.name, one.arm.name): one for one in found}
-            for found in cut
+            study: {(one.dataset.name, one.arm.name): one for one in found}
+            for study, found in zip(self.studies, cut, strict=True)
         }
 
     @cached_property
@@ -301,12 +328,47 @@ def outputs_of(study: Study, where: str) -> list[Asked]:
         found[one.key] = one
     names = _by_name(found.values())
     for one in found.values():
-        lacking = [name for name in one.reads.outputs if name not in names]
+        lacking = [name for name in one.reads.outputs if OF not in name and name not in names]
         if lacking:
             raise StudyError(
                 f"{where}: outputs: {one.output.word} is made from {lacking[0]}; add that to them."
             )
     return list(found.values())
+
+
+def check_elsewhere(
+    asked: Iterable[Asked], studies: Mapping[str, Study], broken: Mapping[str, str], where: str
+) -> None:
+    """Check that what outputs read of other studies is there.
+
+    Parameters
+    ----------
+    asked : iterable of Asked
+        The outputs of a study.
+    studies : mapping of str to Study
+        All that can be read.
+    broken : mapping of str to str
+        Why others can't be.
+    where : str
+        What messages call the file.
+
+    Raises
+    ------
+    StudyError
+        If a study is unknown (naming the nearest) or can't be read, puts tables together itself, or
+        has no such output.
+    """
+    for name, word in (pair for one in asked for pair in elsewhere(one.reads)):
+        here = f"{where}: studies: {name}"
+        if name in broken:
+            raise StudyError(f"{here}: {broken[name]}")
+        if name not in studies:
+            hint = schema.nearest(name, studies)
+            raise StudyError(f"{where}: studies: there is no study {name!r}{hint}")
+        if studies[name].studies:
+            raise StudyError(f"{here} puts tables of others together itself: name those")
+        if word not in [given for given, _ in studies[name].outputs]:
+            raise StudyError(f"{here} has no output {word}; add that to its outputs")
 
 
 def _by_name(asked: Iterable[Asked]) -> dict[str, Asked]:

@@ -12,7 +12,7 @@ from privcurve.datasets import DatasetError
 from privcurve.experiments import study as studies
 from privcurve.experiments.study import Study, StudyError
 from privcurve.outputs.base import Asked, about
-from privcurve.workflow.plan import RULES, Plan, outputs_of
+from privcurve.workflow.plan import RULES, Plan, check_elsewhere, outputs_of
 
 
 def read(configuration: Mapping[str, Any], root: Path) -> Plan:
@@ -61,20 +61,29 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
             found[name] = one
+    for name in [name for name, one in found.items() if one.studies]:
+        where = f"config/studies/{name}.yaml"
+        try:
+            check_elsewhere(outputs_of(found[name], where), found, broken, where)
+        except StudyError as error:
+            broken[name] = str(error)
+            del found[name]
     in_order = {name: found[name] for name in paths if name in found}
     return Plan(configuration, in_order, broken, paths)
 
 
 def of_one(path: Path, seed: int, seconds_per_job: float) -> Plan:
-    """Give the plan of one study alone, as a job sees it."""
+    """Give the plan of one study, and of those that it puts together, as a job sees it."""
     one = studies.load(path)
+    others = {name: path.with_name(f"{name}.yaml") for name in one.studies}
+    found = {one.name: one, **{name: studies.load(other) for name, other in others.items()}}
     configuration = {
         "studies": [one.name],
         "audit": False,
         "seed": seed,
         "seconds_per_job": seconds_per_job,
     }
-    return Plan(configuration, {one.name: one}, files={one.name: path})
+    return Plan(configuration, found, files={one.name: path, **others})
 
 
 def _study(path: Path, where: str, schemas: Path) -> Study:

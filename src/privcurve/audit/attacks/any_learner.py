@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.audit.attacks.pairs import SEVERAL, eight_constant, several
+from privcurve.audit.attacks.pairs import (
+    SEVERAL,
+    alone_in_two_bins,
+    eight_constant,
+    several,
+)
 from privcurve.audit.claim import Claim, LearnerSampler, MakePairs
 from privcurve.audit.scores import sample_canary_scores
 from privcurve.audit.states import sample_states
@@ -47,6 +53,23 @@ def whole_state(
         n_trainings=n_trainings,
         n_pairs=SEVERAL,
     )
+
+
+def many_parts(
+    learner: str,
+    calibration: str,
+    setting: Mapping[str, Any],
+    n_trainings: int,
+    *,
+    epsilon: float = 2.0,
+) -> Claim:
+    """Audit a learner whose parts divide the records, with so many parts that they add up.
+
+    A record that one part has, and one that all have, look nearly alike in any one of them: what
+    tells is the sum of all. One pair shows it, a record that is alone.
+    """
+    whole = whole_state(learner, calibration, setting, n_trainings, epsilon=epsilon)
+    return replace(whole, pairs=alone_in_two_bins, n_pairs=1)
 
 
 def sampled(

@@ -49,16 +49,7 @@ def sample_students(
 ) -> NDArray[np.int64]:
     """Train n times, and number the coefficients of each student.
 
-    Parameters
-    ----------
-    learner : DPBaggingClassifier
-        Not fitted.
-    pair : Pair
-        Not used.
-    side : Records
-        What is trained on.
-    n : int
-    rng : numpy.random.Generator
+    All but the pair, which is not used, is given as to :func:`~privcurve.audit.fits.fits`.
 
     Returns
     -------

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
 
 from privcurve.audit.claim import Claim
 from privcurve.audit.pairs import Pair, Target, all_neighbours, records
+from privcurve.audit.states import sample_states
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 # In each pair here, but for two hidden columns, column 0 is private, and column 1 public.
@@ -24,6 +28,18 @@ def all_right_but_one(n: int) -> Pair:
 def right_sides(c: Claim, target: Target) -> Iterator[Pair]:
     """Give the worst pairs of a weighted error."""
     return map(all_right_but_one, (3, 5, 20))
+
+
+def right_beside(c: Claim, target: Target) -> list[Pair]:
+    """Give such a pair of five records, with a public column that is wrong about the last one."""
+    pair = all_right_but_one(5)
+    public = [[1], [0], [1], [0], [0]]
+    sides = [
+        records(np.column_stack([side.codes, public]), side.signs, [2, 2])
+        for side in (pair.left, pair.right)
+    ]
+    name = f"{pair.name}, beside a public column"
+    return [Pair("tiny", name, sides[0], sides[1], 0, PRIVATE_COLUMNS, PRIVATE)]
 
 
 def hidden_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
@@ -59,6 +75,27 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
 
 
 HIDDEN_FEW = 3
+
+
+def hidden_states(
+    learner: str, calibration: str, setting: Mapping[str, Any], n_trainings: int, delta: float = 0.0
+) -> Claim:
+    """Audit the whole state of real fits on neighbours that differ in private columns.
+
+    The recipe (``any_learner.whole_state``) for a learner whose setting has public columns.
+    """
+    return Claim(
+        learner,
+        calibration,
+        1.0,
+        hidden_few,
+        delta,
+        setting,
+        sample=sample_states,
+        n_trainings=n_trainings,
+        n_pairs=HIDDEN_FEW,
+        neighbours=PRIVATE_COLUMNS,
+    )
 
 
 def flipped_label(c: Claim, target: Target) -> list[Pair]:

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from privcurve.audit.attacks.any_learner import BOTH, whole_state
-from privcurve.audit.attacks.hidden import HIDDEN_FEW, hidden_few, hidden_neighbours
+from privcurve.audit.attacks.hidden import hidden_few, hidden_neighbours, hidden_states
 from privcurve.audit.attacks.linear import GRID
 from privcurve.audit.attacks.one_rules import one_rule_distribution
 from privcurve.audit.attacks.pairs import three_bins
 from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.fits import untrained
 from privcurve.audit.pairs import Pair, Records
-from privcurve.audit.states import sample_states
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 from privcurve.learners.public_part import PUBLIC_START, PublicStart
@@ -35,19 +34,8 @@ def started(
     delta: float = 0.0,
     calibration: str = CERTIFIED,
 ) -> Claim:
-    """Audit the whole state of real fits on neighbours that differ in private columns."""
-    return Claim(
-        learner,
-        calibration,
-        1.0,
-        hidden_few,
-        delta,
-        {**STARTED, **setting},
-        sample=sample_states,
-        n_trainings=n,
-        n_pairs=HIDDEN_FEW,
-        neighbours=PRIVATE_COLUMNS,
-    )
+    """Audit the whole state of fits that begin at a public column."""
+    return hidden_states(learner, calibration, {**STARTED, **setting}, n, delta)
 
 
 def box_densities(

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from privcurve.learners.entries import additive, baselines, partial, peers, smooth_boosting
+from privcurve.learners.entries import (
+    additive,
+    baselines,
+    distributed,
+    ensembles,
+    partial,
+    peers,
+    smooth_boosting,
+)
 from privcurve.learners.entry import LearnerEntry
 
-_FAMILIES = (smooth_boosting, additive, partial, peers, baselines)
+_FAMILIES = (smooth_boosting, partial, distributed, ensembles, additive, peers, baselines)
 
 LEARNERS: Mapping[str, LearnerEntry] = {
     entry.name: entry for family in _FAMILIES for entry in family.ENTRIES

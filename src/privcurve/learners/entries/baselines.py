@@ -18,6 +18,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         parameters={"C": C, **INPUTS},
         seconds=costs.logistic_regression,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+        multiclass=True,
     ),
     LearnerEntry(
         name="gradient_boosting",
@@ -42,5 +43,6 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         approximate=False,
         parameters={},
         seconds=costs.majority,
+        multiclass=True,
     ),
 )

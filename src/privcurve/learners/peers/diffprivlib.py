@@ -199,14 +199,8 @@ class DiffprivlibDecisionTreeClassifier(_RandomTrees):
     ----------
     max_depth : int
         All branches have it.
-    epsilon : float
-        As diffprivlib takes it: for adding or removing a record; inf for no noise.
-    delta : float
-        0.
-    calibration : str
-        ``published``: what the library does.
-    n_bins, bounds, classes, random_state
-        See :class:`~privcurve.learners.base.CodedClassifier`.
+    epsilon, delta, calibration, n_bins, bounds, classes, random_state
+        See :class:`DiffprivlibRandomForestClassifier`.
 
     Attributes
     ----------

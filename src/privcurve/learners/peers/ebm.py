@@ -62,7 +62,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
     delta : float
         Above 0, unless ε = ∞.
     calibration : str
-        ``published``: what the library does.
+        ``published``: interpret's noise as it is.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 

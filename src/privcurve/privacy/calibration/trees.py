@@ -139,15 +139,8 @@ def lazybb_trees(
         δ = 0, equal ranges for δ > 0. Published: ½, by its formula.
     leaves : str
         ``labels``, or ``rules`` (certified only).
-    epsilon, delta : float
-        The budget; ε may be infinite.
-    calibration : str
-        ``published`` or ``certified``.
-    mechanism : str
-        ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip for
-        certified pure privacy, else exponential.
-    started : bool
-        Whether margins begin at a public start: ζ = 1/(κn) throughout (docs/partial.md, P2).
+    epsilon, delta, calibration, mechanism, started
+        As of ``calibration.lazybb_one_rule``.
 
     Returns
     -------

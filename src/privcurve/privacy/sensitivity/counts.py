@@ -57,6 +57,15 @@ def feature_histograms_l1(n_features: int, neighbours: str = REPLACE_ONE) -> flo
     return per_change(neighbours) * n_features
 
 
+def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> float:
+    """L2 sensitivity of one (bin × label) histogram a feature: √(2 · #features).
+
+    Replace-one; add/remove without the 2. It holds for all nodes of a tree's level together, for
+    a record that moves leaves one cell a feature and enters one. Source: §e4 (proved).
+    """
+    return math.sqrt(per_change(neighbours) * n_features)
+
+
 def clamped_leaves_l1(bound: float) -> float:
     """L1 sensitivity 4M of leaf values clamped to [−M, M] *before* noise is added.
 

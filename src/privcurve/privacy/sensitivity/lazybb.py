@@ -226,10 +226,6 @@ def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) 
         ζ_t of the round.
     criterion, alpha
         As for :func:`impurity`.
-
-    Returns
-    -------
-    float
     """
     check_n(n)
     return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion, alpha)

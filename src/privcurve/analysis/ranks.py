@@ -1,0 +1,190 @@
+"""Whether mean ranks of several learners over many datasets differ (Demšar, JMLR 2006).
+
+Friedman's test asks whether any do. If so, Wilcoxon's signed-rank test of each pair says which,
+with Holm's correction; Nemenyi's critical difference is there to be drawn beside.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+LEVEL = 0.05
+COLUMNS = [
+    "epsilon",
+    "arm",
+    "other",
+    "mean_rank",
+    "other_mean_rank",
+    "p_value",
+    "p_holm",
+    "differs",
+    "friedman_p",
+    "critical_difference",
+    "n_datasets",
+]
+
+
+def pairs(table: pd.DataFrame) -> pd.DataFrame:
+    """Test all pairs of arms, at each ε.
+
+    Parameters
+    ----------
+    table : DataFrame
+        epsilon, dataset, arm, error, rank, as of :func:`privcurve.analysis.domains.error_table`.
+
+    Returns
+    -------
+    DataFrame
+        One row a pair, the arm of the smaller mean rank first, with the columns `COLUMNS`. A pair
+        `differs` if Friedman's test rejects and its corrected p-value is below `LEVEL`. Datasets
+        that lack an arm's error count for no arm.
+
+    Raises
+    ------
+    ValueError
+        If an ε has fewer than two arms, or fewer than two datasets that have them all.
+    """
+    rows = []
+    ranked = table[table["rank"].notna()]
+    for epsilon, part in ranked.groupby("epsilon", sort=True):
+        errors = part.pivot(index="dataset", columns="arm", values="error")
+        errors = errors[list(dict.fromkeys(part["arm"]))].dropna()
+        if min(errors.shape) < 2:
+            raise ValueError(f"at ε = {epsilon:g} there are no two datasets that have two arms")
+        rows += _pairs_at(float(epsilon), errors)  # type: ignore[arg-type]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[dict[str, Any]]:
+    # What differs by rounding alone is equal.
+    errors = errors.round(9)
+    n, k = errors.shape
+    means = errors.rank(axis=1).mean().sort_values(kind="stable")
+    friedman = _friedman(errors)
+    found = [
+        (a, b, _wilcoxon((errors[a] - errors[b]).tolist()))
+        for a, b in itertools.combinations(means.index, 2)
+    ]
+    corrected = holm([p for _, _, p in found])
+    return [
+        {
+            **{"epsilon": epsilon, "arm": a, "other": b},
+            **{"mean_rank": means[a], "other_mean_rank": means[b]},
+            **{"p_value": p, "p_holm": p_holm},
+            "differs": bool(friedman < LEVEL and p_holm < LEVEL),
+            **{"friedman_p": friedman, "critical_difference": critical_difference(k, n)},
+            "n_datasets": n,
+        }
+        for (a, b, p), p_holm in zip(found, corrected, strict=True)
+    ]
+
+
+def _friedman(errors: pd.DataFrame) -> float:
+    """Give Friedman's p-value; of two arms, Wilcoxon's; 1 if all arms are equal everywhere."""
+    from scipy import stats
+
+    columns = [errors[arm].tolist() for arm in errors]
+    if len(columns) == 2:
+        return _wilcoxon([a - b for a, b in zip(*columns, strict=True)])
+    if all(column == columns[0] for column in columns):
+        return 1.0
+    return float(stats.friedmanchisquare(*columns).pvalue)
+
+
+def _wilcoxon(gaps: Sequence[float]) -> float:
+    """Give the two-sided p-value; zeros are halved between the signs (Pratt's ranks)."""
+    from scipy import stats
+
+    if not any(gaps):
+        return 1.0
+    # By the normal limit: with ties and zeros there is no exact one.
+    return float(stats.wilcoxon(gaps, zero_method="zsplit", method="asymptotic").pvalue)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values of several tests, Holm's way.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+
+    Returns
+    -------
+    list of float
+        In the order given; to reject those below a level errs anywhere with that probability
+        at most.
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    corrected = [1.0] * len(p_values)
+    worst = 0.0
+    for place, i in enumerate(order):
+        worst = max(worst, min(1.0, (len(order) - place) * p_values[i]))
+        corrected[i] = worst
+    return corrected
+
+
+def critical_difference(n_arms: int, n_datasets: int, level: float = LEVEL) -> float:
+    """Give Nemenyi's critical difference of mean ranks.
+
+    Parameters
+    ----------
+    n_arms : int
+        k.
+    n_datasets : int
+        N.
+    level : float
+
+    Returns
+    -------
+    float
+        q·√(k(k+1)/(6N)); q is the quantile of the studentised range over √2.
+    """
+    from scipy import stats
+
+    quantile = float(stats.studentized_range.ppf(1 - level, n_arms, math.inf)) / math.sqrt(2)
+    return quantile * math.sqrt(n_arms * (n_arms + 1) / (6 * n_datasets))
+
+
+def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
+    """Give the mean rank of each arm, from rows of one ε as of :func:`pairs`; the best first."""
+    # Each arm but the last is the first of some pair.
+    last = pairs_at.iloc[-1]
+    known = dict(zip(pairs_at["arm"], pairs_at["mean_rank"], strict=True))
+    return {**known, last["other"]: last["other_mean_rank"]}
+
+
+def groups(pairs_at: pd.DataFrame) -> list[list[str]]:
+    """Give the largest runs of neighbouring ranks of which no pair differs.
+
+    Parameters
+    ----------
+    pairs_at : DataFrame
+        Rows of one ε, as of :func:`pairs`.
+
+    Returns
+    -------
+    list of list of str
+        Of two arms or more, none within another.
+    """
+    means = mean_ranks(pairs_at)
+    order = list(means)
+    apart = {
+        frozenset(pair)
+        for pair in zip(pairs_at["arm"], pairs_at["other"], strict=True)
+        if pairs_at[(pairs_at["arm"] == pair[0]) & (pairs_at["other"] == pair[1])]["differs"].any()
+    }
+    found: list[tuple[int, int]] = []
+    for start in range(len(order)):
+        end = start
+        while end + 1 < len(order) and all(
+            frozenset((order[end + 1], order[i])) not in apart for i in range(start, end + 1)
+        ):
+            end += 1
+        if end > start and not any(a <= start and end <= b for a, b in found):
+            found.append((start, end))
+    return [order[a : b + 1] for a, b in found]

@@ -1,0 +1,177 @@
+"""The published coordinator: a tree grown best first, from noisy gains (Algorithm 1)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.holders.holder import NONE, Ballot, Holder
+from privcurve.holders.sums import LocalNoise, Release
+from privcurve.holders.transcript import Transcript
+from privcurve.holders.tree import GrownTree
+from privcurve.kernels.holder_counts import CRITERIA, Questions, family_gains
+from privcurve.privacy.calibration.holders import LOCAL_RNM, SINGLE
+from privcurve.privacy.calibration.holders_published import PublishedNoise
+from privcurve.privacy.mechanisms import LAPLACE
+
+
+class BestFirst(NamedTuple):
+    """What is public of a tree grown best first.
+
+    Attributes
+    ----------
+    questions : Questions
+    n_classes : int
+    n : int
+        Records of all holders.
+    criterion : str
+    n_splits, depth : int
+        Most internal nodes, and most levels of splits.
+    smallest_weight, smallest_gain : float
+        A node is kept for splitting if its noisy share of the records is at least
+        `smallest_weight`/`n_splits`, and its noisy gain above `smallest_gain`.
+    noise : PublishedNoise
+    """
+
+    questions: Questions
+    n_classes: int
+    n: int
+    criterion: str
+    n_splits: int
+    depth: int
+    smallest_weight: float
+    smallest_gain: float
+    noise: PublishedNoise
+
+
+class Chosen(NamedTuple):
+    """A question for a node, and its noisy gain."""
+
+    question: int
+    gain: float
+
+
+def grow_best_first(
+    holders: Sequence[Holder], plan: BestFirst, transcript: Transcript
+) -> GrownTree:
+    """Grow a tree by the messages of holders; ``single`` has one, the curator.
+
+    The children of the last split are asked about too, as the algorithm is printed.
+
+    Parameters
+    ----------
+    holders : sequence of Holder
+        Of the same order in each call.
+    plan : BestFirst
+    transcript : Transcript
+
+    Returns
+    -------
+    GrownTree
+    """
+    return _Coordinator(holders, plan, transcript).grow()
+
+
+class _Coordinator:
+    def __init__(self, holders: Sequence[Holder], plan: BestFirst, transcript: Transcript) -> None:
+        self.holders, self.plan, self.transcript = holders, plan, transcript
+        self.noise = plan.noise
+        self.sums = LocalNoise(len(holders))
+        self.place = CRITERIA.index(plan.criterion)
+
+    def grow(self) -> GrownTree:
+        plan, tree = self.plan, GrownTree()
+        n_questions = len(plan.questions.columns)
+        queue: list[tuple[float, int, int, Chosen]] = []
+        if n_questions:
+            self.transcript.begin_round()
+            (root,) = self._choose([0], 1)
+            if root.question != NONE:
+                queue.append((0.0, 0, 1, root))
+        while queue and tree.n_splits < plan.n_splits:
+            _, node, level, chosen = heapq.heappop(queue)
+            left = tree.split(node, chosen.question)
+            for holder in self.holders:
+                holder.split(node, chosen.question, left)
+            self.transcript.tell(2)
+            if level == plan.depth:
+                continue
+            self.transcript.begin_round()
+            children = [left, left + 1]
+            weights = [self._weigh(child, level + 1) for child in children]
+            found = self._choose(children, level + 1)
+            for child, weight, one in zip(children, weights, found, strict=True):
+                enough = weight >= plan.smallest_weight / plan.n_splits
+                if one.question != NONE and enough and one.gain > plan.smallest_gain:
+                    heapq.heappush(queue, (-weight * one.gain, child, level + 1, one))
+        self.transcript.begin_round()
+        release = Release(LAPLACE, self.noise.label_scale)
+        for node in tree.leaves:
+            counts = self._add_up(0, "labels", release, _ask("labels", node, release))
+            tree.label(node, int(np.argmax(counts)))
+        return tree
+
+    def _weigh(self, node: int, level: int) -> float:
+        release = Release(LAPLACE, self.noise.weight_scale(level))
+        total = self._add_up(level, "weight", release, _ask("weight", node, release))
+        return float(total[0]) / self.plan.n
+
+    def _choose(self, nodes: list[int], level: int) -> list[Chosen]:
+        """Give a question for each node of a level: PrivateSplit."""
+        plan, budget = self.plan, self.noise.split_budget(level)
+        if self.noise.protocol == SINGLE:
+            return [self._best(node, level, budget) for node in nodes]
+        everything: list[Sequence[int]] = [range(len(plan.questions.columns))] * len(nodes)
+        if self.noise.protocol == LOCAL_RNM:
+            budget /= 2
+            everything = [self._vote(node, level, budget) for node in nodes]
+            self.transcript.begin_round()
+        chosen = []
+        for node, asked in zip(nodes, everything, strict=True):
+            release = Release(LAPLACE, self.noise.families_scale(budget, len(asked)))
+            families = self._add_up(
+                level, "counts", release, _ask("families", node, asked, release)
+            )
+            gains = family_gains(families, self.place)
+            best = int(np.argmax(gains))
+            chosen.append(Chosen(int(asked[best]), float(gains[best])))
+        return chosen
+
+    def _best(self, node: int, level: int, budget: float) -> Chosen:
+        (curator,) = self.holders
+        found = curator.best(node, self.plan.criterion, budget)
+        self.transcript.send(level, 0, "best", found, True)
+        return Chosen(int(found[0]), float(found[1]))
+
+    def _vote(self, node: int, level: int, budget: float) -> list[int]:
+        """Give one candidate a holder, repeated where several name the same."""
+        ballot = Ballot(LAPLACE, self.plan.criterion, budget)
+        named = []
+        for i, holder in enumerate(self.holders):
+            vote = holder.vote(node, ballot)
+            self.transcript.send(level, i, "vote", vote, True)
+            named.append(int(vote[0]))
+        self.transcript.tell(len(named))
+        return named
+
+    def _add_up(
+        self, level: int, kind: str, release: Release, ask: Callable[[Holder], NDArray[Any]]
+    ) -> NDArray[np.float64]:
+        messages = []
+        for i, holder in enumerate(self.holders):
+            message = ask(holder)
+            self.transcript.send(level, i, kind, message, True)
+            messages.append(message)
+        return self.sums.add_up(messages, release)
+
+
+def _ask(method: str, *arguments: Any) -> Callable[[Holder], NDArray[Any]]:
+    def asked(holder: Holder) -> NDArray[Any]:
+        found: NDArray[Any] = getattr(holder, method)(*arguments)
+        return found
+
+    return asked

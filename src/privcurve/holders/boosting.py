@@ -1,0 +1,137 @@
+"""The coordinator of random trees: one sum over the holders a batch, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.holders.holder import Holder
+from privcurve.holders.sums import Sums, ring_unit
+from privcurve.holders.transcript import Transcript
+from privcurve.kernels.holder_counts import Questions
+from privcurve.kernels.random_trees import Stumps
+from privcurve.privacy.mechanisms import GAUSSIAN
+from privcurve.privacy.sensitivity.holders import LARGEST_UNIT
+
+# Values of leaves are clipped to this, before the learning rate.
+LARGEST_VALUE = 2.0
+
+# A question that no record says yes to, where a domain has none.
+NOBODY = (0, 1, 0)
+
+
+class Boosted(NamedTuple):
+    """What is public of an ensemble of random trees.
+
+    Attributes
+    ----------
+    n_classes : int
+    n : int
+        Records of all holders.
+    trees : Stumps
+        All trees, drawn without a look at any record.
+    batch : int
+        Trees of a round.
+    learning_rate : float
+    scale : float
+        σ of the noise of every number.
+    """
+
+    n_classes: int
+    n: int
+    trees: Stumps
+    batch: int
+    learning_rate: float
+    scale: float
+
+
+def draw_trees(
+    questions: Questions, n_trees: int, depth: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw the questions of complete trees: a column uniformly, then one of its questions.
+
+    Parameters
+    ----------
+    questions : Questions
+    n_trees, depth : int
+    rng : numpy.random.Generator
+        Public: another stream than that of any noise.
+
+    Returns
+    -------
+    ndarray of shape (n_trees, 2**depth − 1)
+        Places in `questions`; −1 where the domain has none.
+    """
+    shape = n_trees, 2**depth - 1
+    if len(questions.columns) == 0:
+        return np.full(shape, -1)
+    _, first, number = np.unique(questions.columns, return_index=True, return_counts=True)
+    column = rng.integers(len(first), size=shape)
+    return np.asarray(first[column] + np.floor(rng.random(shape) * number[column]).astype(np.int64))
+
+
+def stumps(questions: Questions, drawn: NDArray[np.int64]) -> Stumps:
+    """Give drawn trees as the kernels have them."""
+    columns, low, high = (
+        np.append(part, nobody)[drawn] for part, nobody in zip(questions[:3], NOBODY, strict=True)
+    )
+    return Stumps(columns, low, high, LARGEST_UNIT)
+
+
+def boost(
+    holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Transcript
+) -> NDArray[np.float64]:
+    """Give the leaves of random trees values by Newton steps on noisy sums.
+
+    Each round has a batch of trees: a holder sends, for each leaf, the sum of its records'
+    clipped residuals and the sum of their sizes. Of two classes a half of the second is the
+    curvature; the value of a leaf is −G/(max(H, 0) + λ), clipped to ±2, and λ is 1 and two
+    standard deviations of the noise of H. The values of a batch are averaged.
+
+    Parameters
+    ----------
+    holders : sequence of Holder
+    plan : Boosted
+    sums : Sums
+    transcript : Transcript
+
+    Returns
+    -------
+    ndarray of shape (n_trees, n_leaves, n_outputs)
+        What each leaf adds to the score.
+    """
+    trees = plan.trees
+    release = sums.release(GAUSSIAN, plan.scale, plan.n)
+    unit = min(LARGEST_UNIT, release.unit or ring_unit(plan.n))
+    share = curvature_share(plan.n_classes)
+    least = 1 + 2 * share * plan.scale * math.sqrt(sums.excess)
+    found = []
+    for start in range(0, len(trees.columns), plan.batch):
+        of_batch = slice(start, start + plan.batch)
+        chosen = Stumps(trees.columns[of_batch], trees.low[of_batch], trees.high[of_batch], unit)
+        transcript.begin_round()
+        messages = []
+        for i, holder in enumerate(holders):
+            message = holder.leaves(chosen, release)
+            transcript.send(start, i, "leaves", message, sums.shows_messages)
+            messages.append(message)
+        total = sums.add_up(messages, release)
+        if not sums.shows_messages:
+            transcript.show_sum(start, "leaves", total)
+        curvature = share * np.maximum(total[:, :, -1:], 0.0)
+        values = np.clip(-total[:, :, :-1] / (curvature + least), -LARGEST_VALUE, LARGEST_VALUE)
+        values *= plan.learning_rate / len(values)
+        for holder in holders:
+            holder.move(values)
+        transcript.tell(values.size, 64)
+        found.append(values)
+    return np.concatenate(found)
+
+
+def curvature_share(n_classes: int) -> float:
+    """Give what times Σ‖g‖ stands for the curvature of one score."""
+    return 0.5 if n_classes == 2 else 1 / n_classes

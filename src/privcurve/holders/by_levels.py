@@ -1,0 +1,214 @@
+"""The certified coordinator: a tree grown by levels, from votes and noisy histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.holders.holder import Ballot, Holder
+from privcurve.holders.sums import Sums
+from privcurve.holders.transcript import Transcript
+from privcurve.holders.tree import GrownTree
+from privcurve.kernels.holder_counts import CRITERIA, Questions, answers, impure, split_values
+from privcurve.privacy.calibration.holders import LevelNoise
+from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
+
+# A split needs so many standard deviations of a cell's noise on both sides.
+LEAST_SIDE = 3.0
+
+ZERO_ONE = "zero_one"
+
+
+class ByLevels(NamedTuple):
+    """What is public of a tree grown by levels.
+
+    Attributes
+    ----------
+    questions : Questions
+    n_classes : int
+    n : int
+        Records of all holders.
+    criterion : str
+    depth : int
+        Levels of splits.
+    noise : LevelNoise
+    """
+
+    questions: Questions
+    n_classes: int
+    n: int
+    criterion: str
+    depth: int
+    noise: LevelNoise
+
+
+class Estimate(NamedTuple):
+    """Counts of a node by class, and the variance of each."""
+
+    counts: NDArray[np.float64]
+    variance: float
+
+
+def grow_by_levels(
+    holders: Sequence[Holder], plan: ByLevels, sums: Sums, transcript: Transcript
+) -> GrownTree:
+    """Grow a tree level by level, by the messages of holders.
+
+    Each level has one round (noisy histograms of all columns), or two: each holder first names
+    a question at each node, and histograms are of the columns that were named. The last level
+    minimises the zero-one error, and leaves are labelled by their estimated counts: what comes
+    after the messages looks at nothing else.
+
+    Parameters
+    ----------
+    holders : sequence of Holder
+        Of the same order in each call.
+    plan : ByLevels
+    sums : Sums
+    transcript : Transcript
+
+    Returns
+    -------
+    GrownTree
+    """
+    return _Coordinator(holders, plan, sums, transcript).grow()
+
+
+class _Coordinator:
+    def __init__(
+        self, holders: Sequence[Holder], plan: ByLevels, sums: Sums, transcript: Transcript
+    ) -> None:
+        self.holders, self.plan = holders, plan
+        self.sums, self.transcript = sums, transcript
+        asked = plan.questions
+        self.widths = np.diff(asked.starts)
+        # Of each question: the share of its column's bins that say yes.
+        self.shares = (asked.high - asked.low + 1) / np.maximum(self.widths[asked.columns], 1)
+
+    def grow(self) -> GrownTree:
+        plan, tree = self.plan, GrownTree()
+        known: dict[int, Estimate] = {}
+        nodes = [0]
+        for level in range(plan.depth):
+            if not nodes:
+                break
+            columns = self._columns(level, nodes)
+            self.transcript.begin_round()
+            below = []
+            for node in nodes:
+                table, variance = self._counts(level, node, columns[node])
+                known[node] = self._totals(table, columns[node], variance, known.get(node))
+                split = self._choose(level, table, columns[node], variance, known[node])
+                if split is None:
+                    continue
+                question, no, yes = split
+                left = tree.split(node, question)
+                known[left], known[left + 1] = no, yes
+                below += [left, left + 1]
+                # The children of the last level are asked nothing.
+                if level < plan.depth - 1:
+                    for holder in self.holders:
+                        holder.split(node, question, left)
+                    self.transcript.tell(2)
+            nodes = below
+        for node in tree.leaves:
+            tree.label(node, int(np.argmax(known[node].counts)))
+        return tree
+
+    def _columns(self, level: int, nodes: list[int]) -> dict[int, list[int]]:
+        """Give the columns that are counted at each node: all, or those of the votes."""
+        asked, noise = self.plan.questions, self.plan.noise
+        everything = list(range(len(self.widths)))
+        if not noise.votes or len(asked.columns) == 0:
+            return dict.fromkeys(nodes, everything)
+        criterion = ZERO_ONE if level == self.plan.depth - 1 else self.plan.criterion
+        self.transcript.begin_round()
+        found = {}
+        for node in nodes:
+            named = set()
+            for i, holder in enumerate(self.holders):
+                rate = noise.vote_rate(level, holder.size, criterion)
+                vote = holder.vote(node, Ballot(EXPONENTIAL, criterion, rate))
+                self.transcript.send(level, i, "vote", vote, True)
+                named.add(int(asked.columns[vote[0]]))
+            found[node] = sorted(named)
+            self.transcript.tell(len(named))
+        return found
+
+    def _counts(
+        self, level: int, node: int, columns: list[int]
+    ) -> tuple[NDArray[np.float64], float]:
+        """Give noisy counts by class and bin, 0 where none are asked for, and their variance."""
+        plan = self.plan
+        scale = plan.noise.counts_scale(level, len(columns))
+        release = self.sums.release(plan.noise.mechanism, scale, plan.n)
+        messages = []
+        for i, holder in enumerate(self.holders):
+            message = holder.counts(node, columns, release)
+            self.transcript.send(level, i, "counts", message, self.sums.shows_messages)
+            messages.append(message)
+        total = self.sums.add_up(messages, release)
+        if not self.sums.shows_messages:
+            self.transcript.show_sum(level, "counts", total)
+        starts = plan.questions.starts
+        table = np.zeros((plan.n_classes, int(starts[-1])))
+        table[:, np.concatenate([np.arange(starts[j], starts[j + 1]) for j in columns])] = total
+        factor = 2.0 if plan.noise.mechanism == LAPLACE else 1.0
+        return table, factor * scale**2 * self.sums.excess
+
+    def _totals(
+        self,
+        table: NDArray[np.float64],
+        columns: list[int],
+        variance: float,
+        known: Estimate | None,
+    ) -> Estimate:
+        """Combine what each column and the parent's split say, by their variances."""
+        sums = np.add.reduceat(table, self.plan.questions.starts[:-1], axis=1)[:, columns]
+        if variance == 0:
+            return Estimate(sums[:, 0], 0.0)
+        weights = 1 / (variance * self.widths[columns])
+        total, weight = sums @ weights, float(weights.sum())
+        if known is not None:
+            total, weight = total + known.counts / known.variance, weight + 1 / known.variance
+        return Estimate(total / weight, 1 / weight)
+
+    def _choose(
+        self,
+        level: int,
+        table: NDArray[np.float64],
+        columns: list[int],
+        variance: float,
+        known: Estimate,
+    ) -> tuple[int, Estimate, Estimate] | None:
+        """Give the best question and what is known of both sides; None: the node is a leaf."""
+        plan, asked = self.plan, self.plan.questions
+        counted = np.flatnonzero(np.isin(asked.columns, columns))
+        if len(counted) == 0:
+            return None
+        yes = answers(table, asked.low[counted], asked.high[counted])
+        sums = np.add.reduceat(table, asked.starts[:-1], axis=1).T[asked.columns[counted]]
+        share = self.shares[counted]
+        # A column's counts are moved to the node's total, by equal parts in all of its bins.
+        yes += (known.counts - sums) * share[:, None]
+        no = known.counts - yes
+        last = level == plan.depth - 1
+        place = CRITERIA.index(ZERO_ONE if last else plan.criterion)
+        whole = impure(np.maximum(known.counts, 0.0), place)
+        values = split_values(no, yes, place)
+        smaller = np.minimum(no.sum(axis=1), yes.sum(axis=1))
+        values[(smaller < LEAST_SIDE * np.sqrt(variance)) | (smaller <= 0)] = np.inf
+        best = int(np.argmin(values))
+        # Nothing to part, or on the last level nothing to be gained.
+        if np.isinf(values[best]) or whole == 0 or (last and values[best] >= whole):
+            return None
+        width = self.widths[asked.columns[counted[best]]]
+        spread = variance * width * share[best] * (1 - share[best])
+        sides = (
+            Estimate(no[best], spread + (1 - share[best]) ** 2 * known.variance),
+            Estimate(yes[best], spread + share[best] ** 2 * known.variance),
+        )
+        return int(counted[best]), *sides

@@ -1,0 +1,238 @@
+"""One data holder: what it may be asked, and one that has its rows at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.holders.sums import Release
+from privcurve.kernels.holder_counts import (
+    CRITERIA,
+    Questions,
+    answers,
+    count_classes,
+    count_node,
+    family_counts,
+    family_gains,
+    part_node,
+    split_values,
+)
+from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves, residuals, sum_leaves
+from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, MECHANISMS
+from privcurve.privacy.sensitivity.impurity import distributed_split_published
+
+# Nodes whose counts a holder keeps at hand: the two children of the last split.
+KEPT = 2
+
+# What a best question is where a node has too few records to have one.
+NONE = -1
+
+
+class Ballot(NamedTuple):
+    """How a holder votes for a question.
+
+    Attributes
+    ----------
+    mechanism : str
+        ``exponential``, at `rate` on −F of both sides (certified); or ``laplace``: noise of
+        2Δ(m)/`rate` on the gain J, m the records of the node (published).
+    criterion : str
+    rate : float
+        Infinite: no noise.
+    """
+
+    mechanism: str
+    criterion: str
+    rate: float
+
+
+class Holder(Protocol):
+    """What a coordinator may ask of a holder. Every answer is a message, noise included."""
+
+    @property
+    def size(self) -> int:
+        """How many records it has: public."""
+
+    def split(self, node: int, question: int, left: int) -> None:
+        """Split a node: those who say no go to `left`, the others to the next one."""
+
+    def vote(self, node: int, ballot: Ballot) -> NDArray[np.uint16]:
+        """Name a question: one number."""
+
+    def best(self, node: int, criterion: str, rate: float) -> NDArray[np.float64]:
+        """Name the question of the largest noisy gain, and that gain (report noisy max)."""
+
+    def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
+        """Count by class and bin of some columns: (n_classes, bins of these columns)."""
+
+    def families(self, node: int, asked: Sequence[int], release: Release) -> NDArray[Any]:
+        """Count three families for each question: (n_asked, 3 · n_classes + 2)."""
+
+    def weight(self, node: int, release: Release) -> NDArray[Any]:
+        """Count the records of a node: one number."""
+
+    def labels(self, node: int, release: Release) -> NDArray[Any]:
+        """Count the records of a node by class."""
+
+    def leaves(self, trees: Stumps, release: Release) -> NDArray[Any]:
+        """Add up residuals in the leaves of trees: (n_trees, n_leaves, n_outputs + 1)."""
+
+    def move(self, values: NDArray[np.float64]) -> None:
+        """Add the values of the leaves of the last trees to the scores of the records."""
+
+
+class HolderRows(NamedTuple):
+    """The rows of a holder.
+
+    Attributes
+    ----------
+    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
+        The bin of each code, among those of all columns together.
+    classes, counts : ndarray of shape (n_rows,)
+        Positions of classes; records that a row stands for.
+    """
+
+    bins: NDArray[Any]
+    classes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class LocalHolder:
+    """A holder in this process.
+
+    Parameters
+    ----------
+    rows : HolderRows
+    questions : Questions
+    n_classes : int
+    seed : sequence of int
+        Of its noise.
+    """
+
+    def __init__(
+        self, rows: HolderRows, questions: Questions, n_classes: int, seed: Sequence[int]
+    ) -> None:
+        self.rows = rows
+        self.questions = questions
+        self.n_classes = n_classes
+        self.rng = np.random.default_rng(np.random.SeedSequence([int(part) for part in seed]))
+        self._size = int(rows.counts.sum())
+        self._nodes = {0: np.arange(len(rows.counts))}
+        self._kept: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._scores: NDArray[np.float64] | None = None
+        self._leaves: NDArray[np.int64] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many records it has."""
+        return self._size
+
+    def split(self, node: int, question: int, left: int) -> None:
+        """Split a node."""
+        asked = self.questions
+        column, low, high = asked.columns[question], asked.low[question], asked.high[question]
+        rows = self._nodes.pop(node)
+        self._nodes[left], self._nodes[left + 1] = part_node(
+            self.rows.bins, rows, column, low, high
+        )
+
+    def vote(self, node: int, ballot: Ballot) -> NDArray[np.uint16]:
+        """Name a question."""
+        totals, yes = self._count(node)
+        place = CRITERIA.index(ballot.criterion)
+        if ballot.mechanism == LAPLACE:
+            scores = family_gains(family_counts(yes, totals), place)
+            if not np.isinf(ballot.rate):
+                scores += self._published_noise(int(totals.sum()), ballot.criterion, ballot.rate)
+        else:
+            scores = -split_values(totals - yes, yes, place)
+            if not np.isinf(ballot.rate):
+                scores *= ballot.rate
+                scores += MECHANISMS[EXPONENTIAL].draw(self.rng, scores.shape)
+        return np.array([np.argmax(scores)], dtype=np.uint16)
+
+    def best(self, node: int, criterion: str, rate: float) -> NDArray[np.float64]:
+        """Name the question of the largest noisy gain, and that gain; `NONE` below two records."""
+        totals, yes = self._count(node)
+        size = int(totals.sum())
+        if size < 2:
+            return np.array([NONE, 0.0])
+        scores = family_gains(family_counts(yes, totals), CRITERIA.index(criterion))
+        if not np.isinf(rate):
+            scores += self._published_noise(size, criterion, rate)
+        chosen = int(np.argmax(scores))
+        return np.array([chosen, scores[chosen]])
+
+    def _published_noise(self, size: int, criterion: str, rate: float) -> NDArray[np.float64]:
+        """Draw Lap(2Δ(m)/rate) for each question; below two records all gains are 0 or −1."""
+        scale = 2 * distributed_split_published(max(size, 2), criterion) / rate
+        n_questions = len(self.questions.columns)
+        return MECHANISMS[LAPLACE].draw(self.rng, n_questions, scale)
+
+    def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
+        """Count by class and bin of some columns."""
+        rows, starts = self.rows, self.questions.starts
+        chosen = np.asarray(columns, dtype=np.int64)
+        table = count_node(
+            rows.bins, rows.classes, rows.counts, self._nodes[node],
+            self.n_classes, int(starts[-1]),
+        )  # fmt: skip
+        if len(chosen) < len(starts) - 1:
+            table = np.concatenate([table[:, starts[j] : starts[j + 1]] for j in chosen], axis=1)
+        return self._say(table, release)
+
+    def families(self, node: int, asked: Sequence[int], release: Release) -> NDArray[Any]:
+        """Count three families for each question."""
+        totals, yes = self._count(node)
+        if len(asked) < len(yes):
+            yes = yes[np.asarray(asked, dtype=np.int64)]
+        return self._say(family_counts(yes, totals), release)
+
+    def weight(self, node: int, release: Release) -> NDArray[Any]:
+        """Count the records of a node."""
+        size = self.rows.counts[self._nodes[node]].sum()
+        return self._say(np.array([size]), release)
+
+    def labels(self, node: int, release: Release) -> NDArray[Any]:
+        """Count the records of a node by class."""
+        rows = self.rows
+        found = count_classes(rows.classes, rows.counts, self._nodes[node], self.n_classes)
+        return self._say(found, release)
+
+    def leaves(self, trees: Stumps, release: Release) -> NDArray[Any]:
+        """Add up residuals in the leaves of trees, in units of the release."""
+        rows = self.rows
+        n_outputs = trees.n_outputs(self.n_classes)
+        if self._scores is None:
+            self._scores = np.zeros((len(rows.counts), n_outputs))
+        self._leaves = find_leaves(rows.bins, trees)
+        of_rows = residuals(self._scores, rows.classes, trees.unit)
+        exact = sum_leaves(self._leaves, of_rows, rows.counts, trees.n_leaves)
+        return self._say(exact * trees.unit, release)
+
+    def move(self, values: NDArray[np.float64]) -> None:
+        """Add the values of the leaves of the last trees to the scores of the records."""
+        assert self._scores is not None
+        assert self._leaves is not None
+        add_leaves(self._leaves, values, self._scores)
+
+    def _say(self, exact: NDArray[Any], release: Release) -> NDArray[Any]:
+        """Make a message of exact numbers."""
+        return release.message(exact, self.rng)
+
+    def _count(self, node: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give the records of a node by class, and those of them that say yes to each question."""
+        if node not in self._kept:
+            rows, asked = self.rows, self.questions
+            table = count_node(
+                rows.bins, rows.classes, rows.counts, self._nodes[node],
+                self.n_classes, int(asked.starts[-1]),
+            )  # fmt: skip
+            totals = table[:, : asked.starts[1]].sum(axis=1).astype(np.float64)
+            while len(self._kept) >= KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[node] = totals, answers(table, asked.low, asked.high)
+        return self._kept[node]

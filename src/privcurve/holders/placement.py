@@ -1,0 +1,111 @@
+"""Which holder has which record. Records are dealt one by one, whatever rows stand for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import Codes
+
+RANDOM = "random"
+SIZES = "sizes"
+LABEL = "label"
+COLUMN = "column"
+PLACEMENTS = (RANDOM, SIZES, LABEL, COLUMN)
+
+# Under `sizes`: how many times as many records the first holder has as the last.
+SPREAD = 16.0
+
+# Under `label`: the parameter of the Dirichlet distribution of a class over the holders.
+CONCENTRATION = 0.5
+
+
+class Part(NamedTuple):
+    """What one holder has.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        Distinct rows, increasing.
+    counts : ndarray of int64
+        Records of each.
+    """
+
+    rows: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+def deal(
+    codes: Codes,
+    classes: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    n_classes: int,
+    n_holders: int,
+    placement: str,
+    rng: np.random.Generator,
+) -> list[Part]:
+    """Deal records to holders.
+
+    Parameters
+    ----------
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+    classes : ndarray of shape (n_rows,)
+        Positions of classes.
+    counts : ndarray of shape (n_rows,)
+        Records that a row stands for.
+    n_classes : int
+    n_holders : int
+        If there are more of them than records, some get none.
+    placement : str
+        ``random``: at random, equally many up to one. ``sizes``: at random, numbers that
+        fall geometrically, the first 16 times the last. ``label``: each class by shares of a
+        Dirichlet(½) distribution of its own. ``column``: in the order of the first column.
+        The last two read records: who has which record is then assumed to be public.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    list of Part
+
+    Raises
+    ------
+    ValueError
+        If the placement is unknown.
+    """
+    if placement not in PLACEMENTS:
+        raise ValueError(f"placement = {placement!r} is not one of: {', '.join(PLACEMENTS)}")
+    if n_holders == 1:
+        return [Part(np.arange(len(counts)), counts)]
+    records = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    if placement == LABEL:
+        dealt = [
+            _by_shares(records[classes[records] == c], n_holders, rng) for c in range(n_classes)
+        ]
+        return [_part(np.concatenate(parts)) for parts in zip(*dealt, strict=True)]
+    if placement == COLUMN:
+        records = records[np.argsort(codes[records, 0], kind="stable")]
+    ends = _ends(len(records), n_holders, placement)
+    return [_part(part) for part in np.split(records, ends)]
+
+
+def _ends(n: int, n_holders: int, placement: str) -> NDArray[np.int64]:
+    """Give where the records of all holders but the last one end."""
+    shares = np.ones(n_holders)
+    if placement == SIZES:
+        shares = SPREAD ** (-np.arange(n_holders) / (n_holders - 1))
+    ends = np.rint(n * np.cumsum(shares)[:-1] / shares.sum())
+    return ends.astype(np.int64)
+
+
+def _by_shares(
+    records: NDArray[np.int64], n_holders: int, rng: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    shares = rng.dirichlet(np.full(n_holders, CONCENTRATION))
+    ends = np.rint(len(records) * np.cumsum(shares)[:-1]).astype(np.int64)
+    return np.split(records, ends)
+
+
+def _part(records: NDArray[np.int64]) -> Part:
+    return Part(*np.unique(records, return_counts=True))

@@ -1,0 +1,193 @@
+"""Who adds which noise to a sum over holders, and what the coordinator sees of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, MECHANISMS
+
+CENTRAL = "central"
+LOCAL = "local"
+SECURE_SUM = "secure_sum"
+TRUSTS = (CENTRAL, LOCAL, SECURE_SUM)
+
+# Numbers of a secure sum are of the ring of integers modulo 2**32.
+RING_BITS = 32
+
+# A sum leaves the ring's range with noise of more than this many scales: never.
+FAR = 64.0
+
+
+class Release(NamedTuple):
+    """How a holder makes a message of exact numbers.
+
+    Attributes
+    ----------
+    mechanism : str
+        ``laplace`` or ``gaussian``.
+    scale : float
+        b or σ of the noise that the guarantee needs; 0: none.
+    parts : int
+        How many shares make up that noise: a holder adds one.
+    unit : float
+        What a 1 of the ring stands for, a power of two; 0: floating-point numbers.
+    """
+
+    mechanism: str
+    scale: float
+    parts: int = 1
+    unit: float = 0.0
+
+    def noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Draw a share of the noise.
+
+        σ²/m each of m Gaussians; of a Laplace number the difference of two Gamma(1/m) numbers,
+        m of which add up to one with Gamma(1): Laplace's law.
+        """
+        if self.scale == 0:
+            return np.zeros(shape)
+        if self.mechanism == GAUSSIAN:
+            return MECHANISMS[GAUSSIAN].draw(rng, shape, self.scale / math.sqrt(self.parts))
+        if self.parts == 1:
+            return MECHANISMS[LAPLACE].draw(rng, shape, self.scale)
+        found = rng.gamma(1 / self.parts, self.scale, shape)
+        found -= rng.gamma(1 / self.parts, self.scale, shape)
+        return found
+
+    def message(self, exact: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        """Add a share of noise to exact numbers, and write them as they are sent."""
+        noisy = exact + self.noise(rng, exact.shape)
+        if self.unit == 0:
+            return noisy
+        whole = np.rint(noisy / self.unit)
+        return np.mod(whole, 2.0**RING_BITS).astype(np.uint32)
+
+
+@dataclass(frozen=True)
+class LocalNoise:
+    """Each holder adds all of the noise: its messages are private by themselves.
+
+    With one holder this is a trusted curator.
+
+    Attributes
+    ----------
+    n_holders : int
+    """
+
+    n_holders: int
+
+    @property
+    def shows_messages(self) -> bool:
+        """Whether the coordinator sees single messages."""
+        return True
+
+    @property
+    def excess(self) -> float:
+        """Variance of a sum's noise over that of the noise that the guarantee needs."""
+        return float(self.n_holders)
+
+    def release(self, mechanism: str, scale: float, largest: float) -> Release:
+        """Say how messages are made; `largest` bounds a sum of exact numbers."""
+        return Release(mechanism, scale)
+
+    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
+        """Add up messages, in the order of the holders."""
+        found = np.zeros(messages[0].shape)
+        for message in messages:
+            found += message
+        return found
+
+
+@dataclass(frozen=True)
+class SecureSum:
+    """A secure sum shows the coordinator sums alone, so that holders share the noise.
+
+    Attributes
+    ----------
+    n_holders : int
+    n_colluding : int
+        At most so many holders tell the coordinator their noise: the shares of the others
+        make up the noise that the guarantee needs.
+    """
+
+    n_holders: int
+    n_colluding: int = 0
+
+    @property
+    def shows_messages(self) -> bool:
+        """Whether the coordinator sees single messages."""
+        return False
+
+    @property
+    def parts(self) -> int:
+        """How many shares make up the noise."""
+        return self.n_holders - self.n_colluding
+
+    @property
+    def excess(self) -> float:
+        """Variance of a sum's noise over that of the noise that the guarantee needs."""
+        return self.n_holders / self.parts
+
+    def release(self, mechanism: str, scale: float, largest: float) -> Release:
+        """Say how messages are made; `largest` bounds a sum of exact numbers."""
+        return Release(mechanism, scale, self.parts, ring_unit(largest + FAR * self.excess * scale))
+
+    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
+        """Add up messages modulo 2**32: any order gives the same."""
+        total = np.zeros(messages[0].shape, dtype=np.uint32)
+        for message in messages:
+            total += message
+        return total.astype(np.int32).astype(np.float64) * release.unit
+
+
+class Sums(Protocol):
+    """What :class:`LocalNoise` and :class:`SecureSum` share."""
+
+    @property
+    def shows_messages(self) -> bool:
+        """Whether the coordinator sees single messages."""
+
+    @property
+    def excess(self) -> float:
+        """Variance of a sum's noise over that of the noise that the guarantee needs."""
+
+    def release(self, mechanism: str, scale: float, largest: float) -> Release:
+        """Say how messages are made; `largest` bounds a sum of exact numbers."""
+
+    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
+        """Add up messages."""
+
+
+def ring_unit(largest: float) -> float:
+    """Give the least power of two by which numbers up to `largest` fit into the ring."""
+    return 2.0 ** math.ceil(math.log2(max(largest, 1.0)) - (RING_BITS - 2))
+
+
+def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:
+    """Give the sums of a trust model.
+
+    Parameters
+    ----------
+    trust : str
+        ``central``: of one curator; ``local`` or ``secure_sum``.
+    n_holders, n_colluding : int
+
+    Raises
+    ------
+    ValueError
+        If all holders collude: then none adds noise that stays hidden.
+    """
+    if trust == SECURE_SUM:
+        if n_colluding >= n_holders:
+            raise ValueError(
+                f"n_colluding = {n_colluding} must be less than n_holders = {n_holders}: noise "
+                "that the coordinator knows hides nothing"
+            )
+        return SecureSum(n_holders, n_colluding)
+    return LocalNoise(1 if trust == CENTRAL else n_holders)

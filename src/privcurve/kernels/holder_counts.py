@@ -1,0 +1,320 @@
+"""What a data holder counts: records of a node by bin and class, and answers to questions.
+
+A *question* has a range of bins of one column; a record says yes if its bin is in the range. An
+ordered column has a question for each threshold, another column one for each code. All counts
+are of integers, so no order of rows changes them. There may be any number of classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
+_GINI, _ENTROPY, _ROOT_GINI = 0, 1, 2
+
+# The purity gain where noisy counts leave nothing to divide by.
+NO_GAIN = -1.0
+
+
+class Questions(NamedTuple):
+    """What may be asked of a record.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_questions,)
+        Non-decreasing.
+    low, high : ndarray of shape (n_questions,)
+        The first and the last bin of a yes, among the bins of all columns together.
+    numbers : ndarray of shape (n_questions,)
+        The same question as :mod:`privcurve.kernels.trees.choice` numbers it.
+    starts : ndarray of shape (n_columns + 1,)
+        Where the bins of each column begin; the last is their number.
+    """
+
+    columns: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+def list_questions(n_bins: NDArray[np.int64], ordered: Sequence[bool]) -> Questions:
+    """List the questions of a domain.
+
+    Parameters
+    ----------
+    n_bins : ndarray of shape (n_columns,)
+    ordered : sequence of bool
+        Whether the codes of a column have an order: then "is the code at most c" for each but
+        the last code, else "is the code c" for each.
+
+    Returns
+    -------
+    Questions
+    """
+    starts = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+    width = int(starts[-1])
+    rows = []
+    for column, first in enumerate(starts[:-1].tolist()):
+        last = int(starts[column + 1]) - 1
+        if ordered[column]:
+            rows += [(column, first, b, width + b) for b in range(first, last)]
+        else:
+            rows += [(column, b, b, b) for b in range(first, last + 1)]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    columns, low, high, numbers = (np.ascontiguousarray(part) for part in table.T)
+    return Questions(columns, low, high, numbers, starts)
+
+
+@njit(cache=True, nogil=True)
+def impure(counts: NDArray[Any], criterion: int) -> float:
+    """Give F = n·G(shares of the classes), a criterion times the number of records.
+
+    G is the entropy (base 2), 2(1 − Σp²), 2√(q(1 − q)) of two classes, or 2(1 − max p): at two
+    even classes each of them is 1.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_classes,)
+        Not below 0.
+    criterion : int
+        Place in `CRITERIA`.
+
+    Returns
+    -------
+    float
+    """
+    n = 0.0
+    largest = 0.0
+    for count in counts:
+        n += count
+        largest = max(largest, float(count))
+    if n <= largest:
+        return 0.0
+    if criterion == _GINI:
+        squares = 0.0
+        for count in counts:
+            squares += float(count) * float(count)
+        return 2.0 * (n - squares / n)
+    if criterion == _ENTROPY:
+        total = 0.0
+        for count in counts:
+            if count > 0:
+                total -= count * np.log2(count / n)
+        return total
+    if criterion == _ROOT_GINI:
+        return 2.0 * np.sqrt(float(counts[0])) * np.sqrt(float(counts[1]))
+    return 2.0 * (n - largest)
+
+
+@njit(cache=True, nogil=True)
+def count_node(
+    bins: NDArray[Any],
+    classes: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    n_classes: int,
+    width: int,
+) -> NDArray[np.int64]:
+    """Count the records of some rows by class and bin.
+
+    Parameters
+    ----------
+    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
+        The bin of each code, among those of all columns together.
+    classes : ndarray of shape (n_rows,)
+        Positions of classes.
+    counts : ndarray of shape (n_rows,)
+        Records that a row stands for.
+    rows : ndarray of int64
+        The rows of the node.
+    n_classes, width : int
+        Numbers of classes, and of bins of all columns.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_classes, width)
+    """
+    found = np.zeros((n_classes, width), np.int64)
+    n_columns = bins.shape[1]
+    for i in rows:
+        of_class = found[classes[i]]
+        weight = counts[i]
+        for j in range(n_columns):
+            of_class[bins[i, j]] += weight
+    return found
+
+
+@njit(cache=True, nogil=True)
+def count_classes(
+    classes: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    n_classes: int,
+) -> NDArray[np.int64]:
+    """Count the records of some rows by class."""
+    found = np.zeros(n_classes, np.int64)
+    for i in rows:
+        found[classes[i]] += counts[i]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def part_node(
+    bins: NDArray[Any], rows: NDArray[np.int64], column: int, low: int, high: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the rows of a node that say no, and those that say yes."""
+    no = np.empty(len(rows), np.int64)
+    yes = np.empty(len(rows), np.int64)
+    n_no = 0
+    n_yes = 0
+    for i in rows:
+        b = np.int64(bins[i, column])
+        if low <= b and b <= high:
+            yes[n_yes] = i
+            n_yes += 1
+        else:
+            no[n_no] = i
+            n_no += 1
+    return no[:n_no].copy(), yes[:n_yes].copy()
+
+
+@njit(cache=True, nogil=True)
+def answers(
+    table: NDArray[Any], low: NDArray[np.int64], high: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Give how many records of each class say yes to each question.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_classes, width)
+        Counts by class and bin.
+    low, high : ndarray of shape (n_questions,)
+        Bins, as columns of `table`. Ranges that begin at the same bin stand together, in the
+        order of their ends.
+
+    Returns
+    -------
+    ndarray of shape (n_questions, n_classes)
+    """
+    n_classes = table.shape[0]
+    found = np.zeros((len(low), n_classes))
+    for q in range(len(low)):
+        first = low[q]
+        if q > 0 and low[q - 1] == first:
+            first = high[q - 1] + 1
+            found[q] = found[q - 1]
+        for b in range(first, high[q] + 1):
+            for c in range(n_classes):
+                found[q, c] += table[c, b]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def split_values(
+    no: NDArray[np.float64], yes: NDArray[np.float64], criterion: int
+) -> NDArray[np.float64]:
+    """Give F of both sides of each question together; counts below 0 count as 0.
+
+    Parameters
+    ----------
+    no, yes : ndarray of shape (n_questions, n_classes)
+        See :func:`answers`.
+    criterion : int
+        Place in `CRITERIA`.
+
+    Returns
+    -------
+    ndarray of shape (n_questions,)
+    """
+    found = np.empty(len(yes))
+    for q in range(len(yes)):
+        found[q] = impure(np.maximum(no[q], 0.0), criterion)
+        found[q] += impure(np.maximum(yes[q], 0.0), criterion)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def family_counts(yes: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the three families of counts of each question (NoisyCounts, appendix A.4).
+
+    Parameters
+    ----------
+    yes : ndarray of shape (n_questions, n_classes)
+    totals : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    ndarray of shape (n_questions, 3 · n_classes + 2)
+        By class those who say no, by class those who say yes, by class, by side.
+    """
+    k = len(totals)
+    found = np.empty((len(yes), 3 * k + 2))
+    for q in range(len(yes)):
+        n_no = 0.0
+        n_yes = 0.0
+        for c in range(k):
+            no = totals[c] - yes[q, c]
+            found[q, c] = no
+            found[q, k + c] = yes[q, c]
+            found[q, 2 * k + c] = totals[c]
+            n_no += no
+            n_yes += yes[q, c]
+        found[q, 3 * k] = n_no
+        found[q, 3 * k + 1] = n_yes
+    return found
+
+
+@njit(cache=True, nogil=True)
+def family_gains(families: NDArray[np.float64], criterion: int) -> NDArray[np.float64]:
+    """Give J(h) = G(node) − Σ share of a side · G(side) of noisy families of counts.
+
+    Counts below 0 count as 0. G of the node is of its counts by class, shares are of the counts
+    by side, G of a side is of its joint counts; where one of them has nothing, J = −1.
+
+    Parameters
+    ----------
+    families : ndarray of shape (n_questions, 3 · n_classes + 2)
+        See :func:`family_counts`.
+    criterion : int
+        Place in `CRITERIA`.
+
+    Returns
+    -------
+    ndarray of shape (n_questions,)
+    """
+    k = (families.shape[1] - 2) // 3
+    found = np.empty(len(families))
+    counts = np.empty(families.shape[1])
+    for q in range(len(families)):
+        for i in range(len(counts)):
+            counts[i] = max(families[q, i], 0.0)
+        n = _total(counts, 2 * k, 3 * k)
+        sides = counts[3 * k] + counts[3 * k + 1]
+        if n <= 0.0 or sides <= 0.0:
+            found[q] = NO_GAIN
+            continue
+        gain = impure(counts[2 * k : 3 * k], criterion) / n
+        for side in range(2):
+            share = counts[3 * k + side] / sides
+            if share > 0.0:
+                of_side = _total(counts, side * k, (side + 1) * k)
+                if of_side <= 0.0:
+                    gain = NO_GAIN
+                    break
+                gain -= share * impure(counts[side * k : (side + 1) * k], criterion) / of_side
+        found[q] = gain
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _total(counts: NDArray[np.float64], start: int, stop: int) -> float:
+    total = 0.0
+    for i in range(start, stop):
+        total += counts[i]
+    return total

@@ -1,0 +1,99 @@
+"""The Mα-loss: Bayes risk, link, its inverse, and the surrogate (docs/boosted_dp.md).
+
+With α = 1 it is Matsushita's loss, with α = 0 the 0/1 loss. A and B are the weights of positive
+and of negative records in a node, q = A/(A + B); z is a margin.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+# Shares of a leaf are kept so far from 0 and 1 before they are linked (§17.2 of the paper).
+ZETA = 1e-4
+
+
+@njit(cache=True, nogil=True, inline="always")
+def bayes_weight(positive: float, negative: float, alpha: float) -> float:
+    """Give (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B); 0 where A or B is."""
+    if positive <= 0.0 or negative <= 0.0:
+        return 0.0
+    return alpha * 2.0 * math.sqrt(positive * negative) + (1.0 - alpha) * 2.0 * min(
+        positive, negative
+    )
+
+
+@njit(cache=True, nogil=True)
+def link(q: float, alpha: float) -> float:
+    """Give ψ(q) = −L′(q) = α(2q − 1)/√(q(1 − q)) + 2(1 − α)·sign(2q − 1), for q in (0, 1)."""
+    odd = 2.0 * q - 1.0
+    return float(alpha * odd / math.sqrt(q * (1.0 - q)) + 2.0 * (1.0 - alpha) * np.sign(odd))
+
+
+@njit(cache=True, nogil=True)
+def inverse(margin: float, alpha: float) -> float:
+    """Give ψ⁻¹(z), which is ½ for all |z| ≤ 2(1 − α); at α = 0 a step at |z| = 2."""
+    beyond = abs(margin) / 2.0 - (1.0 - alpha)
+    if beyond <= 0.0:
+        return 0.5
+    share = beyond / math.sqrt(alpha * alpha + beyond * beyond)
+    return 0.5 * (1.0 + share) if margin > 0 else 0.5 * (1.0 - share)
+
+
+@njit(cache=True, nogil=True)
+def conjugate(margin: float, alpha: float) -> float:
+    """Give λ(z) = max over q of z·q + L(q): 1 + z/2, and more where |z| > 2(1 − α)."""
+    beyond = abs(margin) / 2.0 - (1.0 - alpha)
+    more = math.sqrt(alpha * alpha + beyond * beyond) - alpha if beyond > 0 else 0.0
+    return 1.0 + margin / 2.0 + more
+
+
+@njit(cache=True, nogil=True)
+def surrogate(margin: float, alpha: float) -> float:
+    """Give the loss F(z) = λ(−z) of a record with the margin z = y·H(x)."""
+    return conjugate(-margin, alpha)
+
+
+def largest_link(alpha: float) -> float:
+    """Give the link of the share 1 − ζ: no leaf has a larger one."""
+    return float(link(1.0 - ZETA, alpha))
+
+
+@njit(cache=True, nogil=True)
+def record_weights(
+    scores: NDArray[np.float64], signs: NDArray[np.int8], alpha: float
+) -> NDArray[np.float64]:
+    """Give ψ⁻¹(−y·H(x)) of each record.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        H(x).
+    signs : ndarray of shape (n,)
+    alpha : float
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    weights = np.empty(len(scores))
+    for i in range(len(scores)):
+        weights[i] = inverse(-signs[i] * scores[i], alpha)
+    return weights
+
+
+@njit(cache=True, nogil=True)
+def link_of_leaves(
+    positive: NDArray[np.float64], negative: NDArray[np.float64], alpha: float
+) -> NDArray[Any]:
+    """Give the link of each leaf, its share kept ζ away from 0 and 1; 0 of an empty leaf."""
+    values = np.zeros(len(positive))
+    for leaf in range(len(positive)):
+        a, b = max(positive[leaf], 0.0), max(negative[leaf], 0.0)
+        if a + b > 0:
+            values[leaf] = link(min(max(a / (a + b), ZETA), 1.0 - ZETA), alpha)
+    return values

@@ -1,0 +1,168 @@
+"""Complete trees with questions drawn at random: which leaf a row is in, and sums there.
+
+The node i of a tree has the children 2i + 1 (no) and 2i + 2 (yes). Residuals are whole numbers
+of a unit, so that their sums are exact in any order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+# The largest norm of a record's residual: ½ of one score, 1/√2 of one score a class.
+HALF = 0.5
+OF_CLASSES = 0.5**0.5
+
+
+class Stumps(NamedTuple):
+    """Trees without values.
+
+    Attributes
+    ----------
+    columns, low, high : ndarray of int64, shape (n_trees, 2**depth − 1)
+        The range of bins that says yes, see :mod:`privcurve.kernels.holder_counts`.
+    unit : float
+        What residuals are whole numbers of: a power of two, at most 2**−10.
+    """
+
+    columns: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    unit: float
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of a tree."""
+        return int(self.columns.shape[1]) + 1
+
+    @staticmethod
+    def n_outputs(n_classes: int) -> int:
+        """Scores of a row: one of two classes, else one a class."""
+        return 1 if n_classes == 2 else n_classes
+
+
+def find_leaves(bins: NDArray[Any], trees: Stumps) -> NDArray[np.int64]:
+    """Give the leaf of each row in each tree: shape (n_trees, n_rows)."""
+    return _find_leaves(bins, trees.columns, trees.low, trees.high)
+
+
+@njit(cache=True, nogil=True)
+def _find_leaves(
+    bins: NDArray[Any],
+    columns: NDArray[np.int64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    n_trees, n_inner = columns.shape
+    n_rows = len(bins)
+    found = np.empty((n_trees, n_rows), np.int64)
+    for t in range(n_trees):
+        for i in range(n_rows):
+            node = 0
+            while node < n_inner:
+                b = np.int64(bins[i, columns[t, node]])
+                node = 2 * node + 1 + (low[t, node] <= b and b <= high[t, node])
+            found[t, i] = node - n_inner
+    return found
+
+
+@njit(cache=True, nogil=True)
+def residuals(
+    scores: NDArray[np.float64], classes: NDArray[np.int64], unit: float
+) -> NDArray[np.int64]:
+    """Give the clipped residuals of rows and their norms, in whole units.
+
+    With one score: p − y, clipped to ±½, and its size. With K scores: the vector p − e_y, no
+    longer than 1/√2, and its length; rounding to units adds at most half a unit to each entry.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_outputs)
+    classes : ndarray of shape (n_rows,)
+        Positions of classes.
+    unit : float
+        Divides ½.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows, n_outputs + 1)
+    """
+    n_rows, k = scores.shape
+    found = np.empty((n_rows, k + 1), np.int64)
+    for i in range(n_rows):
+        if k == 1:
+            g = 1.0 / (1.0 + np.exp(-scores[i, 0])) - classes[i]
+            whole = np.int64(np.rint(min(max(g, -HALF), HALF) / unit))
+            found[i, 0] = whole
+            found[i, 1] = abs(whole)
+            continue
+        largest = scores[i].max()
+        total = 0.0
+        for c in range(k):
+            total += np.exp(scores[i, c] - largest)
+        squares = 0.0
+        for c in range(k):
+            g = np.exp(scores[i, c] - largest) / total - (c == classes[i])
+            squares += g * g
+        norm = np.sqrt(squares)
+        factor = min(1.0, OF_CLASSES / norm) if norm > 0.0 else 1.0
+        for c in range(k):
+            g = np.exp(scores[i, c] - largest) / total - (c == classes[i])
+            found[i, c] = np.int64(np.rint(factor * g / unit))
+        found[i, k] = np.int64(np.rint(factor * norm / unit))
+    return found
+
+
+@njit(cache=True, nogil=True)
+def sum_leaves(
+    leaves: NDArray[np.int64],
+    of_rows: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    n_leaves: int,
+) -> NDArray[np.int64]:
+    """Add up residuals in each leaf.
+
+    Parameters
+    ----------
+    leaves : ndarray of shape (n_trees, n_rows)
+    of_rows : ndarray of int64, shape (n_rows, n_outputs + 1)
+        See :func:`residuals`.
+    counts : ndarray of shape (n_rows,)
+        Records that a row stands for.
+    n_leaves : int
+
+    Returns
+    -------
+    ndarray of int64, shape (n_trees, n_leaves, n_outputs + 1)
+    """
+    n_trees, n_rows = leaves.shape
+    width = of_rows.shape[1]
+    found = np.zeros((n_trees, n_leaves, width), np.int64)
+    for t in range(n_trees):
+        for i in range(n_rows):
+            for c in range(width):
+                found[t, leaves[t, i], c] += counts[i] * of_rows[i, c]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def add_leaves(
+    leaves: NDArray[np.int64], values: NDArray[np.float64], scores: NDArray[np.float64]
+) -> None:
+    """Add the values of each row's leaves to its scores.
+
+    Parameters
+    ----------
+    leaves : ndarray of shape (n_trees, n_rows)
+    values : ndarray of shape (n_trees, n_leaves, n_outputs)
+    scores : ndarray of shape (n_rows, n_outputs)
+        Changed.
+    """
+    n_trees, n_rows = leaves.shape
+    for t in range(n_trees):
+        for i in range(n_rows):
+            for c in range(scores.shape[1]):
+                scores[i, c] += values[t, leaves[t, i], c]

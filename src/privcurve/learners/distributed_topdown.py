@@ -1,0 +1,337 @@
+"""Distributed DP-TopDown trees (Wang, Dick and Balcan 2020): published, and certified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privcurve.coding import Codes
+from privcurve.holders.best_first import BestFirst, grow_best_first
+from privcurve.holders.by_levels import ByLevels, grow_by_levels
+from privcurve.holders.holder import Holder
+from privcurve.holders.placement import RANDOM
+from privcurve.holders.sums import CENTRAL, LOCAL, Sums, sums_of
+from privcurve.holders.transcript import Transcript
+from privcurve.holders.tree import GrownTree
+from privcurve.kernels.holder_counts import Questions, list_questions
+from privcurve.learners.base import CodedClassifier
+from privcurve.learners.checks import RandomState
+from privcurve.learners.dealt import check_ordered, deal_to_holders
+from privcurve.learners.topdown import TopDownTreeClassifier
+from privcurve.learners.trees import TreeModel
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED
+from privcurve.privacy.calibration.holders import (
+    DECAY,
+    LEVELS,
+    LOCAL_RNM,
+    NOISY_COUNTS,
+    SINGLE,
+    level_holders,
+)
+from privcurve.privacy.calibration.holders_published import published_holders
+from privcurve.privacy.ledger import PrivacyStatement
+
+# Where nothing is given: what the paper has, and what the certified protocols have.
+N_SPLITS = 512
+MOST_LEVELS = 80
+LEVELS_OF_SPLITS = 3
+LEAF_SHARE = 0.5
+SMALLEST_WEIGHT = 0.1
+SMALLEST_GAIN = 0.01
+
+
+class ClassTree(TreeModel):
+    """A tree whose leaves have the position of a class, of more than two."""
+
+    def _leaf(self, tree: int, node: int) -> str:
+        return f"class {int(self.forest.labels[tree, node])}"
+
+
+class DistributedTopDownClassifier(CodedClassifier):
+    r"""A decision tree that several data holders grow with a coordinator, by noisy messages.
+
+    ``published``: Algorithm 1 of Wang, Dick and Balcan (PPAI 2020). The node of the largest
+    noisy weight times noisy gain is split next; a question is chosen by report noisy max on
+    one machine (``single``), from noisy counts of all questions (``noisy_counts``), or of
+    those that a noisy vote of each holder names (``local_rnm``). Its guarantee is not what
+    the paper says: see ``privacy_``. Where the paper leaves a choice, this is what is done:
+
+    - A1: `n_splits` counts internal nodes; a tree has at most `depth` levels of splits, 80.
+    - A2: below the root a node's budget goes in halves to its weight and to its split.
+    - A3: NoisyCounts has Lap(3\|H\|/α′); the other scale that is printed is a typo.
+    - A4: sums of noisy counts below 0 count as 0; labels' counts give G(q), sides' counts the
+      shares, joint counts G of a side; where one of them is empty the gain is −1.
+    - A5: on one machine a node of fewer than two records is not split, which shows (it is
+      excluded from the statement); a holder's vote below two records is drawn uniformly.
+    - A6: with uniform budgets a chain of M splits spends (M + 1)/M of the budget: as printed.
+    - A7: a question that two holders name is counted twice.
+    - A8: thresholds are the inner edges of the domain's bins.
+    - A9: blocks of pixels are a matter of the dataset.
+    - A10: the root's split has all of a_1, as line 3 says.
+    - A11: without noise the thresholds on weight and gain are kept.
+
+    ``certified``: the same protocols grown by levels, with noise that is proved
+    (docs/privacy.md). A level has noisy histograms of all columns by bin and class
+    (``noisy_counts``), or of the columns that private votes of the holders name
+    (``local_rnm``); of one machine (``single``) it is the certified ``topdown`` with
+    thresholds and 1-rules on its last level, bit for bit.
+
+    Parameters
+    ----------
+    protocol : str
+        ``noisy_counts``, ``local_rnm`` or ``single``.
+    trust : str, optional
+        Who sees what. ``local``: every message is private by itself. ``secure_sum``: the
+        coordinator sees sums of counts alone, and holders share the noise (certified).
+        ``central``: one trusted curator has all records (certified). By default ``local``;
+        not for ``single``, which is a curator.
+    n_holders : int
+        Among whom the records are dealt. A curator has all of them, whatever it is.
+    n_colluding : int
+        With ``secure_sum``: how many holders may tell the coordinator their noise.
+    placement : str
+        See :func:`privcurve.holders.placement.deal`.
+    criterion : str
+        ``gini``, ``entropy``, ``root_gini`` (two classes) or ``zero_one``.
+    budget : str, optional
+        ``decay`` (2^−d) or ``uniform`` (1/`n_splits`) of published trees; ``levels`` (equal)
+        or ``decay`` of certified ones. By default ``decay``, and ``levels``.
+    leaf_share : float, optional
+        Published: LPF, the share of ε for labels of leaves; ½ by default.
+    n_splits : int, optional
+        Published: M, the most splits; 512 by default.
+    depth : int, optional
+        The most levels of splits: 80 by default of published trees, 3 of certified ones.
+    vote_share : float
+        Certified ``local_rnm``: share of a level's budget for votes.
+    smallest_weight : float
+        Published: a node is split if its noisy weight is at least this over `n_splits`.
+    smallest_gain : float
+        Published: and its noisy gain above this.
+    epsilon, delta : float
+        The budget; δ > 0 with ``certified`` alone (Gaussian noise).
+    calibration : str
+        ``published`` or ``certified``.
+    ordered : sequence of bool, optional
+        Public: which columns have codes with an order. Those are asked for thresholds, the
+        others for single codes. By default all are ordered.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    model_ : TreeModel
+        The tree, readable. Of more than two classes a leaf has the position of a class.
+    transcript_ : Transcript
+        How much each holder sent, by round.
+    n_features_used_ : int
+        Distinct questions of the tree.
+    n_records_ : int
+        Public, for neighbours have equally many.
+    """
+
+    _learner = "distributed_topdown"
+
+    def __init__(
+        self,
+        protocol: str = NOISY_COUNTS,
+        trust: str | None = None,
+        n_holders: int = 4,
+        n_colluding: int = 0,
+        placement: str = RANDOM,
+        criterion: str = "gini",
+        budget: str | None = None,
+        leaf_share: float | None = None,
+        n_splits: int | None = None,
+        depth: int | None = None,
+        vote_share: float = 0.4,
+        smallest_weight: float = SMALLEST_WEIGHT,
+        smallest_gain: float = SMALLEST_GAIN,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        calibration: str = CERTIFIED,
+        n_bins: int | Sequence[int] | None = None,
+        ordered: Sequence[bool] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.protocol = protocol
+        self.trust = trust
+        self.n_holders = n_holders
+        self.n_colluding = n_colluding
+        self.placement = placement
+        self.criterion = criterion
+        self.budget = budget
+        self.leaf_share = leaf_share
+        self.n_splits = n_splits
+        self.depth = depth
+        self.vote_share = vote_share
+        self.smallest_weight = smallest_weight
+        self.smallest_gain = smallest_gain
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.n_bins = n_bins
+        self.ordered = ordered
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[Any],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> PrivacyStatement:
+        self.n_records_ = int(counts.sum())
+        if self.protocol == SINGLE and self.calibration == CERTIFIED:
+            return self._fit_topdown(codes, signs, counts, rng)
+        questions = list_questions(self.n_bins_, check_ordered(self.ordered, len(self.n_bins_)))
+        holders = deal_to_holders(self, questions, codes, signs, counts, rng)
+        transcript = Transcript(len(holders))
+        tree, statement = self.grow(holders, questions, transcript)
+        model = TreeModel if len(self.classes_) == 2 else ClassTree
+        forest = tree.forest(questions, len(self.classes_))
+        self._adopt(model(forest, self.n_bins_), transcript)
+        return statement
+
+    def grow(
+        self,
+        holders: Sequence[Holder],
+        questions: Questions,
+        transcript: Transcript,
+        sums: Sums | None = None,
+    ) -> tuple[GrownTree, PrivacyStatement]:
+        """Coordinate holders, wherever they run.
+
+        Parameters
+        ----------
+        holders : sequence of Holder
+        questions : Questions
+        transcript : Transcript
+        sums : Sums, optional
+            By default those of `trust`; published protocols add up what holders send.
+
+        Returns
+        -------
+        tree : GrownTree
+        statement : PrivacyStatement
+        """
+        sizes = [holder.size for holder in holders]
+        shape = questions, len(self.classes_), sum(sizes), self.criterion
+        if self.criterion == "root_gini" and len(self.classes_) > 2:
+            raise ValueError("criterion = 'root_gini' is for two classes: use 'gini' or 'entropy'")
+        if self.calibration == PUBLISHED:
+            return self._grow_published(holders, shape, transcript)
+        self._refuse({"n_splits": None, "leaf_share": None, "smallest_weight": SMALLEST_WEIGHT,
+                      "smallest_gain": SMALLEST_GAIN}, PUBLISHED)  # fmt: skip
+        depth = LEVELS_OF_SPLITS if self.depth is None else int(self.depth)
+        if sums is None:
+            sums = sums_of(self._trust(), len(holders), int(self.n_colluding))
+        noise = level_holders(
+            depth=depth,
+            votes=self.protocol == LOCAL_RNM,
+            vote_share=float(self.vote_share),
+            budget=LEVELS if self.budget is None else self.budget,
+            criterion=self.criterion,
+            n=max(sizes),
+            n_columns=len(self.n_bins_),
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            trust=self._trust(),
+            n_colluding=int(self.n_colluding),
+        )
+        plan = ByLevels(*shape, depth, noise)
+        return grow_by_levels(holders, plan, sums, transcript), noise.statement
+
+    def _grow_published(
+        self,
+        holders: Sequence[Holder],
+        shape: tuple[Questions, int, int, str],
+        transcript: Transcript,
+    ) -> tuple[GrownTree, PrivacyStatement]:
+        if self.trust not in (None, LOCAL):
+            raise ValueError(
+                f"trust = {self.trust!r} is for calibration='certified': in the published "
+                "protocols each holder adds all noise to each of its messages"
+            )
+        n_splits = N_SPLITS if self.n_splits is None else int(self.n_splits)
+        noise = published_holders(
+            protocol=self.protocol,
+            criterion=self.criterion,
+            budget=DECAY if self.budget is None else self.budget,
+            leaf_share=LEAF_SHARE if self.leaf_share is None else float(self.leaf_share),
+            n_splits=n_splits,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+        )
+        depth = MOST_LEVELS if self.depth is None else int(self.depth)
+        least = float(self.smallest_weight), float(self.smallest_gain)
+        plan = BestFirst(*shape, n_splits, depth, *least, noise)
+        return grow_best_first(holders, plan, transcript), noise.statement
+
+    def _fit_topdown(
+        self,
+        codes: Codes,
+        classes: NDArray[Any],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> PrivacyStatement:
+        """Grow the certified tree of one machine."""
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"the certified protocol 'single' takes two classes, not {len(self.classes_)}: "
+                "use protocol='noisy_counts' with trust='central'"
+            )
+        self._refuse({"n_splits": None, "leaf_share": None, "smallest_weight": SMALLEST_WEIGHT,
+                      "smallest_gain": SMALLEST_GAIN}, PUBLISHED)  # fmt: skip
+        if self.budget not in (None, LEVELS):
+            raise ValueError(f"budget = {self.budget!r}: the certified topdown has equal levels")
+        tree = TopDownTreeClassifier(
+            depth=LEVELS_OF_SPLITS if self.depth is None else int(self.depth),
+            splits="threshold",
+            criterion=self.criterion,
+            leaves="rules",
+            epsilon=self.epsilon,
+            delta=self.delta,
+        )
+        tree.n_bins_ = self.n_bins_
+        signs = (2 * classes - 1).astype(np.int8)
+        tree._fit_batch([tree], codes, signs, counts, [rng])
+        self._adopt(tree.model_, Transcript(1))
+        return replace(tree._fitted_statement, learner=self._learner)
+
+    def _refuse(self, unused: dict[str, Any], calibration: str) -> None:
+        for name, default in unused.items():
+            if getattr(self, name) != default:
+                raise ValueError(
+                    f"{self._learner}: {name} = {getattr(self, name)!r} is for "
+                    f"calibration={calibration!r}: leave it out"
+                )
+
+    def _trust(self) -> str:
+        if self.protocol == SINGLE:
+            return CENTRAL
+        return LOCAL if self.trust is None else self.trust
+
+    def _adopt(self, model: TreeModel, transcript: Transcript) -> None:
+        self.model_ = model
+        self.n_features_used_ = model.n_features_used
+        self.transcript_ = transcript
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        votes = self.model_.tally(codes)
+        if len(self.classes_) == 2:
+            return votes.astype(np.float64)
+        return np.eye(len(self.classes_))[votes]
+
+    def _measures(self) -> dict[str, float]:
+        size = self.model_.measures()
+        shape = {"n_nodes": size["nodes"], "tree_depth": size["depth"]}
+        return {**shape, **self.transcript_.measures()}

@@ -1,0 +1,269 @@
+"""Boosted random trees of several data holders, one noisy sum a round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privcurve.coding import Codes
+from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
+from privcurve.holders.holder import Holder
+from privcurve.holders.placement import RANDOM
+from privcurve.holders.sums import SECURE_SUM, Sums, sums_of
+from privcurve.holders.transcript import Transcript
+from privcurve.kernels.holder_counts import Questions, list_questions
+from privcurve.kernels.lazybb_trees import Forest
+from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves
+from privcurve.learners.checks import RandomState
+from privcurve.learners.dealt import SEED, bin_codes, check_ordered, deal_to_holders
+from privcurve.learners.staged import StagedClassifier
+from privcurve.learners.trees import TreeModel
+from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.calibration.random_trees import random_trees
+from privcurve.privacy.ledger import PrivacyStatement
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTrees(TreeModel):
+    """Trees whose leaves have values, as text.
+
+    Attributes
+    ----------
+    leaf_values : ndarray of shape (n_trees, n_leaves, n_outputs)
+    """
+
+    leaf_values: NDArray[np.float64]
+
+    def _leaf(self, tree: int, node: int) -> str:
+        found = self.leaf_values[tree, max(node - self.leaf_values.shape[1] + 1, 0)]
+        return " ".join(f"{value:+.4f}" for value in found)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomTreesModel:
+    """Complete trees, their questions and what their leaves add to the scores.
+
+    Attributes
+    ----------
+    questions : ndarray of shape (n_trees, 2**depth − 1)
+        As :mod:`privcurve.kernels.trees.choice` numbers them; −1 where a domain has none. The
+        children of node i are 2i + 1 (no) and 2i + 2 (yes).
+    trees : Stumps
+    values : ndarray of shape (n_trees, 2**depth, n_outputs)
+    batch : int
+        Trees of a round.
+    n_bins : ndarray of shape (n_columns,)
+    """
+
+    questions: NDArray[np.int64]
+    trees: Stumps
+    values: NDArray[np.float64]
+    batch: int
+    n_bins: NDArray[np.int64]
+
+    def describe(
+        self,
+        bin_names: Sequence[Sequence[str]] | None = None,
+        column_names: Sequence[str] | None = None,
+    ) -> str:
+        """Write the trees as nested questions, see :meth:`TreeModel.describe`."""
+        n_trees, n_inner = self.questions.shape
+        ends = np.zeros((n_trees, n_inner + 1), dtype=np.int64)
+        children = np.where(self.questions < 0, 0, 2 * np.arange(n_inner) + 1)
+        forest = Forest(
+            np.column_stack([self.questions, ends - 1]),
+            np.column_stack([children, ends]),
+            np.zeros((n_trees, 2 * n_inner + 1), dtype=np.int8),
+        )
+        return ValueTrees(forest, self.n_bins, self.values).describe(bin_names, column_names)
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def add_to(
+        self,
+        scores: NDArray[np.float64],
+        bins: NDArray[Any],
+        start: int = 0,
+        stop: int | None = None,
+    ) -> None:
+        """Add the trees from `start` to before `stop` to the scores of rows of bins."""
+        columns, low, high = (part[start:stop] for part in self.trees[:3])
+        chosen = Stumps(columns, low, high, self.trees.unit)
+        add_leaves(find_leaves(bins, chosen), self.values[start:stop], scores)
+
+
+class RandomTreesClassifier(StagedClassifier):
+    r"""Newton boosting of random trees: only the values of leaves see the records.
+
+    Before any record is read, the questions of all trees are drawn from a public stream. In
+    each round every holder adds up, in each leaf of a batch of trees, the residuals of its
+    records and their sizes, with Gaussian noise; the coordinator turns the sums into values of
+    the leaves. Residuals are clipped at ½ (of K > 2 classes their vectors at 1/√2), where the
+    decision stays right and the noise is half of what whole residuals take (docs/privacy.md).
+    Trees of this kind, with another release, are in Maddock, Cormode, Wang, Maple and Jha,
+    "Federated Boosted Decision Trees with Differential Privacy" (CCS 2022).
+
+    Parameters
+    ----------
+    n_trees : int
+    depth : int
+        Levels of each tree.
+    batch : int
+        Trees of a round: they see the same scores, and their values are averaged.
+    learning_rate : float
+        What the mean of a round's trees is multiplied by.
+    trust : str
+        ``secure_sum``: the coordinator sees sums alone and holders share the noise;
+        ``local``: each message is private by itself; ``central``: one curator.
+    n_holders, n_colluding, placement
+        As of :class:`~privcurve.learners.distributed_topdown.DistributedTopDownClassifier`.
+    epsilon, delta : float
+        The budget; δ > 0.
+    calibration : str
+        ``certified``.
+    ordered, n_bins, bounds, classes, random_state
+        As of :class:`~privcurve.learners.distributed_topdown.DistributedTopDownClassifier`.
+
+    Attributes
+    ----------
+    model_ : RandomTreesModel
+    transcript_ : Transcript
+        How much each holder sent, by round.
+    n_features_used_ : int
+        Distinct questions of the trees.
+    n_records_ : int
+        Public, for neighbours have equally many.
+    """
+
+    _learner = "random_trees"
+
+    def __init__(
+        self,
+        n_trees: int = 100,
+        depth: int = 4,
+        batch: int = 5,
+        learning_rate: float = 1.0,
+        trust: str = SECURE_SUM,
+        n_holders: int = 4,
+        n_colluding: int = 0,
+        placement: str = RANDOM,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        calibration: str = CERTIFIED,
+        n_bins: int | Sequence[int] | None = None,
+        ordered: Sequence[bool] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.depth = depth
+        self.batch = batch
+        self.learning_rate = learning_rate
+        self.trust = trust
+        self.n_holders = n_holders
+        self.n_colluding = n_colluding
+        self.placement = placement
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.n_bins = n_bins
+        self.ordered = ordered
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[Any],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> PrivacyStatement:
+        self.n_records_ = int(counts.sum())
+        questions = list_questions(self.n_bins_, check_ordered(self.ordered, len(self.n_bins_)))
+        holders = deal_to_holders(self, questions, codes, signs, counts, rng)
+        # The trees are public: their stream shares nothing with that of the noise.
+        seed = rng.integers(2**32, size=SEED).tolist()
+        public = np.random.default_rng(np.random.SeedSequence(seed))
+        drawn = draw_trees(questions, int(self.n_trees), int(self.depth), public)
+        self.transcript_ = Transcript(len(holders))
+        self.model_, statement = self.grow(holders, questions, drawn, self.transcript_)
+        asked = np.unique(self.model_.questions)
+        self.n_features_used_ = int((asked >= 0).sum())
+        return statement
+
+    def grow(
+        self,
+        holders: Sequence[Holder],
+        questions: Questions,
+        drawn: NDArray[np.int64],
+        transcript: Transcript,
+        sums: Sums | None = None,
+    ) -> tuple[RandomTreesModel, PrivacyStatement]:
+        """Coordinate holders, wherever they run.
+
+        Parameters
+        ----------
+        holders : sequence of Holder
+        questions : Questions
+        drawn : ndarray of shape (n_trees, 2**depth − 1)
+            See :func:`privcurve.holders.boosting.draw_trees`.
+        transcript : Transcript
+        sums : Sums, optional
+            By default those of `trust`.
+
+        Returns
+        -------
+        model : RandomTreesModel
+        statement : PrivacyStatement
+        """
+        n_classes = len(self.classes_)
+        if sums is None:
+            sums = sums_of(self.trust, len(holders), int(self.n_colluding))
+        batch = min(int(self.batch), len(drawn))
+        noise = random_trees(
+            n_trees=len(drawn),
+            batch=batch,
+            n_classes=n_classes,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            trust=self.trust,
+            n_colluding=int(self.n_colluding),
+        )
+        n = sum(holder.size for holder in holders)
+        trees = stumps(questions, drawn)
+        plan = Boosted(n_classes, n, trees, batch, float(self.learning_rate), noise.scale)
+        values = boost(holders, plan, sums, transcript)
+        numbers = np.append(questions.numbers, -1)[drawn]
+        model = RandomTreesModel(numbers, trees, values, batch, self.n_bins_)
+        return model, noise.statement
+
+    def _trust(self) -> str:
+        return self.trust
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        bins = bin_codes(codes, self.n_bins_)
+        found = np.zeros((len(bins), self.model_.values.shape[2]))
+        self.model_.add_to(found, bins)
+        return self._of_classes(found)
+
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        bins = bin_codes(codes, self.n_bins_)
+        found = np.zeros((len(bins), self.model_.values.shape[2]))
+        for start in range(0, len(self.model_.values), self.model_.batch):
+            self.model_.add_to(found, bins, start, start + self.model_.batch)
+            yield self._of_classes(found.copy())
+
+    def _of_classes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def _measures(self) -> dict[str, float]:
+        n_trees, n_leaves = self.model_.values.shape[:2]
+        shape = {"n_nodes": n_trees * (2 * n_leaves - 1), "tree_depth": n_leaves.bit_length() - 1}
+        return {**shape, **self.transcript_.measures()}

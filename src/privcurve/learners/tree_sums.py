@@ -1,0 +1,99 @@
+"""Ensembles of trees whose votes are added up: their scores, stages and measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import Codes
+from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees
+from privcurve.learners.staged import StagedClassifier
+
+
+def shrunk(margins: NDArray[np.float64], scale: float, n: int) -> NDArray[np.float64]:
+    """Give votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1).
+
+    The scale of the noise says how far a margin D is to be trusted.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n_leaves,)
+        With noise of `scale`.
+    scale : float
+    n : int
+        Records, which is public.
+
+    Returns
+    -------
+    ndarray of shape (n_leaves,)
+    """
+    return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))
+
+
+class TreeSumClassifier(StagedClassifier):
+    """A learner of trees; a subclass fits `splits_` and gives `_tree_values`.
+
+    Trees are complete: one row of `splits_` each, numbered as in :mod:`privcurve.kernels.dpboost`.
+    """
+
+    splits_: NDArray[np.int64]
+
+    def _tree_values(self) -> NDArray[np.float64]:
+        """Give what each leaf of each tree adds to the score: shape (n_trees, 2**depth)."""
+        raise NotImplementedError
+
+    def _bin_starts(self) -> NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(self.n_bins_)]).astype(np.int64)
+
+    def _thresholds(self) -> bool:
+        """Say whether a question is "at most b?", or "is it b?"."""
+        return True
+
+    def _add_trees(
+        self,
+        codes: Codes,
+        rows: NDArray[np.int64],
+        start: int,
+        stop: int,
+        scores: NDArray[np.float64],
+    ) -> None:
+        """Add what trees from `start` to `stop` give some rows to their scores."""
+        splits, values = self.splits_[:stop], self._tree_values()[:stop]
+        starts, thresholds = self._bin_starts(), self._thresholds()
+        add_up_trees(codes, rows, starts, thresholds, splits, values, start, scores)
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        scores = np.zeros(len(codes))
+        self._add_trees(codes, np.arange(len(codes)), 0, len(self.splits_), scores)
+        return scores
+
+    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+        scores = np.zeros(len(codes))
+        for t in range(len(self.splits_)):
+            self._add_trees(codes, np.arange(len(codes)), t, t + 1, scores)
+            yield scores.copy()
+
+    def _count_questions(self) -> None:
+        asked = np.unique(self.splits_)
+        self.n_features_used_ = int((asked != NO_SPLIT).sum())
+
+    def _measures(self) -> dict[str, float]:
+        """Count what is asked: a node without a question is none.
+
+        `expected_depth` is the mean over trees of how many questions a record is asked that
+        answers each of them either way with the same chance.
+        """
+        asked = self.splits_ != NO_SPLIT
+        n_trees, n_inner = asked.shape
+        levels = np.floor(np.log2(np.arange(1, n_inner + 1)))
+        n_leaves = int(asked.sum()) + n_trees
+        return {
+            "rounds": n_trees,
+            "questions": self.n_features_used_,
+            "nodes": n_leaves + int(asked.sum()),
+            "n_leaves": n_leaves,
+            "depth": n_inner.bit_length(),
+            "expected_depth": float((asked * 2.0**-levels).sum() / n_trees),
+        }

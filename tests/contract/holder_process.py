@@ -1,0 +1,60 @@
+"""A data holder in a process of its own, which alone has its rows: asked over a pipe."""
+
+import multiprocessing
+
+# Spawned: the process shares nothing with this one, and gets what is sent to it.
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def serve(pipe):
+    """Answer questions with the rows that were sent before, until told to stop."""
+    from privcurve.holders.holder import LocalHolder
+
+    holder = None
+    while True:
+        method, arguments = pipe.recv()
+        if method == "stop":
+            return
+        if method == "begin":
+            holder = LocalHolder(*arguments)
+        else:
+            answer = getattr(holder, method)
+            pipe.send(answer(*arguments) if callable(answer) else answer)
+
+
+class Process:
+    """A process that holds the rows of one holder at a time."""
+
+    def __init__(self):
+        self.pipe, other = SPAWN.Pipe()
+        self.process = SPAWN.Process(target=serve, args=(other,), daemon=True)
+        self.process.start()
+        other.close()
+
+    def begin(self, *made_of):
+        """Send rows, questions, number of classes and seed."""
+        self.pipe.send(("begin", made_of))
+        return ProcessHolder(self.pipe)
+
+    def stop(self):
+        self.pipe.send(("stop", ()))
+        self.process.join(timeout=30)
+        self.pipe.close()
+
+
+class ProcessHolder:
+    """A holder of the protocol: whatever it is asked goes to the process."""
+
+    def __init__(self, pipe):
+        self.pipe = pipe
+
+    @property
+    def size(self):
+        return self._ask("size")
+
+    def __getattr__(self, method):
+        return lambda *arguments: self._ask(method, *arguments)
+
+    def _ask(self, method, *arguments):
+        self.pipe.send((method, arguments))
+        return self.pipe.recv()

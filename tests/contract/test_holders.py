@@ -1,0 +1,293 @@
+"""Distributed learners: holders apart from the coordinator, messages, and strange records."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from holder_process import Process
+from made_learners import problem
+
+from privcurve.audit.replay import ExactHolder
+from privcurve.holders.holder import NONE
+from privcurve.holders.transcript import THE_SUM, Transcript
+from privcurve.kernels.holder_counts import list_questions
+from privcurve.learners import dealt
+from privcurve.learners.entry import Facts
+from privcurve.learners.registry import check_parameters, make
+
+ORDERED = (False, True, False, True)
+N_BINS = (2, 5, 3, 10)
+# Questions of the domain: single codes of two columns, thresholds of the others.
+N_QUESTIONS = 2 + 4 + 3 + 9
+WIDTH = sum(N_BINS)
+PUBLISHED = {"calibration": "published", "n_splits": 6}
+BOTH = pytest.mark.parametrize("name", ["distributed_topdown", "random_trees"])
+
+
+def learner(name, n_classes=2, **parameters):
+    facts = Facts(N_BINS, ordered=ORDERED, n_classes=n_classes)
+    return make(name, facts, {"n_holders": 3, **parameters})
+
+
+def fitted(name, parameters, n=300, seed=7):
+    X, y, _ = problem(n)
+    rng = np.random.default_rng(seed)
+    labels = np.where(y == "yes", 1, -1)
+    return learner(name, **parameters).fit_many(X, labels, [{}], [rng])[0]
+
+
+SETTINGS = [
+    ("distributed_topdown", {**PUBLISHED, "epsilon": 8.0}),
+    ("distributed_topdown", {**PUBLISHED, "protocol": "local_rnm", "epsilon": 8.0}),
+    ("distributed_topdown", {**PUBLISHED, "protocol": "single", "n_holders": 4}),
+    ("distributed_topdown", {"protocol": "local_rnm", "epsilon": 4.0, "placement": "sizes"}),
+    ("distributed_topdown", {"trust": "secure_sum", "delta": 1e-5, "n_colluding": 1}),
+    ("random_trees", {"n_trees": 6, "batch": 2, "depth": 2}),
+    ("random_trees", {"n_trees": 4, "batch": 2, "depth": 2, "trust": "local"}),
+]
+
+
+def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
+    here = [fitted(*setting) for setting in SETTINGS]
+    processes = [Process() for _ in range(3)]
+    idle = itertools.cycle(processes)
+    used = []
+
+    def elsewhere(*made_of):
+        used.append(len(made_of[0].counts))
+        return next(idle).begin(*made_of)
+
+    monkeypatch.setattr(dealt, "make_holder", elsewhere)
+    try:
+        there = [fitted(*setting) for setting in SETTINGS]
+    finally:
+        for one in processes:
+            one.stop()
+    assert len(used) == 6 * 3 + 1
+    for a, b, setting in zip(here, there, SETTINGS, strict=True):
+        assert pickle.dumps(a.model_) == pickle.dumps(b.model_), setting
+        assert a.transcript_ == b.transcript_, setting
+        assert a.privacy_ == b.privacy_, setting
+
+
+# Messages ------------------------------------------------------------------------------
+
+
+def kept(name, monkeypatch, **parameters):
+    """A fit whose transcript keeps its messages."""
+    where = f"privcurve.learners.{name}.Transcript"
+    monkeypatch.setattr(where, lambda n: Transcript(n, keep=True))
+    return fitted(name, parameters)
+
+
+def test_bytes_of_published_counts_follow_their_formula():
+    model = fitted("distributed_topdown", {**PUBLISHED, "epsilon": 64.0})
+    measures = model.measures_
+    splits = (measures["n_nodes"] - 1) // 2
+    assert splits > 1
+    # Every node but the root has a weight; every node has its families; leaves have labels.
+    families = (1 + 2 * splits) * N_QUESTIONS * 8 * 8
+    assert measures["bytes_per_holder"] == families + 2 * splits * 8 + (splits + 1) * 2 * 8
+    assert measures["rounds"] == 2 + splits
+    assert measures["bytes_down_per_holder"] == splits * 4
+    assert measures["bytes_total"] == 3 * (measures["bytes_per_holder"] + splits * 4)
+
+
+def test_bytes_of_published_votes_follow_their_formula():
+    parameters = {**PUBLISHED, "protocol": "local_rnm", "epsilon": 512.0}
+    measures = fitted("distributed_topdown", parameters).measures_
+    splits = (measures["n_nodes"] - 1) // 2
+    assert splits > 1
+    node = 2 + 3 * 8 * 8
+    expected = (1 + 2 * splits) * node + 2 * splits * 8 + (splits + 1) * 2 * 8
+    assert measures["bytes_per_holder"] == expected
+    assert measures["rounds"] == 3 + 2 * splits
+
+
+@pytest.mark.parametrize(("trust", "bytes_each"), [("local", 8), ("secure_sum", 4)])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_bytes_of_certified_histograms_follow_their_formula(trust, bytes_each, n_classes):
+    X, y, _ = problem()
+    labels = X[:, 2] if n_classes == 3 else np.where(y == "yes", 1, -1)
+    options = {"trust": trust, "epsilon": 1e3, "depth": 2, "random_state": 0}
+    model = learner("distributed_topdown", n_classes, **options)
+    measures = model.fit(X, labels).measures_
+    assert measures["n_nodes"] >= 5
+    assert measures["rounds"] == 2
+    assert measures["bytes_per_holder"] == 3 * n_classes * WIDTH * bytes_each
+
+
+@pytest.mark.parametrize(("trust", "bytes_each"), [("local", 8), ("secure_sum", 4)])
+def test_bytes_of_random_trees_follow_their_formula(trust, bytes_each):
+    parameters = {"n_trees": 7, "batch": 3, "depth": 2, "trust": trust}
+    measures = fitted("random_trees", parameters).measures_
+    assert measures["rounds"] == 3
+    assert measures["bytes_per_holder"] == 7 * 4 * 2 * bytes_each
+    assert measures["bytes_down_per_holder"] == 7 * 4 * 8
+    assert measures["messages"] == 3 * 3 * 2
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_no_message_has_an_exact_count(setting, monkeypatch):
+    """Of the noisy numbers none is whole, but by an accident of the ring's last bits."""
+    name, parameters = setting
+    model = kept(name, monkeypatch, **parameters)
+    messages = model.transcript_.messages
+    # That a node has fewer than two records shows on one machine: an excluded leak.
+    messages = [m for m in messages if m.kind != "best" or m.numbers[0] != NONE]
+    kinds = {message.kind for message in messages}
+    assert kinds <= {"vote", "counts", "weight", "labels", "best", "leaves"}
+    assert kinds - {"vote"}
+    hidden = parameters.get("trust") == "secure_sum" or (
+        name == "random_trees" and "trust" not in parameters
+    )
+    for message in messages:
+        assert (message.holder == THE_SUM) == hidden
+        if message.kind == "vote":
+            assert message.numbers.dtype == np.uint16
+            continue
+        numbers = message.numbers[1:] if message.kind == "best" else message.numbers
+        assert (numbers == np.rint(numbers)).mean() < 0.05, message.kind
+
+
+def test_without_noise_counts_are_exact(monkeypatch):
+    """What the scan above would see."""
+    model = kept("distributed_topdown", monkeypatch, epsilon=np.inf, depth=1)
+    counts = [m.numbers for m in model.transcript_.messages if m.kind == "counts"]
+    assert sum(table[:, :2].sum() for table in counts) == 300
+    assert all(np.array_equal(table, np.rint(table)) for table in counts)
+
+
+def test_messages_are_kept_for_audits_alone():
+    assert fitted(*SETTINGS[0]).transcript_.messages == []
+
+
+# Placement, protocols, strange records --------------------------------------------------
+
+
+@pytest.mark.parametrize("calibration", ["published", "certified"])
+def test_one_holder_without_noise_grows_the_same_tree_by_any_protocol(calibration):
+    options = {"epsilon": np.inf, "calibration": calibration, "n_holders": 1}
+    protocols = ["noisy_counts", "local_rnm"]
+    if calibration == "published":
+        trees = [fitted("distributed_topdown", {**options, "protocol": p}) for p in protocols]
+        options.pop("n_holders")
+        trees.append(fitted("distributed_topdown", {**options, "protocol": "single"}))
+    else:
+        trees = [fitted("distributed_topdown", {**options, "protocol": p}) for p in protocols]
+        shared = {**options, "trust": "secure_sum", "n_holders": 5}
+        trees.append(fitted("distributed_topdown", shared))
+        trees.append(fitted("distributed_topdown", {**options, "trust": "central"}))
+    for tree in trees[1:]:
+        for a, b in zip(trees[0].model_.forest, tree.model_.forest, strict=True):
+            assert np.array_equal(a, b)
+
+
+@BOTH
+@pytest.mark.parametrize("placement", ["random", "sizes", "label", "column"])
+def test_every_placement_deals_all_records(name, placement):
+    parameters = {"placement": placement, "epsilon": np.inf, "n_holders": 7}
+    model = fitted(name, parameters)
+    X, y, _ = problem()
+    assert (model.predict(X) == np.where(y == "yes", 1, -1)).mean() > 0.75
+
+
+@BOTH
+def test_an_unknown_placement_is_refused_before_training(name):
+    message = f"{name}: placement = 'nearby' is not one of"
+    with pytest.raises(ValueError, match=message):
+        check_parameters(name, {"placement": "nearby"})
+    with pytest.raises(ValueError, match=message):
+        fitted(name, {"placement": "nearby"})
+
+
+@BOTH
+@pytest.mark.parametrize("epsilon", [1.0, np.inf])
+@pytest.mark.parametrize("trust", ["local", "secure_sum"])
+def test_holders_without_records_send_noise_alone(name, epsilon, trust):
+    """More holders than records: some have none, and nothing but their number shows it."""
+    parameters = {"n_holders": 40, "trust": trust, "epsilon": epsilon}
+    some = {"protocol": "local_rnm"} if name == "distributed_topdown" else {}
+    model = fitted(name, {**parameters, **some}, n=9)
+    sent = model.transcript_.bits_sent
+    assert (sent == sent[0]).all()
+    assert (sent > 0).all()
+
+
+@BOTH
+def test_holders_of_one_class_each(name):
+    """Sorted by a column that is the label: a holder has one class, and all learn both."""
+    X, _, _ = problem()
+    parameters = {"placement": "column", "n_holders": 2, "epsilon": np.inf}
+    X = X[np.argsort(X[:, 0], kind="stable")]
+    labels = np.where(X[:, 0] == 1, 1, -1)
+    model = learner(name, **parameters).fit(X, labels)
+    assert (model.predict(X) == labels).all()
+
+
+@BOTH
+def test_colluding_holders_leave_one_at_least(name):
+    with pytest.raises(ValueError, match="n_colluding = 3 must be less than n_holders = 3"):
+        fitted(name, {"trust": "secure_sum", "n_colluding": 3})
+
+
+@BOTH
+def test_ordered_has_one_word_a_column(name):
+    X, y, _ = problem(30)
+    model = learner(name).set_params(ordered=(True,))
+    with pytest.raises(ValueError, match="ordered has 1 entries, but X has 4 columns"):
+        model.fit(X, np.where(y == "yes", 1, -1))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"trust": "secure_sum", "calibration": "published"}, "trust = 'secure_sum' is for"),
+        ({"delta": 1e-5, "calibration": "published"}, "delta = 0 alone"),
+        ({"budget": "levels", "calibration": "published"}, "budget = 'levels' is for"),
+        ({"budget": "uniform"}, "budget = 'uniform' is for"),
+        ({"n_splits": 5}, "n_splits = 5 is for calibration='published'"),
+        ({"smallest_gain": 0.5}, "smallest_gain = 0.5 is for calibration='published'"),
+        ({"protocol": "single", "leaf_share": 0.3}, "leaf_share = 0.3 is for"),
+        ({"protocol": "single", "trust": "central"}, "trust = 'central' has no effect"),
+        (
+            {"protocol": "local_rnm", "criterion": "zero_one", "calibration": "published"},
+            "no sensitivity for the criterion 'zero_one'",
+        ),
+    ],
+)
+def test_what_a_calibration_does_not_offer_is_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        fitted("distributed_topdown", parameters)
+
+
+def test_what_is_for_two_classes_is_refused_for_three():
+    X, _, _ = problem(30)
+    for parameters, message in (
+        ({"criterion": "root_gini"}, "root_gini' is for two classes"),
+        ({"protocol": "single", "n_holders": 4}, "'single' takes two classes, not 3"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learner("distributed_topdown", 3, **parameters).fit(X, X[:, 2])
+
+
+def test_random_trees_have_no_pure_privacy():
+    with pytest.raises(ValueError, match="random_trees offers no pure differential privacy"):
+        fitted("random_trees", {"delta": 0.0})
+
+
+def test_a_domain_without_questions_gives_one_answer():
+    """One code in each ordered column: nothing can be asked, and nothing breaks."""
+    X, y = np.zeros((30, 2), dtype=np.uint8), np.array([1] * 20 + [-1] * 10)
+    assert len(list_questions(np.array([1, 1]), (True, True)).columns) == 0
+    for name, parameters in SETTINGS[:2] + SETTINGS[3:6]:
+        facts = Facts((1, 1), ordered=(True, True))
+        model = make(name, facts, {"n_holders": 3, **parameters, "epsilon": 1e4}).fit(X, y)
+        assert (model.predict(X) == 1).all()
+
+
+def test_exact_holders_are_not_what_learners_use():
+    """The audit's holders without noise stay in the audit."""
+    assert dealt.LocalHolder is not ExactHolder
+    assert not hasattr(dealt, "ExactHolder")

@@ -1,0 +1,370 @@
+"""Boosted ensembles: what they grow, what they weigh, what they state and refuse."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privcurve.kernels.m_alpha import inverse, record_weights
+from privcurve.learners.bdpe import BDPEClassifier
+from privcurve.learners.registry import check_parameters
+from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
+from privcurve.privacy.sensitivity.impurity import split_sensitivity
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+import boosted_trees as reference
+
+N_BINS = [4, 3, 5]
+PUBLISHED = {"calibration": "published"}
+OC = {**PUBLISHED, "alpha": 1.0, "calibrate_alpha": "exact"}
+
+
+def problem(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, N_BINS, (n, 3)).astype(np.uint8)
+    y = np.where((X[:, 0] > 1) ^ (X[:, 2] < 2) ^ (rng.random(n) < 0.15), 1, -1)
+    return X, y
+
+
+def fitted(X=None, y=None, seed=0, n_bins=N_BINS, **parameters):
+    if X is None:
+        X, y = problem()
+    learner = BDPEClassifier(n_bins=n_bins, classes=(-1, 1), **parameters)
+    return learner.set_params(random_state=np.random.default_rng(seed)).fit(X, y)
+
+
+def weights_after(model, X, y):
+    return record_weights(model.decision_function(X), y.astype(np.int8), model.boost_alpha)
+
+
+# Without privacy ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("calibration", ["published", "certified"])
+@pytest.mark.parametrize(
+    ("alpha", "boost_alpha", "calibrated"),
+    [(1.0, 1.0, True), (1.0, 1.0, False), (0.1, 0.4, False), (0.0, 0.7, False)],
+)
+def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha, calibrated):
+    """Scores and questions of the reference; α by the exact error is of published alone."""
+    if calibrated and calibration == "certified":
+        calibrated = False
+    X, y = problem(60)
+    # Records are told apart by rounding where two questions are as good: all are distinct here.
+    model = fitted(
+        X, y, n_trees=3, depth=2, alpha=alpha, boost_alpha=boost_alpha, epsilon=np.inf,
+        calibration=calibration, votes="link", clamp=10.0,
+        calibrate_alpha="exact" if calibrated else "no",
+    )  # fmt: skip
+    trees = reference.boost(
+        X.tolist(), y.tolist(), N_BINS, 3, 2, alpha, boost_alpha, calibrated,
+        calibration == "certified",
+    )  # fmt: skip
+    starts = np.concatenate([[0], np.cumsum(N_BINS)])
+    for t, (questions, votes, beta) in enumerate(trees):
+        numbers = [-1 if g is None else starts[g[0]] + g[1] for g in questions]
+        assert model.splits_[t].tolist() == numbers, t
+        assert model.leaf_values_[t] == pytest.approx(votes, rel=1e-9)
+        assert model.leverages_[t] == pytest.approx(beta, rel=1e-9)
+
+
+def test_it_fits_what_trees_can_fit():
+    X, y = problem(400, seed=3)
+    errors = {}
+    for alpha in (0.1, 1.0):
+        model = fitted(X, y, n_trees=20, depth=4, alpha=alpha, boost_alpha=alpha, epsilon=np.inf)
+        errors[alpha] = (model.predict(X) != y).mean()
+    assert max(errors.values()) < 0.17
+
+
+# Weights that never move ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 25.0, np.inf])
+@pytest.mark.parametrize("clamp", [1.0, 10.0, 100.0])
+def test_small_alpha_boosts_nothing(epsilon, clamp):
+    """|H| ≤ T·b/2 ≤ 2(1 − b) for T ≤ 4(1 − b)/b, so all weights stay ½ (docs/boosted_dp.md)."""
+    X, y = problem()
+    model = fitted(
+        X, y, n_trees=20, depth=3, alpha=0.1, boost_alpha=0.1, clamp=clamp, epsilon=epsilon,
+        **PUBLISHED,
+    )  # fmt: skip
+    assert (weights_after(model, X, y) == 0.5).all()
+    if np.isinf(epsilon):
+        assert (model.splits_ == model.splits_[0]).all()
+        assert (model.leaf_values_ == model.leaf_values_[0]).all()
+
+
+def test_large_alpha_does_boost():
+    X, y = problem()
+    model = fitted(X, y, n_trees=20, depth=3, **OC, epsilon=np.inf)
+    assert len(np.unique(weights_after(model, X, y))) > 10
+    assert len(np.unique(model.splits_, axis=0)) > 1
+
+
+def test_thirty_six_trees_are_the_limit():
+    """At b = 0.1: |H| = T·b/2 is 2(1 − b) at T = 36; a step further a weight can move."""
+    assert inverse(36 * 0.05, 0.1) == 0.5 < inverse(37 * 0.05, 0.1)
+
+
+@pytest.mark.parametrize("votes", ["link", "shrunk", "sign"])
+def test_the_weight_bound_holds_for_rows_that_nobody_has(votes):
+    step = {} if votes == "link" else {"step": 2.0}
+    model = fitted(n_trees=8, depth=2, votes=votes, epsilon=5.0, **step)
+    reach = np.abs(model.leverages_) @ np.abs(model.leaf_values_).max(axis=1)
+    rows = np.array(np.meshgrid(*map(range, N_BINS))).reshape(3, -1).T.astype(np.uint8)
+    assert np.abs(model.decision_function(rows)).max() <= reach * (1 + 1e-12)
+
+
+# What is chosen ------------------------------------------------------------------------------
+
+
+def test_splits_of_matsushita_are_uniform_at_a_moderate_epsilon():
+    """The exponent at the root is at most β_tree·ε·√m/(8Td), here 0.04 (docs/boosted_dp.md)."""
+    X, y = problem(1200, seed=1)
+    counts = np.zeros(sum(N_BINS))
+    for seed in range(60):
+        model = fitted(X, y, seed=seed, n_trees=20, depth=4, epsilon=1.0, **OC)
+        np.add.at(counts, model.splits_[:, 0], 1)
+    chances = counts[counts > 0] / counts.sum()
+    assert len(chances) == sum(N_BINS) - 3
+    # 1,200 draws of nine questions: the largest of nine deviates by 4 of its own, once in 2,000.
+    assert np.abs(chances - 1 / 9).max() < 4 * np.sqrt(1 / 9 / 1200) + 0.04 / 9
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 25.0])
+@pytest.mark.parametrize("m", [120, 20_000])
+def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
+    """Rate times range of the scores at the root; m = 20,000, ε = 1: less than 0.11."""
+    X, y = problem(m)
+    learner = BDPEClassifier(n_trees=20, depth=4, epsilon=epsilon, n_bins=N_BINS, **OC)
+    noise = learner._noise(m)
+    rate = noise.spent[0] / (2 * (noise.bound + noise.slope))
+    records = [(row, label, 0.5) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    risks = [reference.risk(records, g, 1.0) for g in reference.asked([set(range(4))] * 3)[:3]]
+    bound = 0.5 * epsilon * np.sqrt(m) / (8 * 20 * 4)
+    assert 0 < rate * (max(risks) - min(risks)) < rate * m / 2 < bound
+    assert bound < 0.1105 * max(epsilon, 1)
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 60.0])
+@pytest.mark.parametrize("calibration", ["published", "certified"])
+def test_trees_are_drawn_by_their_chances(calibration, epsilon):
+    """Whole trees of two levels; by rejection at small ε, by computed chances at large ones."""
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 1], [2, 0]], dtype=np.uint8)
+    y = np.array([1, -1, -1, 1, 1, 1], dtype=np.int8)
+    counts = np.array([5, 2, 4, 1, 1, 3])
+    n_bins, alpha, n = [3, 2], 0.6, 4_000
+    learner = BDPEClassifier(
+        n_trees=1, depth=2, alpha=alpha, epsilon=epsilon, calibration=calibration,
+        n_bins=n_bins, classes=(-1, 1),
+    )  # fmt: skip
+    noise = learner._noise(int(counts.sum()))
+    unit = 0.5 if calibration == "certified" else 1.0
+    rates = [s / (2 * unit * (noise.bound + alpha * noise.slope)) for s in noise.spent]
+    records = [
+        (row, label, count / 2)
+        for row, label, count in zip(X.tolist(), y.tolist(), counts.tolist(), strict=True)
+    ]
+    choose = reference.permute_and_flip if calibration == "certified" else reference.exponential
+    trees = reference.trees(records, n_bins, [alpha] * 2, rates, choose, calibration == "certified")
+    starts = np.array([0, 3])
+    chances = {
+        tuple(-1 if g is None else starts[g[0]] + g[1] for g in questions): chance
+        for questions, (chance, _) in trees.items()
+    }
+    assert sum(chances.values()) == pytest.approx(1)
+    rng = np.random.default_rng(5)
+    models = learner.fit_many(X, y, [{}] * n, [rng] * n, counts)
+    seen = dict.fromkeys(chances, 0)
+    for model in models:
+        seen[tuple(model.splits_[0].tolist())] += 1
+    observed, expected = (np.array([d[k] for k in chances]) for d in (seen, chances))
+    expected = n * expected
+    rare = expected < 5
+    observed = np.append(observed[~rare], observed[rare].sum())
+    expected = np.append(expected[~rare], expected[rare].sum())
+    kept = expected > 0
+    statistic = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
+    free = kept.sum() - 1
+    # By Wilson and Hilferty's cube root: false alarms once in 30,000, four tests.
+    assert (statistic / free) ** (1 / 3) < 1 - 2 / (9 * free) + 4 * np.sqrt(2 / (9 * free))
+
+
+def test_random_splits_do_not_look_at_the_records():
+    X, y = problem()
+    one, other = (
+        fitted(X, labels, seed=4, splits="random", n_trees=6, depth=3) for labels in (y, -y)
+    )
+    assert np.array_equal(one.splits_, other.splits_)
+    assert (one.splits_ >= 0).all()
+
+
+def test_a_certified_tree_asks_what_is_still_open():
+    """One column of three codes: two questions, and then none."""
+    X = np.array([[0], [1], [2]] * 5, dtype=np.uint8)
+    y = np.array([1, -1, 1] * 5)
+    for splits in ("chosen", "random"):
+        model = fitted(X, y, n_bins=[3], n_trees=5, depth=3, splits=splits)
+        for tree in model.splits_:
+            path = sorted(tree[tree >= 0].tolist())
+            assert path == [0, 1]
+        assert model.measures_["n_leaves"] == 15
+        assert model.measures_["expected_depth"] == 1.5
+
+
+# α --------------------------------------------------------------------------------------------
+
+
+def test_released_errors_calibrate_alpha():
+    """With next to no noise α is that of the exact error; α of a level is on the model."""
+    X, y = problem(300)
+    setting = {"n_trees": 1, "depth": 3, "alpha": 0.8, "calibrate_alpha": "released"}
+    model = fitted(X, y, epsilon=1e9, **setting)
+    exact = fitted(X, y, epsilon=np.inf, **setting)
+    assert model.alphas_[0] == pytest.approx(exact.alphas_[0], rel=1e-4)
+    assert model.alphas_[0, 0] == 0.8
+    assert (np.diff(model.alphas_[0]) < 0).all()
+    noisy = fitted(X, y, epsilon=0.1, **setting)
+    assert ((noisy.alphas_ >= 0) & (noisy.alphas_ <= 0.8)).all()
+    assert not np.array_equal(noisy.alphas_, exact.alphas_)
+
+
+def test_a_public_schedule():
+    model = fitted(n_trees=2, depth=3, alpha=0.8, alpha_decay=0.5)
+    assert model.alphas_.tolist() == [[0.8, 0.4, 0.2]] * 2
+
+
+def test_constant_leverages_are_public():
+    X, y = problem()
+    model = fitted(X, y, n_trees=4, depth=2, leverage="constant", clamp=5.0, **OC)
+    assert model.leverages_.tolist() == [1 / 10] * 4
+    leak = fitted(X, y, n_trees=4, depth=2, leverage="exact", **OC)
+    plain = fitted(X, y, n_trees=4, depth=2, **OC)
+    assert np.array_equal(leak.leverages_, plain.leverages_)
+
+
+# The ledger -------------------------------------------------------------------------------------
+
+SETTINGS = [
+    {"n_trees": t, "depth": d, **other}
+    for t, d in ((1, 1), (20, 4))
+    for other in (
+        {},
+        {"votes": "link", "tree_share": 0.0},
+        {"votes": "sign", "tree_share": 0.9},
+        {"votes": "sign"},
+        {"splits": "random"},
+        {"splits": "random", "votes": "sign"},
+        {"alpha": 1.0, "calibrate_alpha": "released", "tree_share": 0.3},
+        {"alpha": 0.7, "alpha_decay": 0.5},
+    )
+]
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_the_ledger_adds_up_and_knows_no_record(setting, delta):
+    """Known before the fit: from n and parameters alone."""
+    for epsilon in (0.01, 1.0, 10.0):
+        learner = BDPEClassifier(epsilon=epsilon, delta=delta, n_bins=N_BINS, **setting)
+        said = learner._noise(120).statement
+        assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
+        assert (said.status, said.delta) == (PROVED, delta)
+        models = [fitted(*problem(seed=s), epsilon=epsilon, delta=delta, **setting) for s in (0, 9)]
+        assert models[0].privacy_ == models[1].privacy_ == said
+
+
+def test_equal_ranges_of_labels_and_splits_are_added_up_best():
+    said = fitted(n_trees=6, depth=3, votes="sign", delta=1e-5).privacy_
+    assert said.composition == "bounded range, optimal adaptive"
+    assert {entry.bounded_range for entry in said.ledger} == {said.ledger[0].epsilon}
+    assert len(said.ledger) == 6 * 4
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_the_published_ledger_has_a_line_a_node(depth):
+    said = fitted(n_trees=3, depth=depth, tree_share=0.3, **OC).privacy_
+    assert len(said.ledger) == 3 * 2**depth
+    assert said.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+    assert said.ledger[0].epsilon == pytest.approx(0.3 / (3 * depth))
+    assert said.ledger[2**depth - 1].noise_rate == pytest.approx(0.7 / 3 / 20)
+
+
+def test_the_published_statement_says_that_leverages_have_no_epsilon():
+    said = fitted(**OC).privacy_
+    assert (said.status, said.proved_epsilon) == (REFUTED, np.inf)
+    assert "leveraging coefficients of the trees are computed from the exact records" in str(said)
+    assert "Proved instead is no finite epsilon." in str(said)
+
+
+def test_what_is_true_of_published_noise_with_a_public_leverage():
+    """Refuted by a leaf's label at M = 10; proved where the noise is larger than links are."""
+    small = {**PUBLISHED, "leverage": "constant", "alpha": 0.1, "boost_alpha": 0.1, "depth": 4}
+    said = fitted(**{**small, "boost_alpha": 1.0}).privacy_
+    assert said.status == REFUTED
+    assert said.proved_epsilon == pytest.approx((2 - 2**-3) / 4 / 2 + 99.985 / 10, rel=1e-3)
+    said = fitted(**small, clamp=100.0).privacy_
+    assert (said.status, said.proved_epsilon) == (PROVED, None)
+    said = fitted(**small, clamp=100.0, calibrate_alpha="exact").privacy_
+    assert (said.status, said.proved_epsilon) == (NOT_PROVED, None)
+    assert "exact error" in said.caveat
+
+
+def test_sensitivities_in_the_ledger():
+    said = fitted(n_trees=1, depth=2, alpha=0.8, alpha_decay=0.5, tree_share=0.4).privacy_
+    levels, leaves = said.ledger[:2], said.ledger[2]
+    for entry, alpha in zip(levels, (0.8, 0.4), strict=True):
+        assert entry.sensitivity == pytest.approx(split_sensitivity(120, "m_alpha", alpha))
+        assert 2 * entry.noise_rate * entry.sensitivity == pytest.approx(0.2)
+    assert leaves.noise_rate * leaves.sensitivity == pytest.approx(0.6)
+    assert leaves.sensitivity == 2
+
+
+# What is refused ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {**PUBLISHED, "splits": "random"},
+        {**PUBLISHED, "votes": "shrunk"},
+        {**PUBLISHED, "votes": "sign"},
+        {**PUBLISHED, "alpha_decay": 0.5},
+        {**PUBLISHED, "calibrate_alpha": "released"},
+        {**PUBLISHED, "delta": 1e-5},
+        {"calibrate_alpha": "exact"},
+        {"leverage": "constant"},
+        {"leverage": "exact"},
+    ],
+    ids=str,
+)
+def test_what_a_calibration_does_not_have_is_refused(wrong):
+    with pytest.raises(ValueError, match="certified"):
+        fitted(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"splits": "random", "alpha": 0.5},
+        {"splits": "random", "tree_share": 0.5},
+        {"calibrate_alpha": "released", "alpha_decay": 0.5},
+        {"votes": "shrunk", "clamp": 5.0},
+        {"votes": "link", "step": 2.0},
+        {"depth": 11},
+        {"boost_alpha": 0.0},
+        {"tree_share": 1.0},
+    ],
+    ids=str,
+)
+def test_what_has_no_effect_or_meaning_is_refused(wrong):
+    with pytest.raises(ValueError, match="bdpe"):
+        check_parameters("bdpe", wrong)
+
+
+def test_one_record():
+    for setting in ({}, OC, {"votes": "link", "splits": "random"}):
+        model = fitted(np.array([[0, 0, 0]], dtype=np.uint8), np.array([1]), **setting)
+        assert np.isfinite(model.decision_function(np.zeros((1, 3), dtype=np.uint8))).all()

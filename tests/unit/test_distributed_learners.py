@@ -1,0 +1,201 @@
+"""Distributed trees against plain Python, the tree of one machine, and each other."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privcurve.holders import boosting
+from privcurve.holders.boosting import draw_trees
+from privcurve.kernels.holder_counts import list_questions
+from privcurve.kernels.random_trees import Stumps
+from privcurve.learners.entry import Facts
+from privcurve.learners.registry import make
+from privcurve.privacy.sensitivity.holders import LARGEST_UNIT
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+import distributed_tree as reference
+
+N_BINS = (3, 2, 5)
+ORDERED = (True, False, True)
+
+
+def problem(n=60, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, N_BINS, size=(n, 3)).astype(np.uint8)
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + (rng.random(n) < 0.3)) % n_classes
+    return X, y
+
+
+def learner(name, n_classes=2, **parameters):
+    facts = Facts(N_BINS, ordered=ORDERED, n_classes=n_classes)
+    return make(name, facts, {"epsilon": np.inf, "random_state": 0, **parameters})
+
+
+def labels_of(y, n_classes):
+    return np.where(y == 1, 1, -1) if n_classes == 2 else y
+
+
+def nested(model, n_classes):
+    """A fitted tree as the plain one is: (question, no, yes), or the position of a class."""
+    splits, children, labels = (part[0] for part in model.model_.forest)
+    numbers = list_questions(np.array(N_BINS), ORDERED).numbers.tolist()
+
+    def built(node):
+        if children[node] == 0:
+            return int(labels[node] > 0) if n_classes == 2 else int(labels[node])
+        left = int(children[node])
+        return (numbers.index(int(splits[node])), built(left), built(left + 1))
+
+    return built(0)
+
+
+CASES = [(2, c) for c in ("gini", "entropy", "root_gini", "zero_one")]
+CASES += [(3, c) for c in ("gini", "entropy", "zero_one")]
+
+
+@pytest.mark.parametrize(("n_classes", "criterion"), CASES)
+@pytest.mark.parametrize("n_splits", [5, 60])
+def test_published_trees_are_those_of_the_plain_algorithm(n_classes, criterion, n_splits):
+    asked = reference.questions(N_BINS, ORDERED)
+    numbers = list_questions(np.array(N_BINS), ORDERED).numbers.tolist()
+    for seed in range(4):
+        X, y = problem(60, n_classes, seed)
+        options = {"calibration": "published", "criterion": criterion, "n_splits": n_splits}
+        model = learner("distributed_topdown", n_classes, **options, n_holders=3)
+        model.fit(X, labels_of(y, n_classes))
+        splits, children, labels = (part[0].tolist() for part in model.model_.forest)
+        tree = (
+            [None if number < 0 else numbers.index(number) for number in splits],
+            children,
+            [int(c > 0) for c in labels] if n_classes == 2 else labels,
+        )
+        made = reference.check_best_first(
+            tree, X.tolist(), y.tolist(), asked, n_classes, criterion, n_splits
+        )
+        # The zero-one error soon gains nothing.
+        least = 1 if criterion == "zero_one" else min(n_splits, 6)
+        assert least <= made <= n_splits
+
+
+@pytest.mark.parametrize(("n_classes", "criterion"), CASES)
+def test_certified_trees_are_those_of_the_plain_algorithm(n_classes, criterion):
+    asked = reference.questions(N_BINS, ORDERED)
+    for seed in range(4):
+        X, y = problem(60, n_classes, seed)
+        model = learner("distributed_topdown", n_classes, criterion=criterion, trust="secure_sum")
+        model.fit(X, labels_of(y, n_classes))
+        expected = reference.by_levels(X.tolist(), y.tolist(), asked, n_classes, criterion, 3)
+        assert nested(model, n_classes) == expected
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("trust", ["secure_sum", "local"])
+def test_random_trees_are_those_of_the_plain_algorithm(n_classes, trust):
+    X, y = problem(80, n_classes)
+    model = learner("random_trees", n_classes, n_trees=7, batch=3, depth=2, trust=trust)
+    model.fit(X, labels_of(y, n_classes))
+    trees = model.model_.trees
+    starts = np.concatenate([[0], np.cumsum(N_BINS)])
+    plain = [
+        [
+            (int(c), int(low - starts[c]), int(high - starts[c]))
+            for c, low, high in zip(*of_tree, strict=True)
+        ]
+        for of_tree in zip(trees.columns, trees.low, trees.high, strict=True)
+    ]
+    unit = 2.0 ** -(30 - int(np.ceil(np.log2(80))))
+    expected = reference.random_tree_scores(X.tolist(), y.tolist(), plain, n_classes, 3, 1.0, unit)
+    found = model.decision_function(X)
+    assert found.reshape(80, -1) == pytest.approx(np.array(expected), abs=1e-7)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("epsilon", [0.5, np.inf])
+def test_the_certified_tree_of_one_machine_is_topdown(epsilon, delta):
+    X, y = problem(200)
+    options = {"epsilon": epsilon, "delta": delta, "depth": 2}
+    rules = {"splits": "threshold", "leaves": "rules"}
+    one = learner("distributed_topdown", protocol="single", **options)
+    other = learner("topdown", **rules, **options)
+    fits = [
+        each.fit_many(X, labels_of(y, 2), [{}], [np.random.default_rng(4)])[0]
+        for each in (one, other)
+    ]
+    for a, b in zip(fits[0].model_.forest, fits[1].model_.forest, strict=True):
+        assert np.array_equal(a, b)
+    assert fits[0].privacy_.ledger == fits[1].privacy_.ledger
+    assert fits[0].privacy_.learner == "distributed_topdown"
+
+
+@pytest.mark.parametrize("name", ["distributed_topdown", "random_trees"])
+def test_under_a_secure_sum_only_the_noise_depends_on_the_number_of_holders(name, monkeypatch):
+    """With the noise of all holders set to 0 the model is the same for any number of them."""
+    from privcurve.holders.sums import Release
+
+    monkeypatch.setattr(Release, "noise", lambda self, rng, shape: np.zeros(shape))
+    X, y = problem(100)
+    scores = []
+    for n_holders in (1, 3, 20, 300):
+        options = {"trust": "secure_sum", "epsilon": 1.0, "delta": 1e-5, "n_holders": n_holders}
+        options |= {"n_trees": 4, "batch": 2} if name == "random_trees" else {"depth": 2}
+        made = learner(name, **options)
+        # The generator draws the placement first, and more seeds for more holders.
+        monkeypatch.setattr(
+            "privcurve.learners.random_trees.draw_trees",
+            lambda questions, n, depth, rng: draw_trees(
+                questions, n, depth, np.random.default_rng(1)
+            ),
+        )
+        scores.append(made.fit(X, labels_of(y, 2)).decision_function(X))
+    assert all(np.array_equal(scores[0], other) for other in scores[1:])
+
+
+def test_random_questions_cover_columns_evenly():
+    asked = list_questions(np.array(N_BINS), ORDERED)
+    drawn = draw_trees(asked, 4000, 2, np.random.default_rng(0))
+    shares = np.bincount(asked.columns[drawn.ravel()]) / drawn.size
+    assert shares == pytest.approx([1 / 3] * 3, abs=0.02)
+    within = np.bincount(drawn.ravel(), minlength=8) / drawn.size
+    assert within == pytest.approx(np.repeat([1 / 6, 1 / 6, 1 / 12], [2, 2, 4]), abs=0.01)
+
+
+def test_units_of_residuals_divide_a_half():
+    assert (0.5 / LARGEST_UNIT).is_integer()
+    for n in (1, 3, 1000, 10**6, 10**9):
+        unit = min(LARGEST_UNIT, boosting.ring_unit(n))
+        assert (0.5 / unit).is_integer()
+    assert Stumps.n_outputs(2) == 1
+    assert Stumps.n_outputs(3) == 3
+
+
+def test_private_trees_come_close_to_those_without_noise():
+    """At a large ε: each protocol, each trust, each placement."""
+    X, y = problem(4000)
+    labels = labels_of(y, 2)
+    exact = learner("distributed_topdown").fit(X, labels)
+    best = (exact.predict(X) == labels).mean()
+    for protocol in ("noisy_counts", "local_rnm"):
+        for trust in ("local", "secure_sum", "central"):
+            for placement in ("random", "label"):
+                options = {"protocol": protocol, "trust": trust, "placement": placement}
+                model = learner("distributed_topdown", epsilon=200.0, **options).fit(X, labels)
+                assert (model.predict(X) == labels).mean() > best - 0.02
+
+
+def test_models_are_readable():
+    X, y = problem(60)
+    tree = learner("distributed_topdown", depth=1).fit(X, labels_of(y, 2))
+    assert tree.model_.describe().splitlines()[0].startswith("column ")
+    X, y = problem(60, 3)
+    of_three = learner("distributed_topdown", 3, depth=1).fit(X, y)
+    assert "class " in of_three.model_.describe()
+    boosted = learner("random_trees", n_trees=2, batch=1, depth=1).fit(X, labels_of(y % 2, 2))
+    lines = str(boosted.model_).splitlines()
+    assert lines[0] == "tree 1"
+    assert lines[1].endswith("?")
+    # The rows that say yes get the second leaf.
+    values = boosted.model_.values[0, :, 0]
+    assert lines[2].strip() == f"yes: {values[1]:+.4f}"
+    assert lines[3].strip() == f"no: {values[0]:+.4f}"

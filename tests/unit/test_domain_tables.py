@@ -1,0 +1,204 @@
+"""Many datasets: who wins, mean ranks, and which of them differ; by hand, and by known numbers."""
+
+import math
+
+import pandas as pd
+import pytest
+from made_up_study import BOOST, GRID, STUDY
+
+from privcurve.analysis import domains, ranks
+from privcurve.experiments import study
+from privcurve.figures.critical_difference import critical_difference as drawing
+from privcurve.outputs.base import ask
+from privcurve.outputs.error_table import arm_titles
+from privcurve.outputs.registry import OUTPUTS
+from privcurve.tables.table import Table
+
+# Of each dataset and arm, the errors of four fresh trainings.
+ERRORS = {
+    "one": {
+        "base": [0.3, 0.4, 0.3, 0.4],
+        "good": [0.2, 0.3, 0.2, 0.3],
+        "odd": [0.1, 0.6, 0.1, 0.6],
+    },
+    "two": {
+        "base": [0.2, 0.2, 0.1, 0.1],
+        "good": [0.1, 0.2, 0.1, 0.1],
+        "odd": [0.3, 0.3, 0.2, 0.2],
+    },
+}
+
+
+def runs(errors=ERRORS, epsilon=1.0):
+    return pd.DataFrame(
+        [
+            {
+                **{"dataset": dataset, "arm": arm, "learner": arm, "epsilon": epsilon},
+                **{"fold": f"{k}/4", "repeat": k, "status": "ok", "accuracy": 1 - error},
+            }
+            for dataset, arms in errors.items()
+            for arm, values in arms.items()
+            for k, error in enumerate(values, start=1)
+        ]
+    )
+
+
+def table(frame):
+    arms = list(dict.fromkeys(frame["arm"]))
+    return domains.error_table(frame, list(ERRORS), arms, "base")
+
+
+def row(found, dataset, arm):
+    return found[(found["dataset"] == dataset) & (found["arm"] == arm)].iloc[0]
+
+
+def test_wins_are_paired_and_by_two_standard_errors():
+    found = table(runs())
+    # Better by a tenth each time: no doubt, though the trainings themselves differ by as much.
+    sure = row(found, "one", "good")
+    assert sure["gain"] == pytest.approx(0.1)
+    assert sure["gain_standard_error"] == pytest.approx(0, abs=1e-12)
+    assert sure["verdict"] == "win"
+    assert bool(sure["best"])
+    # Better in one of four: a gain of 0.025 with a standard error of 0.025.
+    unsure = row(found, "two", "good")
+    assert unsure["gain"] == pytest.approx(0.025)
+    assert unsure["gain_standard_error"] == pytest.approx(0.025)
+    assert unsure["verdict"] == "tie"
+    assert row(found, "two", "odd")["verdict"] == "loss"
+    assert row(found, "one", "odd")["verdict"] == "tie"
+    assert pd.isna(row(found, "one", "base")["verdict"])
+
+
+def test_wins_and_mean_ranks_are_counted():
+    counts = domains.wins(table(runs())).set_index("arm")
+    assert counts.loc["good", ["wins", "ties", "losses"]].tolist() == [1, 1, 0]
+    assert counts.loc["odd", ["wins", "ties", "losses"]].tolist() == [0, 1, 1]
+    # On the first, base and odd share ranks 2 and 3.
+    assert counts["mean_rank"].to_dict() == {"base": 2.25, "good": 1.0, "odd": 2.75}
+
+
+def test_a_failed_training_takes_the_mean_and_the_rank():
+    frame = runs()
+    frame.loc[(frame["dataset"] == "one") & (frame["arm"] == "good"), "status"] = "failed"
+    found = table(frame)
+    failed = row(found, "one", "good")
+    assert math.isnan(failed["error"])
+    assert math.isnan(failed["rank"])
+    assert pd.isna(failed["verdict"])
+    assert not failed["best"]
+    assert row(found, "one", "base")["rank"] == 1.5
+
+
+def test_without_privacy_there_is_neither_rank_nor_rival():
+    free = runs({name: {"free": [0.0] * 4} for name in ERRORS}, math.inf)
+    found = table(pd.concat([runs(), free]))
+    only = row(found, "one", "free")
+    assert math.isnan(only["rank"])
+    assert not only["best"]
+    titles = {arm: arm.title() for arm in ("base", "good", "odd", "free")}
+    shown = domains.shown(found, titles, {name: name for name in ERRORS}, "base")
+    assert shown["Free"].tolist() == ["0.000", "0.000", "–", "–"]
+    assert shown["Good"].tolist() == ["**0.250**", "**0.125**", "1/1/0", "1.00"]
+
+
+def test_holms_correction():
+    # Ordered, times 3, 2 and 1, and never below one before.
+    assert ranks.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert ranks.holm([0.6, 0.7]) == [1.0, 1.0]
+
+
+def test_nemenyis_critical_difference():
+    # Demšar 2006, section 3.2.4: q of four learners is 2.569, of 14 datasets the difference 1.25.
+    assert ranks.critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
+
+
+def many(gaps):
+    rows = [
+        {"epsilon": 1.0, "dataset": f"d{i:02d}", "arm": arm, "error": base + gap, "rank": 1.0}
+        for i, base in enumerate([0.1 + 0.013 * k for k in range(19)])
+        for arm, gap in gaps(i).items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_pairs_that_always_differ_are_told_apart_from_those_that_do_not():
+    frame = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05 + 0.001 * i})
+    found = ranks.pairs(frame).set_index(["arm", "other"])
+    assert found["friedman_p"].iloc[0] < 1e-4
+    told = {frozenset(pair): differs for pair, differs in found["differs"].items()}
+    assert told[frozenset("ac")]
+    assert told[frozenset("bc")]
+    assert not told[frozenset("ab")]
+    assert [sorted(group) for group in ranks.groups(found.reset_index())] == [["a", "b"]]
+
+
+def test_equal_arms_do_not_differ():
+    found = ranks.pairs(many(lambda _: {"a": 0.0, "b": 0.0, "c": 0.0}))
+    assert found["p_value"].tolist() == [1.0, 1.0, 1.0]
+    assert found["mean_rank"].tolist() == [2.0, 2.0, 2.0]
+    assert ranks.groups(found) == [["a", "b", "c"]]
+
+
+def test_ranks_need_two_of_each():
+    with pytest.raises(ValueError, match="two datasets"):
+        ranks.pairs(many(lambda _: {"a": 0.0}))
+
+
+def test_the_diagram_draws_a_line_an_arm_and_its_bars():
+    found = ranks.pairs(many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05}))
+    figure = drawing(found, {"a": "First", "b": "Second", "c": "Third"})
+    (panel,) = figure.axes
+    texts = [text.get_text() for text in panel.texts]
+    assert any(text.startswith("First 1.") or text.startswith("Second 1.") for text in texts)
+    assert "3.00 Third" in texts
+    bars = [line for line in panel.lines if line.get_linewidth() > 2]
+    assert len(bars) == 1
+
+
+def test_bold_cells_are_bold_in_latex_too(tmp_path):
+    frame = pd.DataFrame({"a_b": ["**0.1**", "2 * 3 ** 2"]})
+    Table(frame, "Caption", (), frame).write(tmp_path / "table")
+    tex = (tmp_path / "table.tex").read_text()
+    assert r"\textbf{0.1} \\" in tex
+    assert r"2 * 3 ** 2 \\" in tex
+    assert "| **0.1**    |" in (tmp_path / "table.md").read_text()
+
+
+def asked(word, options=None, **changes):
+    raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
+    return ask(OUTPUTS, study.from_mapping(raw, "tiny", "tiny.yaml"), word, options or {}, "tiny")
+
+
+@pytest.mark.parametrize(
+    ("word", "options", "changes", "told"),
+    [
+        ("error_table", {"baseline": "bost"}, {}, "no arm 'bost'"),
+        ("error_table", {"baseline": "majority"}, {}, "majority has no ε"),
+        ("mean_ranks", {}, {}, "two datasets"),
+        ("ensemble_errors", {}, {}, "select: all"),
+        ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "no learner bdpe"),
+        ("ensemble_alphas", {"paper": "nowhere"}, GRID, "nowhere/table1"),
+        (
+            "ensemble_wins",
+            {"paper": "boosted_dp"},
+            {**GRID, "learners": {"oc": GRID["learners"]["oc"]}},
+            "no learner dp_forest",
+        ),
+    ],
+)
+def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):
+    with pytest.raises(study.StudyError, match=told):
+        asked(word, options, **changes)
+
+
+def test_an_arm_is_named_with_its_calibration_where_there_are_both():
+    titles = arm_titles(asked("error_table"))
+    assert titles["boost~certified"].endswith(", certified")
+    assert "," not in titles["majority"]
+
+
+def test_an_arm_is_named_with_its_delta_where_others_have_none():
+    boost = {**BOOST, "calibrations": ["certified"], "deltas": [0, 1e-5]}
+    titles = arm_titles(asked("error_table", learners={"boost": boost}))
+    assert [title.partition(", δ")[2] for title in titles.values()] == ["", " = 1e-05"]

@@ -1,0 +1,90 @@
+"""Forests of random trees and the noisy majority: votes, ledgers, what is refused."""
+
+import numpy as np
+import pytest
+
+from privcurve.learners.dp_forest import DPForestClassifier
+from privcurve.learners.noisy_majority import NoisyMajorityClassifier
+from privcurve.learners.registry import check_parameters
+from privcurve.privacy.mechanisms import MECHANISMS
+
+N_BINS = [4, 3, 5]
+
+
+def problem(n=150, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, N_BINS, (n, 3)).astype(np.uint8)
+    return X, np.where((X[:, 0] > 1) ^ (rng.random(n) < 0.1), 1, -1)
+
+
+def fitted(kind=DPForestClassifier, seed=0, n_bins=N_BINS, **parameters):
+    learner = kind(n_bins=n_bins, classes=(-1, 1), **parameters)
+    return learner.set_params(random_state=np.random.default_rng(seed)).fit(*problem())
+
+
+@pytest.mark.parametrize("votes", ["sign", "shrunk"])
+def test_without_noise_a_leaf_votes_by_its_records(votes):
+    X, y = problem()
+    model = fitted(n_trees=3, depth=3, epsilon=np.inf, votes=votes)
+    starts = np.concatenate([[0], np.cumsum(N_BINS)])
+    expected = np.zeros(len(X))
+    for splits in model.splits_:
+        leaves = np.zeros(len(X), dtype=int)
+        for i, row in enumerate(X):
+            node = 0
+            while node < 7:
+                column = np.searchsorted(starts, splits[node], side="right") - 1
+                node = 2 * node + 1 + int(row[column] > splits[node] - starts[column])
+            leaves[i] = node - 7
+        margins = np.bincount(leaves, weights=y, minlength=8)
+        vote = np.sign(margins)
+        if votes == "shrunk":
+            vote = margins / (np.abs(margins) + len(X) / 64)
+        expected += vote[leaves]
+    assert model.decision_function(X) == pytest.approx(expected)
+
+
+def test_trees_do_not_look_at_the_records():
+    X, y = problem()
+    other = fitted().set_params(random_state=np.random.default_rng(0)).fit(X, -y)
+    assert np.array_equal(fitted().splits_, other.splits_)
+
+
+def test_noise_of_a_leaf():
+    """Certified RF-L: 2T/ε a margin; published: two numbers of T·2^d/ε."""
+    for calibration, scale, variance in (("certified", 6, 2 * 6**2), ("published", 24, 4 * 24**2)):
+        noise = DPForestClassifier(
+            n_trees=3, depth=3, epsilon=1.0, calibration=calibration
+        )._noise()
+        assert 1 / noise.rate == pytest.approx(scale)
+        draw = MECHANISMS[noise.mechanism].draw
+        drawn = draw(np.random.default_rng(1), 40_000, 1 / noise.rate)
+        # Four standard errors: the square of Laplace noise has a variance of 5 times its mean².
+        assert np.mean(drawn**2) == pytest.approx(variance, rel=4 * np.sqrt(5 / 40_000))
+
+
+@pytest.mark.parametrize("calibration", ["published", "certified"])
+@pytest.mark.parametrize("leaves", ["laplace", "exponential"])
+def test_the_ledger_adds_up_and_is_proved(calibration, leaves):
+    said = fitted(n_trees=21, depth=4, leaves=leaves, calibration=calibration, epsilon=0.3).privacy_
+    assert said.epsilon_spent == pytest.approx(0.3, rel=1e-9)
+    assert (said.status, len(said.ledger)) == ("proved", 21)
+
+
+def test_the_majority():
+    X, y = problem()
+    assert fitted(NoisyMajorityClassifier, epsilon=np.inf).margin_ == y.sum()
+    margins = [fitted(NoisyMajorityClassifier, seed=s, epsilon=0.5).margin_ for s in range(2_000)]
+    errors = np.array(margins) - y.sum()
+    # Laplace noise of scale 4: |error| has mean 4 and deviation 4.
+    assert np.abs(errors).mean() == pytest.approx(4, abs=4 * 4 / np.sqrt(2_000))
+    model = fitted(NoisyMajorityClassifier, epsilon=0.5)
+    assert model.privacy_.epsilon_spent == 0.5
+    assert set(model.predict(X)) == {1 if model.margin_ > 0 else -1}
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="certified"):
+        fitted(votes="shrunk", calibration="published")
+    with pytest.raises(ValueError, match="no effect"):
+        check_parameters("dp_forest", {"leaves": "exponential", "votes": "shrunk"})

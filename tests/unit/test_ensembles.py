@@ -1,0 +1,155 @@
+"""Grids of boosted ensembles: least errors, counts and wins, by hand; and the printed numbers."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privcurve.analysis import duels, ensembles
+from privcurve.figures import error_profiles
+from privcurve.learners import registry
+
+PRINTED = Path("resources/printed/boosted_dp")
+DEFAULTS = {name: registry.entry(name).defaults for name in ("bdpe", "dp_forest")}
+OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}
+LOW = {"alpha": 0.1, "boost_alpha": 0.1}
+
+
+def cells(learner, setting, errors, epsilon=1.0, dataset="one"):
+    return pd.DataFrame(
+        {
+            **{"dataset": dataset, "learner": learner, "epsilon": epsilon},
+            **{"setting": json.dumps(setting), "status": "ok"},
+            "fold": [f"{k}/{len(errors)}" for k in range(1, len(errors) + 1)],
+            "accuracy": [1 - error for error in errors],
+            "measures": json.dumps({"n_leaves": 4, "expected_depth": 2.0}),
+        }
+    )
+
+
+def errors_of(*parts):
+    return ensembles.fold_errors(parts, DEFAULTS)
+
+
+def boosted(more, errors, **rest):
+    return cells("bdpe", {**more, "n_trees": 2, "depth": 2, "tree_share": 0.5, **rest}, errors)
+
+
+def test_folds_stand_side_by_side():
+    shuffled = boosted(OC, [0.1, 0.2, 0.6]).iloc[[2, 0, 1]]
+    found = errors_of(shuffled, cells("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 3))
+    row = found[found["learner"] == "bdpe"].iloc[0]
+    assert row[["fold~1/3", "fold~2/3", "fold~3/3"]].tolist() == pytest.approx([0.1, 0.2, 0.6])
+    assert row["error"] == pytest.approx(0.3)
+    assert row["error_std"] == pytest.approx(np.std([0.1, 0.2, 0.6], ddof=1))
+    assert row[["alpha", "leverage", "clamp", "n_leaves"]].tolist() == ["O.C.", "exact", 10.0, 4.0]
+    # What a setting does not name is the learner's default.
+    assert found[found["learner"] == "dp_forest"]["forest"].tolist() == ["RF-L"]
+
+
+def test_a_failed_fold_takes_the_mean():
+    part = boosted(OC, [0.1, 0.2])
+    part.loc[0, "status"] = "failed"
+    found = errors_of(part)
+    assert found["error"].isna().all()
+    assert ensembles.least_errors(found).empty
+
+
+def test_least_errors_and_how_far_they_lie_apart():
+    found = ensembles.least_errors(
+        errors_of(
+            boosted(OC, [0.3, 0.3], tree_share=0.1),
+            boosted(OC, [0.2, 0.2], tree_share=0.9),
+            boosted(LOW, [0.25, 0.25]),
+            boosted({**OC, "leverage": "constant"}, [0.0, 0.0]),
+        )
+    ).set_index("alpha")
+    assert found["error"].to_dict() == pytest.approx({"O.C.": 0.2, "0.1": 0.25})
+    assert found["behind"].to_dict() == pytest.approx({"O.C.": 0.0, "0.1": 0.05})
+    assert found.loc["O.C.", "share_spread"] == pytest.approx(0.1)
+    assert found.loc["O.C.", "tree_share"] == 0.9
+
+
+def test_ties_count_for_all_and_shuffles_know_no_better():
+    printed = pd.DataFrame({"epsilon": [1], "alpha": ["O.C."], "n_domains_best": [14]})
+    parts = []
+    for k in range(12):
+        name, tied = f"d{k}", k == 0
+        for more, error in ((OC, 0.1), (LOW, 0.1 if tied else 0.2)):
+            setting = {**more, "n_trees": 2, "depth": 2, "tree_share": 0.5}
+            parts.append(cells("bdpe", setting, [error, error], dataset=name))
+    found = ensembles.best_alphas(errors_of(*parts), printed, 7).set_index("alpha")
+    assert found["n_best"].to_dict() == {"O.C.": 12, "0.1": 1}
+    assert found["lead"].to_dict() == {"O.C.": 11, "0.1": -11}
+    assert found.loc["O.C.", "printed"] == 14
+    # Eleven coins and the tie: 6.5 on average, with a standard error of 0.12 over 200 shuffles.
+    assert found.loc["O.C.", "shuffled_mean"] == pytest.approx(6.5, abs=0.5)
+    assert found.loc["O.C.", "n_best"] > found.loc["O.C.", "shuffled_95"]
+
+
+def test_duels_are_students_paired():
+    rng = np.random.default_rng(3)
+    forest = 0.3 + 0.05 * rng.standard_normal(10)
+    close = forest + 0.05 * rng.standard_normal(10)
+    frame = errors_of(
+        cells("dp_forest", {"n_trees": 21, "depth": 2, "leaves": "laplace"}, forest),
+        cells("dp_forest", {"n_trees": 21, "depth": 4, "leaves": "laplace"}, forest * 0),
+        boosted(OC, forest - 0.05 + 1e-4 * rng.standard_normal(10)),
+        boosted(LOW, close),
+        boosted({**OC, "leverage": "constant"}, forest),
+    )
+    found = duels.duels(frame)
+    assert set(found["depth"]) == {2}
+    from scipy import stats
+
+    by = found.set_index(["alpha", "leverage"])
+    assert by.loc[("O.C.", "exact"), "won"]
+    expected = stats.ttest_rel(forest, close).pvalue
+    assert by.loc[("0.1", "exact"), "p_value"] == pytest.approx(expected)
+    # Equal in all folds: no difference.
+    assert by.loc[("O.C.", "constant"), "p_value"] == 1.0
+
+    printed = pd.DataFrame(
+        {"n_trees": [2], "forest": ["RF-L"], "alpha": ["O.C."], "percent_wins": [82]}
+    )
+    whole = duels.overall_wins(found, printed)
+    mine = whole[(whole["alpha"] == "O.C.") & (whole["leverage"] == "exact")]
+    assert mine.set_index("epsilon")["percent_wins"].to_dict() == {"all": 100.0, "1": 100.0}
+    assert mine.set_index("epsilon")["printed"].to_dict()["all"] == 82
+    lost = whole[whole["leverage"] == "constant"]
+    assert lost["percent_wins"].isna().all()
+    assert (lost["share_not_significant"] == 1).all()
+
+
+def test_a_profile_rises_from_nothing_to_all():
+    frame = pd.DataFrame({"error": [0.3, 0.1, 0.2, 0.5]})
+    lines = pd.Series(["a", "a", "a", "b"])
+    found = error_profiles.profile(frame, "p", lines)
+    mine = found[found["line"] == "a"]
+    assert mine["error"].tolist() == [0.1, 0.1, 0.2, 0.3, 0.5]
+    assert mine["value"].tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1, 1])
+
+
+def test_printed_numbers_are_those_of_the_text():
+    wins = pd.read_csv(PRINTED / "table4_wins_against_forests.csv", dtype={"alpha": "str"})
+    # 19 domains, three depths, two sizes, two forests, three α.
+    assert len(wins) == 19 * 3 * 2 * 2 * 3 == 684
+    assert not wins.duplicated(["domain", "depth", "n_trees", "forest", "alpha"]).any()
+    assert wins["percent_wins"].between(0, 100).all()
+    lacking = wins[wins["note"].notna()]
+    assert set(lacking["domain"]) == {"transfusion"}
+    assert (lacking["percent_wins"] == 100).all()
+    assert lacking["note"].str.contains("11 of 12").all()
+    first = pd.read_csv(PRINTED / "table1_best_alpha_by_epsilon.csv")
+    assert first.groupby("epsilon")["n_domains_best"].sum().min() >= 19
+    third = pd.read_csv(PRINTED / "table3_best_depth_and_trees.csv")
+    assert len(third) == 16
+
+
+def test_domains_of_the_paper_are_ours():
+    domains = pd.read_csv(PRINTED / "table2_domains.csv")["domain"].map(ensembles.our_name)
+    known = {path.stem for path in Path("resources/datasets").glob("*.yaml")}
+    assert set(domains) <= known
+    assert len(domains) == 19

@@ -1,0 +1,110 @@
+"""The Mα-loss: Bayes risk, link, inverse, conjugate and surrogate fit together."""
+
+import numpy as np
+import pytest
+
+from privcurve.kernels.m_alpha import (
+    ZETA,
+    bayes_weight,
+    conjugate,
+    inverse,
+    largest_link,
+    link,
+    link_of_leaves,
+    record_weights,
+    surrogate,
+)
+from privcurve.privacy.sensitivity.ensembles import ensemble_weight_bound
+from privcurve.privacy.sensitivity.impurity import impurity
+
+ALPHAS = [0.05, 0.1, 0.5, 0.9, 1.0]
+SHARES = np.array([1e-4, 0.01, 0.2, 0.35, 0.499, 0.501, 0.7, 0.95, 0.9999])
+
+
+@pytest.mark.parametrize("alpha", [0.0, *ALPHAS])
+def test_the_bayes_risk_is_the_criterion_of_splits(alpha):
+    for q in SHARES:
+        weight = bayes_weight(7 * q, 7 * (1 - q), alpha)
+        assert weight == pytest.approx(7 * impurity(q, "m_alpha", alpha), rel=1e-12)
+    assert bayes_weight(3.0, 0.0, alpha) == bayes_weight(0.0, 3.0, alpha) == 0.0
+
+
+@pytest.mark.parametrize("alpha", [0.0, *ALPHAS])
+def test_the_link_is_the_slope_of_the_bayes_risk(alpha):
+    for q in SHARES:
+        h = 1e-6 * q * (1 - q)
+        rise = bayes_weight(q + h, 1 - q - h, alpha) - bayes_weight(q - h, 1 - q + h, alpha)
+        assert link(q, alpha) == pytest.approx(-rise / (2 * h), rel=1e-6)
+        # Where differences of rounded numbers tell less, by the formula of (87).
+        exact = alpha * (2 * q - 1) / np.sqrt(q * (1 - q)) + 2 * (1 - alpha) * np.sign(2 * q - 1)
+        assert link(q, alpha) == pytest.approx(exact, rel=1e-12)
+    assert link(0.5, alpha) == 0
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_the_inverse_undoes_the_link(alpha):
+    for q in SHARES:
+        assert inverse(link(q, alpha), alpha) == pytest.approx(q, abs=1e-9)
+    for z in np.linspace(-2 * (1 - alpha), 2 * (1 - alpha), 9):
+        assert inverse(z, alpha) == 0.5
+    # A flipped label weighs what is left of 1.
+    for z in (-7.0, -2.5, 0.3, 4.0):
+        assert inverse(z, alpha) + inverse(-z, alpha) == pytest.approx(1, abs=1e-12)
+
+
+def test_without_alpha_the_inverse_is_a_step():
+    assert [inverse(z, 0.0) for z in (-2.01, -2.0, 0.0, 2.0, 2.01)] == [0, 0.5, 0.5, 0.5, 1]
+
+
+@pytest.mark.parametrize("alpha", [0.0, *ALPHAS])
+def test_lambda_is_the_conjugate_of_the_bayes_risk(alpha):
+    """λ(z) = max over q of zq + L(q), attained at ψ⁻¹(z); λ(0) is 1, not the printed ½."""
+    grid = np.concatenate([np.linspace(0, 1, 4001), 1 - np.geomspace(1e-9, 1e-2, 200)])
+    risks = np.array([impurity(q, "m_alpha", alpha) for q in grid])
+    assert conjugate(0.0, alpha) == 1
+    for z in (-9.0, -2.0, -1.1, 0.0, 0.4, 1.9, 2.3, 6.0):
+        values = z * grid + risks
+        assert values.max() <= conjugate(z, alpha) + 1e-9
+        best = inverse(z, alpha)
+        assert z * best + impurity(best, "m_alpha", alpha) == pytest.approx(
+            conjugate(z, alpha), abs=1e-9
+        )
+        assert surrogate(-z, alpha) == conjugate(z, alpha)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_the_surrogate_bends_by_at_most_one_over_two_alpha(alpha):
+    """Its slope is −ψ⁻¹(−z); printed constants of Definition 6 would be twice that."""
+    z = np.linspace(-8, 8, 3201)
+    h = z[1] - z[0]
+    values = np.array([surrogate(x, alpha) for x in z])
+    slopes = (values[2:] - values[:-2]) / (2 * h)
+    assert slopes == pytest.approx([-inverse(-x, alpha) for x in z[1:-1]], abs=h / alpha)
+    bends = (values[2:] - 2 * values[1:-1] + values[:-2]) / h**2
+    assert bends.max() <= 1 / (2 * alpha) + 1e-6
+    assert bends.min() >= -1e-6
+    # At α = 1 it is Matsushita's: 1 − z/2 + √(1 + z²/4) − 1.
+    assert surrogate(3.0, 1.0) == pytest.approx(-1.5 + np.sqrt(1 + 9 / 4), abs=1e-12)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_the_weight_bound_is_the_inverse_of_the_reach(alpha):
+    for reach in (0.0, 0.3, 1.0, 2.0, 5.0, 40.0):
+        assert ensemble_weight_bound(reach, alpha) == pytest.approx(
+            inverse(reach, alpha), abs=1e-12
+        )
+
+
+def test_weights_and_leaves():
+    scores, signs = np.array([3.0, 3.0, -1.0]), np.array([1, -1, 1], dtype=np.int8)
+    weights = record_weights(scores, signs, 1.0)
+    assert weights == pytest.approx([inverse(-3.0, 1.0), inverse(3.0, 1.0), inverse(1.0, 1.0)])
+    assert weights[1] > 0.5 > weights[0]
+    positive, negative = np.array([3.0, 2.0, 0.0, -4.0, 1.0]), np.array([1.0, 0.0, 0.0, -1.0, -2.0])
+    values = link_of_leaves(positive, negative, 1.0)
+    # A share of ¾; all positive; empty; empty as far as noise tells; all positive again.
+    assert values == pytest.approx(
+        [0.5 / np.sqrt(3 / 16), largest_link(1.0), 0, 0, largest_link(1.0)]
+    )
+    assert largest_link(1.0) == pytest.approx((1 - 2 * ZETA) / np.sqrt(ZETA * (1 - ZETA)))
+    assert largest_link(0.1) == pytest.approx(0.1 * largest_link(1.0) + 1.8)

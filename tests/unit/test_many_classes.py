@@ -1,0 +1,267 @@
+"""More than two classes, from a dataset's file to its scores."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as reference
+
+from privcurve import datasets
+from privcurve.datasets import DatasetError, Domain
+from privcurve.experiments import metrics, ready, study
+from privcurve.experiments.splits import Split, Splitter
+from privcurve.experiments.train import Trainer
+from privcurve.learners.linear import LogisticRegressionClassifier
+
+CLASSES = ["no", "mild", "severe"]
+LINES = ["age,town,sick", *(f"{k},Oslo,{CLASSES[k % 5 // 2]}." for k in range(50))]
+LABEL = {"column": "sick", "strip": ".", "classes": CLASSES}
+TOWN = {"name": "town", "kind": "categorical", "categories": ["Oslo", "?"]}
+AGE = {"name": "age", "kind": "numeric", "bounds": [0, 100], "source": "human life"}
+
+
+@pytest.fixture
+def ill(own: Any) -> Any:
+    def write(lines: list[str] = LINES, **changes: Any) -> None:
+        whole = {"n_rows": len(LINES) - 1, "columns": [AGE, TOWN], "label": LABEL}
+        own(lines, **{**whole, **changes})
+
+    write()
+    return write
+
+
+def variant(**changes: Any) -> None:
+    content = {"title": "t", "based_on": "mine", **changes}
+    Path("resources/datasets/mine-other.yaml").write_text(yaml.safe_dump(content))
+
+
+def refused(name: str = "mine") -> str:
+    with pytest.raises(DatasetError) as caught:
+        datasets.load(name)
+    return str(caught.value)
+
+
+# Data ------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("ill")
+def test_classes_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
+    mine = datasets.load("mine")
+    assert mine.y.dtype == np.int8
+    assert mine.y[:5].tolist() == [0, 0, 1, 1, 2]
+    assert mine.domain.n_classes == 3
+    assert mine.domain.label.names == ("no", "mild", "severe")
+    assert Domain.from_json(mine.domain.to_json()) == mine.domain
+    datasets.save(mine, tmp_path / "out")
+    again = datasets.read(tmp_path / "out")
+    assert np.array_equal(again.y, mine.y)
+    assert (again.domain, again.checksum) == (mine.domain, mine.checksum)
+
+
+def test_values_of_one_title_are_one_class(ill: Any) -> None:
+    titles = {"no": "well", "mild": "ill", "severe": "ill", "dead": "dead"}
+    before = datasets.describe("mine").digest
+    ill(label={**LABEL, "classes": titles})
+    mine = datasets.load("mine")
+    # The file of this test has its keys in the alphabet's order.
+    assert mine.domain.label.names == ("dead", "ill", "well")
+    assert mine.y[:5].tolist() == [2, 2, 1, 1, 1]
+    assert datasets.describe("mine").digest != before
+
+
+def test_two_classes_keep_the_text_of_their_domain() -> None:
+    text = datasets.describe("wdbc").domain.to_json()
+    assert text.endswith(
+        '"label":{"column":"diagnosis","negative":"benign","positive":"malignant"}}'
+    )
+    assert "classes" not in datasets.describe("wdbc").label.meaning
+
+
+@pytest.mark.usefixtures("ill")
+def test_a_variant_makes_two_classes_of_many_and_many_of_two() -> None:
+    variant(label={"positive": ["mild", "severe"], "negative": "no"})
+    other, mine = datasets.load("mine-other"), datasets.load("mine")
+    assert np.array_equal(other.y, np.where(mine.y > 0, 1, -1))
+    assert other.domain.label.names == ("no", "mild or severe")
+    assert other.domain.n_classes == 2
+    base = {"label": {"column": "sick", "strip": ".", "positive": "severe", "negative": "no"}}
+    content = yaml.safe_load(Path("resources/datasets/mine.yaml").read_text())
+    Path("resources/datasets/mine.yaml").write_text(yaml.safe_dump(content | base))
+    variant(label={"classes": CLASSES})
+    again = datasets.load("mine-other")
+    assert np.array_equal(again.y, mine.y)
+
+
+@pytest.mark.usefixtures("ill")
+def test_a_balanced_sample_has_as_many_records_of_each_class() -> None:
+    variant(records={"balance": "random", "seed": 1}, n_rows=30)
+    assert np.bincount(datasets.load("mine-other").y).tolist() == [10, 10, 10]
+
+
+FAULTS: dict[str, tuple[dict[str, Any], str]] = {
+    "two": ({"classes": ["no", "mild"]}, "classes are three or more, not 2; of two give positive"),
+    "one title": ({"classes": dict.fromkeys(CLASSES, "x")}, "classes are three or more, not 1"),
+    "both": ({"positive": "no"}, "label.positive: does not belong here"),
+    "twice": ({"classes": [*CLASSES, "no"]}, "the label 'no' stands twice in classes; keep one"),
+    "many": ({"classes": list(range(200))}, "classes are 200, more than 128"),
+    "none": ({"classes": []}, "label.classes: the list is empty"),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_labels_that_are_refused(ill: Any, case: str) -> None:
+    change, says = FAULTS[case]
+    ill(label={**LABEL, **change})
+    assert says in refused()
+
+
+def test_a_class_that_is_not_described(ill: Any) -> None:
+    ill([*LINES[:3], "7,Oslo,servere.", *LINES[4:]])
+    assert refused() == (
+        "dataset 'mine': line 4 of data/mine.csv: the label 'sick' is 'servere', which is none of "
+        "its classes (no, mild, severe); did you mean 'severe'? Correct the file, or decide what "
+        f"it means: label in {Path.cwd() / 'resources/datasets/mine.yaml'}."
+    )
+    ill([*LINES[:3], "7,Oslo,9.", *LINES[4:]])
+    assert "none of its classes (no, mild, severe). Correct the file" in refused()
+
+
+def test_a_single_class(ill: Any) -> None:
+    ill([LINES[0], *(f"{k},Oslo,mild." for k in range(50))])
+    assert "all 50 records have the same label. Check label (classes) in" in refused()
+
+
+def test_distinct_rows_keep_classes_apart() -> None:
+    X = np.zeros((6, 2), dtype=np.uint8)
+    rows, labels, counts = datasets.distinct(X, np.array([2, 0, 1, 2, 2, 0], dtype=np.int8))
+    assert (labels.tolist(), counts.tolist()) == ([0, 1, 2], [2, 1, 3])
+    assert rows.shape == (3, 2)
+
+
+@pytest.mark.usefixtures("ill")
+def test_each_split_has_a_share_of_each_class() -> None:
+    splitter = Splitter(datasets.load("mine"), seed=3)
+    for fold in ("1/5", "1@0.2"):
+        train, scored = splitter.parts(Split(fold, 0))
+        for part, sizes in ((train, [16, 16, 8]), (scored, [4, 4, 2])):
+            assert np.bincount(part.y, weights=part.counts).tolist() == sizes
+    train, _ = Splitter(datasets.load("mine"), 3, train_share=0.5).parts(Split("1/5", 0))
+    assert np.bincount(train.y, weights=train.counts).tolist() == [8, 8, 4]
+
+
+# Scores ----------------------------------------------------------------------------
+
+rows = st.lists(
+    st.tuples(
+        st.tuples(*[st.integers(-3, 3).map(float)] * 3), st.integers(0, 2), st.integers(1, 4)
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(rows)
+def test_scores_equal_those_of_repeated_rows(drawn: Any) -> None:
+    scores, labels, counts = (np.array(column) for column in zip(*drawn, strict=True))
+    long = np.repeat(labels, counts)
+    predicted = np.repeat(scores.argmax(axis=1), counts)
+    assert metrics.accuracy(scores, labels, counts) == pytest.approx(
+        reference.accuracy_score(long, predicted)
+    )
+    recalls = [(predicted[long == k] == k).mean() for k in np.unique(long)]
+    assert metrics.balanced_accuracy(scores, labels, counts) == pytest.approx(np.mean(recalls))
+
+
+def test_log_loss_of_three_classes() -> None:
+    chances = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
+    found = metrics.log_loss(chances, np.array([1, 2]), np.array([3, 1]))
+    assert found == pytest.approx(-(3 * np.log(0.3) + np.log(0.8)) / 4)
+
+
+# Studies ---------------------------------------------------------------------------
+
+
+def made(names: tuple[str, ...] = ("majority_class",), **changes: Any) -> study.Study:
+    content = {
+        "title": "t",
+        "datasets": ["mine"],
+        "epsilons": [1],
+        "folds": 5,
+        "repeats": 2,
+        "learners": {f"my {name}": {"learner": name} for name in names},
+        **changes,
+    }
+    return study.from_mapping(content, "s", "s.yaml")
+
+
+def notes(one: study.Study) -> list[str]:
+    return list(study.notes(one, {"mine": datasets.describe("mine")}, "s.yaml"))
+
+
+@pytest.mark.usefixtures("ill")
+def test_the_control_is_trained_and_scored(tmp_path: Path) -> None:
+    one = made()
+    assert notes(one) == []
+    (arm,) = one.arms.values()
+    trainer = Trainer(datasets.load("mine"), arm, seed=1, store=tmp_path)
+    found = trainer.run([(arm.points[0], split) for split in one.selection_splits])
+    assert {row["status"] for row in found} == {"ok"}
+    assert {row["accuracy"] for row in found} == {0.4}
+    assert [row["balanced_accuracy"] for row in found] == pytest.approx([1 / 3] * 5)
+    assert {row["auc"] for row in found} == {None}
+    shares = np.array([0.4, 0.4, 0.2])
+    assert found[0]["log_loss"] == pytest.approx(-(shares * np.log(shares)).sum())
+
+
+@pytest.mark.usefixtures("ill")
+def test_learners_of_two_classes_are_refused_before_training() -> None:
+    variant(label={"positive": ["mild", "severe"], "negative": "no"})
+    with pytest.raises(study.StudyError) as caught:
+        notes(made(("majority_class", "lazybb", "topdown")))
+    assert str(caught.value).startswith(
+        "s.yaml: lazybb, topdown: for two classes alone, but mine has 3 (label: classes in "
+    )
+    assert "make it one of two (mine-other): based_on: mine with another label" in str(caught.value)
+    assert "take learners for more classes: " in str(caught.value)
+    assert "majority_class" in str(caught.value).rpartition("classes: ")[2]
+    changed = dataclasses.replace(datasets.describe("mine-other"), name="mine")
+    assert list(study.notes(made(("lazybb",)), {"mine": changed}, "s.yaml")) == []
+
+
+@pytest.mark.usefixtures("ill")
+def test_auc_is_of_two_classes() -> None:
+    with pytest.raises(study.StudyError, match=r"s\.yaml: metric: auc is of two classes, but mine"):
+        notes(made(metric="auc"))
+    sweep = {"name": "x", "x": "epsilon", "y": "auc"}
+    with pytest.raises(study.StudyError, match=r"outputs: sweep: auc is of two classes, but mine"):
+        notes(made(outputs=["accuracy", {"sweep": sweep}]))
+    assert notes(made(metric="balanced_accuracy")) == []
+
+
+@pytest.mark.usefixtures("ill")
+def test_a_setting_for_fewer_classes_is_told_before_training(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def check_classes(self: LogisticRegressionClassifier, n_classes: int) -> None:
+        if self.C > 1 and n_classes > 2:
+            raise ValueError(f"C = {self.C:g} is for two classes, not {n_classes}")
+
+    monkeypatch.setattr(LogisticRegressionClassifier, "check_classes", check_classes)
+    mine = datasets.load("mine")
+    linear = {"learner": "logistic_regression", "grid": {"C": [0.5, 1]}}
+    ready.check(made(learners={"linear": linear}), mine)
+    wide = {**linear, "grid": {"C": [0.5, 2]}}
+    with pytest.raises(ValueError, match="C = 2 is for two classes, not 3"):
+        ready.check(made(learners={"linear": wide}), mine)
+    binary = dataclasses.replace(mine, domain=datasets.describe("wdbc").domain)
+    ready.check(made(learners={"linear": wide}), binary)
+    learner = LogisticRegressionClassifier(C=2, n_bins=mine.domain.n_bins, classes=(0, 1, 2))
+    with pytest.raises(ValueError, match="C = 2 is for two classes, not 3"):
+        learner.fit(mine.X, mine.y)
