@@ -139,6 +139,8 @@ def test_noise_without_room_is_refused():
     assert grid_bits(mixed_budget(1e-5, 0.0, "replace-one"), 1e-3) < 30
     with pytest.raises(ValueError, match="epsilon = 1e-12 is so small"):
         grid_bits(mixed_budget(1e-12, 0.0, "replace-one"), 1e-3)
+    with pytest.raises(ValueError, match="epsilon = 1 is so small"):
+        mixed_budget(1.0, 0.0, "replace-one").on_grid(1e-6)
 
 
 def problem(n=2000, seed=1):

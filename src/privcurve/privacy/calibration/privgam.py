@@ -152,8 +152,17 @@ class Budget:
         )
 
     def on_grid(self, rate: float, bits: int | None = None) -> int:
-        """Give the scale of noise, 1/rate, on the grid, or on another one: rounded up."""
-        return math.ceil(2.0 ** (self.bits if bits is None else bits) / rate)
+        """Give the scale of noise, 1/rate, on the grid, or on another one: rounded up.
+
+        Raises
+        ------
+        ValueError
+            If it has no room there: of a linear part of very many columns at a tiny ε.
+        """
+        scale = math.ceil(2.0 ** (self.bits if bits is None else bits) / rate)
+        if scale > LARGEST_SCALE:
+            raise ValueError(_no_room(self.epsilon))
+        return scale
 
 
 @lru_cache(maxsize=1024)
@@ -231,11 +240,15 @@ def grid_bits(budget: Budget, least_share: float) -> int:
     room = math.log2(LARGEST_SCALE) - 1 - math.log2(edge_range(CLIP, budget.neighbours) / least)
     bits = min(MOST_BITS, math.floor(room))
     if bits < LEAST_BITS:
-        raise ValueError(
-            f"privgam: epsilon = {budget.epsilon:g} is so small that its noise has no room in "
-            "64 bits: give a larger one"
-        )
+        raise ValueError(_no_room(budget.epsilon))
     return bits
+
+
+def _no_room(epsilon: float) -> str:
+    return (
+        f"privgam: epsilon = {epsilon:g} is so small that its noise has no room in 64 bits: give a "
+        "larger one"
+    )
 
 
 def statement(budget: Budget, ledger: Sequence[LedgerEntry], by_rule: bool) -> PrivacyStatement:
