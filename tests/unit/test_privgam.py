@@ -92,12 +92,29 @@ def test_the_rule_reads_public_facts_alone():
     assert not rule.merges(32_561, 0.5, pure=True)
     assert (rule.steps(100, 0.01, pure=True), rule.steps(100, 0.01, pure=False)) == (3, 4)
     assert rule.steps(10**12, 1e6, pure=True) == rule.MOST_STEPS
-    assert rule.has_line([True, True])
-    assert not rule.has_line([True])
-    assert not rule.has_line([True, False])
+    assert rule.has_line([True, True], 10_000, 0.1, pure=True)
+    assert not rule.has_line([True, True], 9_999, 0.1, pure=True)
+    assert not rule.has_line([True], 10_000, 0.1, pure=True)
+    assert not rule.has_line([True, False], 10_000, 0.1, pure=True)
     for method, pure in ((rule.CYCLIC, False), (rule.GREEDY, True), (rule.GREEDY, False)):
         for linear in (True, False):
             assert 0 < rule.least_share(method, 10, 5, pure, linear) < 0.03
+
+
+@pytest.mark.parametrize("pure", [True, False])
+def test_the_rule_ends_at_a_noisy_majority(pure):
+    """With few records all goes to the intercept, with many the usual share."""
+    usual = (rule.FIRST_SHARE, rule.LAST_SHARE)
+    found = [rule.intercept_shares(n, 0.1, pure) for n in (10, 100, 1_000, 2_500, 100_000)]
+    assert found[0] == (1.0, 0.0)
+    assert found[-1] == usual
+    assert all(first > usual[0] for first, _ in found if (first, _) != usual)
+    assert sorted((first for first, _ in found), reverse=True) == [first for first, _ in found]
+    X, _ = problem(60)
+    model = learner(epsilon=0.1, delta=0.0 if pure else 1e-5).fit(X, np.ones(60))
+    assert model.n_features_used_ == 0
+    assert len(model.privacy_.ledger) == 1
+    assert model.privacy_.epsilon_spent == pytest.approx(0.1, rel=1e-9)
 
 
 @pytest.mark.parametrize("linear", [True, False])

@@ -16,6 +16,8 @@ from privcurve.figures import style
 # Heights in units of a line of text.
 LINE = 0.165  # inches
 ABOVE, BAR = 2.6, 0.45
+# Smaller p-values are not told apart.
+LEAST_P = 0.001
 
 
 def critical_difference(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
@@ -74,9 +76,10 @@ def _draw(
     panel.set_ylim(height, 0)
     panel.axis("off")
     first = part.iloc[0]
+    p_value = float(first["friedman_p"])
+    said = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
     panel.set_title(
-        f"ε = {first['epsilon']:g}  ({first['n_datasets']:d} datasets; "
-        f"Friedman's p = {first['friedman_p']:.1g})",
+        f"ε = {first['epsilon']:g}  ({first['n_datasets']:d} datasets; Friedman's p {said})",
         loc="left",
     )
     panel.plot([1, k], [ABOVE, ABOVE], color="0.2", linewidth=0.8)

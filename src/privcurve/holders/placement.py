@@ -83,11 +83,12 @@ def deal(
         dealt = [
             _by_shares(records[classes[records] == c], n_holders, rng) for c in range(n_classes)
         ]
-        return [_part(np.concatenate(parts)) for parts in zip(*dealt, strict=True)]
+        parts = [np.concatenate(of_one) for of_one in zip(*dealt, strict=True)]
+        return [_part(part, len(counts)) for part in parts]
     if placement == COLUMN:
         records = records[np.argsort(codes[records, 0], kind="stable")]
     ends = _ends(len(records), n_holders, placement)
-    return [_part(part) for part in np.split(records, ends)]
+    return [_part(part, len(counts)) for part in np.split(records, ends)]
 
 
 def _ends(n: int, n_holders: int, placement: str) -> NDArray[np.int64]:
@@ -107,5 +108,10 @@ def _by_shares(
     return np.split(records, ends)
 
 
-def _part(records: NDArray[np.int64]) -> Part:
-    return Part(*np.unique(records, return_counts=True))
+def _part(records: NDArray[np.int64], n_rows: int) -> Part:
+    """Give the distinct rows of records: by counting all rows, or by sorting where that is less."""
+    if n_rows > 8 * len(records):
+        return Part(*np.unique(records, return_counts=True))
+    counts = np.bincount(records, minlength=n_rows)
+    rows = np.flatnonzero(counts)
+    return Part(rows, counts[rows])

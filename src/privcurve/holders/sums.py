@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, MECHANISMS
+from privcurve.privacy.mechanisms import GAUSSIAN, MECHANISMS
 
 CENTRAL = "central"
 LOCAL = "local"
@@ -48,16 +48,20 @@ class Release(NamedTuple):
         """Draw a share of the noise.
 
         σ²/m each of m Gaussians; of a Laplace number the difference of two Gamma(1/m) numbers,
-        m of which add up to one with Gamma(1): Laplace's law.
+        m of which add up to the difference of two exponential ones: Laplace's law. Those are
+        drawn in half the time of a logarithm.
         """
         if self.scale == 0:
             return np.zeros(shape)
         if self.mechanism == GAUSSIAN:
             return MECHANISMS[GAUSSIAN].draw(rng, shape, self.scale / math.sqrt(self.parts))
         if self.parts == 1:
-            return MECHANISMS[LAPLACE].draw(rng, shape, self.scale)
-        found = rng.gamma(1 / self.parts, self.scale, shape)
-        found -= rng.gamma(1 / self.parts, self.scale, shape)
+            found = rng.standard_exponential(shape)
+            found -= rng.standard_exponential(shape)
+        else:
+            found = rng.standard_gamma(1 / self.parts, shape)
+            found -= rng.standard_gamma(1 / self.parts, shape)
+        found *= self.scale
         return found
 
     def message(self, exact: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:

@@ -181,14 +181,17 @@ def sample_ratios(
     return found
 
 
-ALONG = {"ordered": True, "linear": "yes"}
-TINY_SETTINGS: tuple[dict[str, Any], ...] = ({"n_steps": 1}, {}, ALONG)
+# On tiny data the rule would ask the intercept alone.
+SOME: dict[str, Any] = {"n_steps": 3}
+ALONG: dict[str, Any] = {**SOME, "ordered": True, "linear": "yes"}
+TINY_SETTINGS: tuple[dict[str, Any], ...] = ({"n_steps": 1}, SOME, ALONG)
 
 
 def _privgam() -> Iterator[Claim]:
     name = "privgam"
     for setting, pairs in itertools.product(TINY_SETTINGS, (nine_balanced, crossed_columns)):
         yield Claim(name, CERTIFIED, 1.0, pairs, 0.0, setting, densities=script_densities)
+    yield Claim(name, CERTIFIED, 1.0, nine_balanced, densities=script_densities)
     # Gaussian noise shows in likely outcomes when ε is large.
     for setting in ({"method": "cyclic", "n_rounds": 2}, {"method": "greedy", **ALONG}):
         yield Claim(
@@ -203,7 +206,7 @@ def _privgam() -> Iterator[Claim]:
         )
     one = {"method": "cyclic", "n_rounds": 1}
     yield sampled(name, CERTIFIED, one, 2_000, eight_constant, 1e-5, epsilon=2.0)
-    yield whole_state(name, CERTIFIED, {}, 400)
+    yield whole_state(name, CERTIFIED, SOME, 400)
     for delta in DELTAS:
         yield whole_state(name, CERTIFIED, {"method": "cyclic", "n_rounds": 3}, 300, delta=delta)
     yield whole_state(name, CERTIFIED, ALONG, 200, delta=1e-2)

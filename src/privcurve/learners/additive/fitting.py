@@ -258,8 +258,10 @@ class Fit:
     def run(self, plan: Plan) -> None:
         """Do what is planned."""
         self.method = plan.method
-        steps = self.cyclic if plan.method == rule.CYCLIC else self.greedy
-        steps(plan.n_steps, plan.linear)
+        if plan.method == rule.CYCLIC:
+            self.cyclic(plan.n_steps, plan.linear)
+        else:
+            self.greedy(plan.n_steps, plan.linear, *plan.intercept)
 
     def cyclic(self, n_rounds: int, linear: bool) -> None:
         """Ask each column once a round."""
@@ -298,16 +300,17 @@ class Fit:
             self._set(self.intercept, 0.0, dropped)
         return kept
 
-    def greedy(self, n_steps: int, linear: bool) -> None:
+    def greedy(self, n_steps: int, linear: bool, first: float, last: float) -> None:
         """Ask a chosen column a step; the intercept first and last, and it may be chosen too."""
-        self.release(self.intercept, rule.FIRST_SHARE, 1.0, "first")
+        self.release(self.intercept, first, 1.0, "first")
         if linear:
             self.start_line(rule.GRAM_SHARE, rule.LINE_SHARE)
-        each, part = rule.greedy_shares(n_steps, self.budget.pure, linear)
+        each, part = rule.greedy_shares(n_steps, self.budget.pure, linear, first + last)
         for t in range(1, n_steps + 1):
             if linear and t % rule.LINE_EVERY == 0:
                 self.line_step(each + part, rule.LINE_STEPS + t**rule.LINE_POWER, f"step {t}")
                 continue
             j = self.choose(part, f"step {t}")
             self.release(j, each, t**rule.GREEDY_POWER, f"step {t}")
-        self.release(self.intercept, rule.LAST_SHARE, n_steps**rule.GREEDY_POWER, "last")
+        if last > 0:
+            self.release(self.intercept, last, n_steps**rule.GREEDY_POWER, "last")

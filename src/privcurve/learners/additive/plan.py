@@ -52,6 +52,8 @@ class Plan:
     linear : bool
         Whether there is a joint linear part.
     budget : Budget
+    intercept : tuple of float
+        Shares of the intercept in a greedy fit, first and last.
     """
 
     method: str
@@ -59,6 +61,7 @@ class Plan:
     merged: bool
     linear: bool
     budget: Budget
+    intercept: tuple[float, float]
 
 
 def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
@@ -77,9 +80,11 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
     Plan
     """
     pure, private = settings.delta == 0, is_private(settings.epsilon)
-    linear = rule.has_line(ordered) if settings.linear == rule.RULE else settings.linear == "yes"
     find = mixed_budget if pure else gaussian_budget
     budget = find(settings.epsilon, settings.delta, settings.neighbours)
+    linear = settings.linear == "yes"
+    if settings.linear == rule.RULE:
+        linear = rule.has_line(ordered, n, budget.amount, pure)
     method = settings.method
     if method == rule.RULE:
         cyclic = not private or (not pure and rule.is_cyclic(n, budget.amount, len(ordered)))
@@ -87,14 +92,19 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
     merged = settings.bins == "few"
     if settings.bins == rule.RULE:
         merged = private and rule.merges(n, budget.amount, pure)
-    n_steps = settings.n_rounds
+    n_steps, intercept = settings.n_rounds, (rule.FIRST_SHARE, rule.LAST_SHARE)
     if method == rule.GREEDY:
         budget = mixed_budget(settings.epsilon, settings.delta, settings.neighbours)
         n_steps = settings.n_steps or rule.steps(n, budget.amount, pure)
+        if private and settings.n_steps is None:
+            intercept = rule.intercept_shares(n, budget.amount, pure)
+            if intercept[0] == 1.0:
+                n_steps, linear = 0, False
         choices = n_steps - linear * (n_steps // rule.LINE_EVERY)
-        if private and not pure and choices <= MAX_CALLS:
-            _, share = rule.greedy_shares(n_steps, pure, linear)
+        if private and not pure and 0 < choices <= MAX_CALLS:
+            _, share = rule.greedy_shares(n_steps, pure, linear, sum(intercept))
             facts = (settings.epsilon, settings.delta, settings.neighbours)
             budget = chosen_budget(*facts, choices, share)
-    share = rule.least_share(method, n_steps, len(ordered), pure, linear)
-    return Plan(method, n_steps, merged, linear, replace(budget, bits=grid_bits(budget, share)))
+    share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept))
+    on_grid = replace(budget, bits=grid_bits(budget, share))
+    return Plan(method, n_steps, merged, linear, on_grid, intercept)

@@ -30,6 +30,9 @@ DROP_WEIGHT = 0.5
 # by δ = 0 or above; the weight of step t is t^GREEDY_POWER.
 FIRST_SHARE = 0.10
 LAST_SHARE = 0.05
+# The intercept needs about so much of n·ε (δ = 0) or n·μ; from ALL_FROM on it takes all.
+FIRST_NEEDS = {True: 60.0, False: 12.0}
+ALL_FROM = 0.6
 CHOICE_SHARE = {True: 0.30, False: 0.15}
 GREEDY_POWER = 1.0
 # Beyond these a step's share gains nothing; no data set of the rule comes near.
@@ -49,6 +52,7 @@ LINE_SHARE = 0.15
 LINE_STEPS = 6
 LINE_EVERY = 6
 LINE_CURVATURE = 0.08
+LINE_FROM = {True: 1000.0, False: 200.0}
 LINE_POWER = 1.0
 COEFFICIENT_DEVIATION = 40.0
 LINE_INTERCEPT_DEVIATION = 10.0
@@ -77,14 +81,34 @@ def steps(n: float, amount: float, pure: bool) -> int:
     return min(found, MOST_STEPS)
 
 
-def has_line(ordered: Sequence[bool]) -> bool:
-    """Whether there is a joint linear part: all columns are ordered, and there are several."""
-    return len(ordered) >= 2 and all(ordered)
+def has_line(ordered: Sequence[bool], n: float, amount: float, pure: bool) -> bool:
+    """Whether there is a joint linear part.
+
+    All columns are ordered, there are several, and n·ε (δ = 0) or n·μ is not small.
+    """
+    return len(ordered) >= 2 and all(ordered) and n * amount >= LINE_FROM[pure]
 
 
-def greedy_shares(n_steps: int, pure: bool, linear: bool) -> tuple[float, float]:
+def intercept_shares(n: float, amount: float, pure: bool) -> tuple[float, float]:
+    """Give the shares of the intercept in a greedy fit, first and last.
+
+    Where n·ε or n·μ is small it takes what it needs, all of it first: in the end it takes
+    everything, and what is left is a noisy majority.
+    """
+    need = FIRST_NEEDS[pure] / (n * amount)
+    need = need if pure else need**2
+    if need <= FIRST_SHARE:
+        return FIRST_SHARE, LAST_SHARE
+    return (need, 0.0) if need < ALL_FROM else (1.0, 0.0)
+
+
+def greedy_shares(
+    n_steps: int, pure: bool, linear: bool, intercept: float = FIRST_SHARE + LAST_SHARE
+) -> tuple[float, float]:
     """Give the share of each greedy step's release, and that of its choice."""
-    each = (1.0 - FIRST_SHARE - LAST_SHARE - (GRAM_SHARE + LINE_SHARE) * linear) / n_steps
+    if n_steps == 0:
+        return 0.0, 0.0
+    each = (1.0 - intercept - (GRAM_SHARE + LINE_SHARE) * linear) / n_steps
     return (1.0 - CHOICE_SHARE[pure]) * each, CHOICE_SHARE[pure] * each
 
 
@@ -95,10 +119,18 @@ def cyclic_unit(t: int, n_rounds: int, n_active: int, linear: bool) -> float:
     return share / (n_active + INTERCEPT_WEIGHT * (1 + (t == n_rounds)) + linear)
 
 
-def least_share(method: str, n_steps: int, n_columns: int, pure: bool, linear: bool) -> float:
+def least_share(
+    method: str,
+    n_steps: int,
+    n_columns: int,
+    pure: bool,
+    linear: bool,
+    intercept: float = FIRST_SHARE + LAST_SHARE,
+) -> float:
     """Give a share that no release or choice is below."""
     if method == GREEDY:
-        return min(*greedy_shares(n_steps, pure, linear), LINE_SHARE / LINE_STEPS)
+        shares = greedy_shares(n_steps, pure, linear, intercept) if n_steps else (1.0,)
+        return min(*shares, LINE_SHARE / LINE_STEPS)
     # The last round may be the first: then the intercept comes twice.
     first = cyclic_unit(1, n_steps, n_columns + 1, linear)
     return INTERCEPT_WEIGHT * min(first, LINE_SHARE / LINE_STEPS)

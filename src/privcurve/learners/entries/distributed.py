@@ -19,7 +19,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="distributed_topdown",
         path="privcurve.learners.distributed_topdown:DistributedTopDownClassifier",
-        version=1,
+        version=2,
         title="Distributed DP-TopDown",
         calibrations=BOTH,
         approximate=True,
