@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -120,12 +121,28 @@ def check(content: Any, schema: Path, where: str) -> None:
     SchemaError
         Naming each fault by its place; an unknown key with the nearest known one.
     """
-    from jsonschema import Draft202012Validator
-
-    validator = Draft202012Validator(read_yaml(schema))
+    validator = _validator(schema, state(schema))
     faults = [_fault(error, content) for error in validator.iter_errors(content)]
     if faults:
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in sorted(faults)))
+
+
+def state(path: Path) -> tuple[int, ...]:
+    """Give what changes when a file does, as a key of what was read of it: inode, time, size.
+
+    Raises
+    ------
+    FileNotFoundError
+    """
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=32)
+def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(read_yaml(schema))
 
 
 def _fault(error: Any, content: Any) -> str:

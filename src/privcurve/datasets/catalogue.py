@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -97,15 +99,22 @@ def read_description(path: Path) -> Description:
 
 
 def _checked(path: Path) -> dict[str, Any]:
+    content = deepcopy(_read(path, schema.state(path)))
+    try:
+        return written_out(content)
+    except ValueError as error:
+        raise DatasetError(f"{path}: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, changed: tuple[int, ...]) -> Any:
+    # Variants of a dataset read it again.
     try:
         content = schema.read_yaml(path)
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None
     _check(content, str(path))
-    try:
-        return written_out(content)
-    except ValueError as error:
-        raise DatasetError(f"{path}: {error}") from None
+    return content
 
 
 def _check(content: Any, where: str) -> None:

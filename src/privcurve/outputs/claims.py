@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -85,9 +87,16 @@ def _printed(asked: Asked) -> dict[str, Path]:
     return {name: _path(asked).with_name(name) for name in dict.fromkeys(names)}
 
 
-def _claims(asked: Asked) -> list[dict[str, Any]]:
+def _claims(asked: Asked) -> list[Mapping[str, Any]]:
     """Read the claims of the paper that are about the study; SchemaError names what is wrong."""
     path = _path(asked)
+    claims = _all_claims(path, schema.state(path))
+    return [claim for claim in claims if claim["study"] == asked.study.name]
+
+
+@lru_cache(maxsize=16)
+def _all_claims(path: Path, changed: tuple[int, ...]) -> tuple[Mapping[str, Any], ...]:
+    # Asked for several times by each study of a paper, whenever a DAG is built.
     content = schema.read_yaml(path)
     schema.check(content, SCHEMA, str(path))
-    return [claim for claim in content["claims"] if claim["study"] == asked.study.name]
+    return tuple(content["claims"])
