@@ -258,6 +258,8 @@ SETTINGS = [
         {"splits": "random"},
         {"splits": "random", "votes": "sign"},
         {"alpha": 1.0, "calibrate_alpha": "released", "tree_share": 0.3},
+        # Errors are released though the splits get nothing.
+        {"alpha": 1.0, "calibrate_alpha": "released", "tree_share": 0.0},
         {"alpha": 0.7, "alpha_decay": 0.5},
     )
 ]

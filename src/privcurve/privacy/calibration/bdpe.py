@@ -179,7 +179,7 @@ def bdpe(
     unit = steps.leaf_sensitivity(votes)
     ledger = []
     for t in range(1, n_trees + 1):
-        for level in range(depth if steps.level > 0 else 0):
+        for level in range(depth):
             if steps.error > 0:
                 ledger.append(
                     LedgerEntry(
@@ -191,6 +191,8 @@ def bdpe(
                         source=SOURCE_ERRORS,
                     )
                 )
+            if steps.level == 0:
+                continue
             # With released errors α is not known yet: in units of its sensitivity.
             known = 1.0 if calibrate_alpha == RELEASED else bound + alphas[level] * slope
             ledger.append(
