@@ -182,22 +182,17 @@ class Fit:
         return int(choose(self.rng, edges, scale, self.budget.pure))
 
     def start_line(self, share: float, steps_share: float) -> None:
-        """Begin the linear part: its sums of products, then Newton steps.
-
-        In the norm of Frobenius an element beside the diagonal counts twice, so it takes noise
-        of 1/√2 of the deviation; for Laplace noise there is no such thing.
-        """
+        """Begin the linear part: its sums of products, then Newton steps."""
         line = self._line = LinearPart(self.records.n_bins)
         exact = self.records.gram(line.places)
         apart = np.triu_indices(line.size, 1)
         bits = 2 * PLACE_BITS
         sensitivity = self.budget.of_products(line.size)
         what = "first: products of places along the columns"
-        ratio = 1.0 if self.budget.pure else math.sqrt(0.5)
         gram = np.zeros(exact.shape)
         diagonal, variance, rate = self._noisy(exact.diagonal(), share, sensitivity, what, bits)
         gram[apart] = (
-            self._with_noise(exact[apart], rate / ratio, bits)[0]
+            self._with_noise(exact[apart], self.budget.beside_diagonal(rate), bits)[0]
             if rate
             else exact[apart] / 2.0**bits
         )

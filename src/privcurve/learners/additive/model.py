@@ -32,7 +32,7 @@ class AdditiveModel:
         The value of each code, by column; 0 throughout where a column has no effect.
     errors : tuple of ndarray of shape (n_bins,)
         Standard errors of the values, of noise and of the spread of records; approximate (fits of
-        fresh records had 0.3 to 1.6 times of that, the intercept up to 3 at little ε). A linear
+        fresh records had 0.2 to 1.6 times of that, the intercept up to 3 at little ε). A linear
         part is taken as known.
     """
 

@@ -126,6 +126,14 @@ class Budget:
         """Give the sensitivity of its sums of products, in the norm of the noise."""
         return (products_l1 if self.pure else products_l2)(size, self.neighbours)
 
+    def beside_diagonal(self, rate: float) -> float:
+        """Give the rate of the noise of products beside the diagonal.
+
+        In the norm of Frobenius such an element counts twice, so it takes noise of 1/√2 of the
+        deviation; for Laplace noise there is no such thing (docs/privgam.md, proof 3).
+        """
+        return rate if self.pure else rate / math.sqrt(0.5)
+
     def release(self, what: str, share: float, sensitivity: float) -> LedgerEntry:
         """Give the ledger's entry of a release."""
         amount = self.of_release(share)

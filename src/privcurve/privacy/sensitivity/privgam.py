@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from privcurve.privacy.mechanisms import score_range
-from privcurve.privacy.sensitivity.counts import per_change
+from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, per_change
 
 
 def cells_l1(clip: float, neighbours: str) -> float:
@@ -13,7 +13,7 @@ def cells_l1(clip: float, neighbours: str) -> float:
 
     A record adds at most c to one cell. Source: docs/privgam.md, proof 1 (proved, attained).
     """
-    return per_change(neighbours) * clip
+    return histogram_l1(neighbours, clip)
 
 
 def cells_l2(clip: float, neighbours: str) -> float:
@@ -21,7 +21,7 @@ def cells_l2(clip: float, neighbours: str) -> float:
 
     Source: docs/privgam.md, proof 1 (proved, attained).
     """
-    return math.sqrt(per_change(neighbours)) * clip
+    return histogram_l2(neighbours, clip)
 
 
 def edge(clip: float, neighbours: str) -> float:
