@@ -28,6 +28,9 @@ ALLOWED = {
     "audit": {"learners", "holders", "privacy", "kernels"},
     "outputs": {"experiments", "audit", *MIDDLE, *BOTTOM},
     "workflow": {"outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
+    "models": {"learners", "datasets", "privacy", "kernels"},
+    "releases": {"models", "experiments", *MIDDLE, *BOTTOM},
+    "cli": {"releases", "models", "workflow", "outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
     "steps": {"workflow", "outputs", "experiments", "audit", *MIDDLE, *BOTTOM},
 }
 

@@ -1,0 +1,79 @@
+"""Read the command line, and end each expected error in one message."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from privcurve import __version__
+from privcurve.cli import commands
+from privcurve.cli.errors import CommandError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``privcurve``; give the exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        0, 1 where what was asked for can't be done, 130 after Ctrl-C. (argparse ends the
+        process with 2 for a command line that it does not understand.)
+    """
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.command is None:
+        parser.print_help()
+        return 0
+    try:
+        return commands.load(arguments.command).run(arguments) or 0
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough; nothing more may be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("privcurve: stopped", file=sys.stderr)
+        return 130
+    except _expected() as error:
+        print(f"privcurve: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="privcurve",
+        description="From a table of your own to a differentially private classifier in use.",
+    )
+    parser.add_argument("--version", action="version", version=f"privcurve {__version__}")
+    below = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name in commands.COMMANDS:
+        command = commands.load(name)
+        command.add_arguments(
+            below.add_parser(
+                name,
+                help=command.HELP,
+                description=command.HELP,
+                epilog=command.EXAMPLES,
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+            )
+        )
+    return parser
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """Errors whose message is meant for the reader."""
+    from privcurve.datasets import DatasetError
+    from privcurve.experiments.study import StudyError
+    from privcurve.schema import SchemaError
+
+    return (CommandError, DatasetError, StudyError, SchemaError, OSError)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

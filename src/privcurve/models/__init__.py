@@ -1,0 +1,1 @@
+"""A fitted model as a file: saved, loaded, asked."""
