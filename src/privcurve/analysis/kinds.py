@@ -9,13 +9,21 @@ end of what a learner could reach, not something that anyone may release.
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RULE = "rule"
 TUNED = "tuned, paid"
 UNPAID = "best setting, not private"
 NOT_PRIVATE = "not private"
 KINDS = (RULE, TUNED, UNPAID, NOT_PRIVATE)
+# Without a price on top: ε is that of the whole way.
+WHOLE = (RULE, TUNED)
+# Where there is little room.
+SHORT: Mapping[str, str] = {TUNED: "paid", UNPAID: "unpaid"}
 
 # What tables say of them.
 NOTES = (
@@ -62,3 +70,54 @@ def kind(arm: HasSettings, epsilon: float | None = None, *, selected: bool = Tru
     if getattr(arm, "tune", None) is not None:
         return TUNED
     return UNPAID if selected and len(arm.settings) > 1 else RULE
+
+
+def column(frame: pd.DataFrame, arms: Mapping[str, HasSettings]) -> list[str]:
+    """Give the kind of each row of a table of selected settings.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With the columns arm and epsilon.
+    arms : mapping of str to HasSettings
+        By name.
+
+    Returns
+    -------
+    list of str
+    """
+    return [
+        kind(arms[arm], epsilon)
+        for arm, epsilon in zip(frame["arm"], frame["epsilon"], strict=True)
+    ]
+
+
+def envelope(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Give the best certified results by rule, or paid for, with δ = 0.
+
+    Which learner is the best is seen from these very results: nobody knows it beforehand.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        dataset, arm, kind, calibration, delta, epsilon and the metric, a row a point of a curve.
+    metric : str
+
+    Returns
+    -------
+    DataFrame
+        Rows of `frame`, one for each dataset and ε of which at least one such result is known;
+        empty if there are fewer than two such arms.
+    """
+    from privcurve.analysis.selection import LOSSES
+
+    whole = frame[
+        frame["kind"].isin(WHOLE)
+        & frame["calibration"].eq("certified")
+        & frame["delta"].eq(0)
+        & frame["epsilon"].map(math.isfinite)
+    ]
+    if whole["arm"].nunique() < 2:
+        return whole.iloc[:0]
+    order = whole[whole[metric].notna()].sort_values(metric, ascending=metric in LOSSES)
+    return order.drop_duplicates(["dataset", "epsilon"]).sort_values(["dataset", "epsilon"])
