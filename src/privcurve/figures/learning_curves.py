@@ -29,7 +29,7 @@ METRICS = {
     "log_loss": "Log loss",
 }
 SCORED_ON = {"test": "test set", "folds": "fresh folds"}
-ENVELOPE = {"color": "0.82", "linewidth": 4.2, "solid_capstyle": "round"}
+ENVELOPE: dict[str, Any] = {"color": "0.82", "linewidth": 4.2, "solid_capstyle": "round"}
 ENVELOPE_NAME = "best certified by rule or paid, δ = 0"
 
 # Leading digits of ε in the order in which they are labelled while there is room.

@@ -61,7 +61,7 @@ def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> T
 
     order = study.datasets, list(study.arms)
     frame = accuracy_table(selected, refits, study.repeats, *order, study.metric)
-    frame.insert(frame.columns.get_loc("epsilon") + 1, "kind", kinds.column(frame, study.arms))
+    frame.insert(list(frame).index("epsilon") + 1, "kind", kinds.column(frame, study.arms))
     caption = "Accuracy of each learner at each ε"
     notes = (*SELECTION_NOTES, *kinds.NOTES, *FRESH_NOTES)
     return Table(frame, caption, notes, _shown(frame, study.metric))

@@ -44,7 +44,7 @@ class ErrorTable(Output):
 
         study, base = context.study, baseline(context.asked)
         frame = domains.error_table(context.runs(), study.datasets, list(study.arms), base)
-        frame.insert(frame.columns.get_loc("learner") + 1, "kind", kinds.column(frame, study.arms))
+        frame.insert(list(frame).index("learner") + 1, "kind", kinds.column(frame, study.arms))
         titles = arm_titles(context.asked)
         shown = domains.shown(frame, titles, {name: name for name in study.datasets}, base)
         context.write(

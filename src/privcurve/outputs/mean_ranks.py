@@ -14,8 +14,8 @@ NOTES = (
     "Pairs differ if Friedman's test and Wilcoxon's signed-rank test of the pair, with Holm's "
     "correction for all pairs of an ε, reject at the level 0.05; Nemenyi's critical difference is "
     "given beside.",
-    "Beside learners by rule, 'unpaid' are those whose best setting cross-validation chose, which ε "
-    "does not cover.",
+    "Beside learners by rule, 'unpaid' are those whose best setting cross-validation chose, which "
+    "ε does not cover.",
 )
 
 
