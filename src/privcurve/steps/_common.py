@@ -137,7 +137,7 @@ def _coded(name: str) -> _Coded:
     found = datasets.facts(CODED / name)
     if found is None:
         raise datasets.DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
-    domain = datasets.Domain.from_json(json.dumps(found["domain"]))
+    domain = datasets.Domain.from_dict(found["domain"])
     return _Coded(name, domain, found["n_rows"], found["n_test"])
 
 
