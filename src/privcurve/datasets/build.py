@@ -107,6 +107,7 @@ def build(
         citation=content["citation"],
         licence=content["licence"],
         how_to_get=content.get("how_to_get", ""),
+        public_benchmark=bool(content.get("public_benchmark", False)),
         n_rows=int(content["n_rows"]),
         n_test=n_test,
         raw_sizes=raw_sizes,

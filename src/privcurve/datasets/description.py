@@ -199,6 +199,8 @@ class Description:
     title, citation, licence : str
     how_to_get : str
         What to do where a raw file is missing; mostly nothing is said.
+    public_benchmark : bool
+        Whether the records themselves are public. If they are not, a seed must be secret.
     n_rows : int
         Public number of training records, of what `records` leaves.
     n_test : int
@@ -242,6 +244,7 @@ class Description:
     bound_sources: Mapping[str, str]
     clipped: frozenset[str]
     how_to_get: str = ""
+    public_benchmark: bool = False
 
     @property
     def parts(self) -> tuple[str, ...]:
