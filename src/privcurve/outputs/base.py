@@ -189,6 +189,11 @@ class Asked:
         """The stem of its figure."""
         return FIGURES / self.place
 
+    @property
+    def printed(self) -> Path:
+        """The folder of what the paper prints: the one asked for, or else the study's."""
+        return PRINTED / (self.options["paper"] or self.study.paper or "")
+
     @cached_property
     def files(self) -> Files:
         """What it writes."""
