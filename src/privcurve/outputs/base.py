@@ -225,6 +225,12 @@ class Asked:
             )
         return [arm for name, arm in self.study.arms.items() if method_of(name) == learner]
 
+    def wanted_arms(self, *others: str) -> list[Arm]:
+        """Give the arms of what the option `learners` names, and of others; by default of all."""
+        wanted = self.options["learners"] and (*self.options["learners"], *others)
+        arms = self.study.arms.values()
+        return [arm for arm in arms if not wanted or method_of(arm.base) in wanted]
+
     def check_dataset(self, dataset: str) -> None:
         """Raise ValueError if the study has no such dataset."""
         if dataset not in self.study.datasets:
