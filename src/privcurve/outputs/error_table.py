@@ -43,7 +43,7 @@ class ErrorTable(Output):
         study, base = context.study, baseline(context.asked)
         frame = domains.error_table(context.runs(), study.datasets, list(study.arms), base)
         titles = arm_titles(context.asked)
-        shown = domains.shown(frame, titles, {name: name for name in study.datasets}, base)
+        shown = domains.shown(frame, titles, base)
         context.write(
             Table(
                 frame,
