@@ -199,6 +199,8 @@ class Description:
     title, citation, licence : str
     how_to_get : str
         What to do where a raw file is missing; mostly nothing is said.
+    public_benchmark : bool
+        Whether the records themselves are public. If they are not, a seed must be secret.
     n_rows : int
         Public number of training records, of what `records` leaves.
     n_test : int
@@ -235,6 +237,7 @@ class Description:
     bound_sources: Mapping[str, str]
     clipped: frozenset[str]
     how_to_get: str = ""
+    public_benchmark: bool = False
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -266,8 +269,8 @@ class Description:
     def lacks(self, local: str) -> str:
         """Say that one of the user's own files is missing, and what to do."""
         advice = (
-            f"Correct files: local in {self.path} (a path from the folder where the run is "
-            "started)."
+            f"Correct files: local in {self.path} (a path from the working folder, which is "
+            f"{Path.cwd()})."
         )
         return f"there is no file {Path(local).absolute()}. {self.how_to_get or advice}"
 
