@@ -15,7 +15,7 @@ def main() -> None:
     parser.add_argument("--study", type=Path, required=True, help="study file")
     parser.add_argument("--output", required=True, help="its word")
     parser.add_argument("--options", type=json.loads, default={}, help="in JSON")
-    parser.add_argument("--seed", type=int, required=True, help="base seed")
+    _common.add_seed_argument(parser)
     parser.add_argument("--seconds-per-job", type=float, required=True)
     parser.add_argument("--digest", required=True, help="of what the workflow asks for")
     arguments = parser.parse_args()

@@ -26,6 +26,8 @@ from privcurve.outputs.audit import audited
 from privcurve.outputs.base import AUDITS, NAME_KEY, OF, Asked, about, ask, elsewhere
 from privcurve.outputs.context import Context
 from privcurve.outputs.registry import OUTPUTS
+from privcurve.privacy import seeds
+from privcurve.privacy.seeds import SecretSeed, Seed
 
 # The workflow's own targets and rules: a study or an output may not be called like one.
 EVERYTHING = ("all", "manifest")
@@ -59,10 +61,10 @@ class Plan:
     broken: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)
 
-    @property
-    def seed(self) -> int:
-        """The base seed."""
-        return int(self.configuration["seed"])
+    @cached_property
+    def seed(self) -> Seed:
+        """The base seed; a secret that is not there is made."""
+        return seeds.resolve(self.configuration["seed"], make=True)
 
     # Curves
 
@@ -187,14 +189,15 @@ class Plan:
     # Targets
 
     def notes(self, targets: Sequence[str]) -> list[str]:
-        """Say what is left out: studies that can't be read, learners of studies asked for."""
+        """Name a secret seed, and what is left out: studies, and learners of those asked for."""
         asked = set() if targets else {"all"}
         asked.update(part for target in targets for part in Path(target).parts)
         names = set(self.configured if asked & set(EVERYTHING) else ()) | asked
         names |= {one.study.name for one in self.outputs.values() if _is_asked(one, targets)}
         names |= set(self.papers if PAPERS in asked else ())
         mine = [note for name in self.studies if name in names for note in self._notes(name)]
-        return [f"left out: {why}" for why in self.broken.values()] + mine
+        secret = [f"seed: {self.seed}"] if isinstance(self.seed, SecretSeed) else []
+        return [*secret, *(f"left out: {why}" for why in self.broken.values()), *mine]
 
     def _notes(self, study: str) -> list[str]:
         one = self.studies[study]
