@@ -72,7 +72,7 @@ MANY = {
         "rule": {"learner": "one_rule"},
         "majority": {"learner": "majority_class"},
     },
-    "outputs": ["error_table", "mean_ranks"],
+    "outputs": ["error_table", "mean_ranks", {"comparison": {"arm": "boost~certified"}}],
 }
 # All settings of boosted ensembles and of forests: nothing is selected.
 _OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}

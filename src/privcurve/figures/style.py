@@ -38,6 +38,8 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     "lazybb_1r": (0, 0),
     "lazybb": (0, 0),
     "lazybb_trees": (1, 1),
+    "lazybb_trees_best": (1, 1),
+    "lazybb_trees_tuned": (1, 3),
     "lazybb_topdown": (2, 2),
     "one_rule": (3, 3),
     "dp_lr": (4, 4),

@@ -11,6 +11,7 @@ from privcurve.outputs.base import Output
 from privcurve.outputs.boxes import Boxes
 from privcurve.outputs.claims import Claims
 from privcurve.outputs.communication import Communication
+from privcurve.outputs.comparison import Comparison
 from privcurve.outputs.ensemble_errors import EnsembleErrors
 from privcurve.outputs.ensemble_tables import (
     EnsembleAlphas,
@@ -50,6 +51,7 @@ OUTPUTS: Mapping[str, Output] = {
         Audit(),
         ErrorTable(),
         MeanRanks(),
+        Comparison(),
         EnsembleErrors(),
         EnsembleLeast(),
         EnsembleAlphas(),
