@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from made_up_study import GRID, LINE, MANY, lay_out
+from made_up_study import ADDITIVE, GRID, LINE, MANY, lay_out
 
 from privcurve.figures import style
 from privcurve.learners import registry
@@ -24,6 +24,7 @@ GOLDEN = Path(__file__).with_name("golden_outputs.json")
 TRAINED = {
     **dict.fromkeys(("model_card", "rademacher", "advantage_and_margins", "printed"), "lazybb"),
     "thresholds": "brc",
+    "shapes": "privgam",
 }
 
 
@@ -35,7 +36,8 @@ def version(word):
 def make_all(folder):
     """Make every output of the made-up studies; give the digest of each."""
     found = {}
-    for name, changes in (("whole", {}), ("line", LINE), ("many", MANY), ("grid", GRID)):
+    studies = {"whole": {}, "line": LINE, "additive": ADDITIVE, "many": MANY, "grid": GRID}
+    for name, changes in studies.items():
         (folder / name).mkdir()
         found |= make_study(folder / name, changes)
     return found

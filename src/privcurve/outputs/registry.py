@@ -28,6 +28,7 @@ from privcurve.outputs.model_card import ModelCard
 from privcurve.outputs.printed import Printed
 from privcurve.outputs.rademacher import Rademacher
 from privcurve.outputs.selected_settings import SelectedSettings
+from privcurve.outputs.shapes import Shapes
 from privcurve.outputs.sparsity import Sparsity
 from privcurve.outputs.sweep import Sweep
 from privcurve.outputs.thresholds import Thresholds
@@ -44,6 +45,7 @@ OUTPUTS: Mapping[str, Output] = {
         Communication(),
         Printed(),
         ModelCard(),
+        Shapes(),
         Thresholds(),
         Sparsity(),
         Rademacher(),
