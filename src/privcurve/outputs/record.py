@@ -26,6 +26,7 @@ def digest(
     others: Mapping[str, str],
     audits: Mapping[str, str],
     seed: int,
+    seen: Any = None,
 ) -> str:
     """Give a digest of all that an output is made for: it is made again when it changes.
 
@@ -39,6 +40,8 @@ def digest(
     audits : mapping of str to str
         Digests of the audits that it reads.
     seed : int
+    seen : object
+        What it takes from other studies beside files, as plain JSON.
 
     Returns
     -------
@@ -57,6 +60,7 @@ def digest(
             "audits": dict(audits),
             "resources": [[str(path), _sum(path)] for path in reads.resources],
             "seed": seed,
+            **({} if seen is None else {"seen": seen}),
         }
     )
 

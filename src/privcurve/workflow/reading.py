@@ -72,10 +72,20 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
     return Plan(configuration, in_order, broken, paths)
 
 
-def of_one(path: Path, seed: int, seconds_per_job: float) -> Plan:
-    """Give the plan of one study, and of those that it puts together, as a job sees it."""
+def of_one(path: Path, seed: int, seconds_per_job: float, names: Iterable[str] = ()) -> Plan:
+    """Give the plan of one study, and of those that it puts together, as a job sees it.
+
+    Parameters
+    ----------
+    path : Path
+        The study's file.
+    seed : int
+    seconds_per_job : float
+    names : iterable of str
+        Further studies that are read.
+    """
     one = studies.load(path)
-    others = {name: path.with_name(f"{name}.yaml") for name in one.studies}
+    others = {name: path.with_name(f"{name}.yaml") for name in (*one.studies, *names)}
     found = {one.name: one, **{name: studies.load(other) for name, other in others.items()}}
     configuration = {
         "studies": [one.name],
