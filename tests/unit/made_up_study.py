@@ -49,6 +49,7 @@ STUDY = {
             }
         },
         {"audit": {"learners": ["one_rule"]}},
+        "leaderboard",
     ],
 }
 # Of thresholds of one private column: the other outputs are not for its learner, nor for its data.

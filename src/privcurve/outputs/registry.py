@@ -22,6 +22,7 @@ from privcurve.outputs.ensemble_tables import (
 )
 from privcurve.outputs.error_profiles import ErrorProfiles
 from privcurve.outputs.error_table import ErrorTable
+from privcurve.outputs.leaderboard import Leaderboard
 from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.mean_ranks import MeanRanks
 from privcurve.outputs.model_card import ModelCard
@@ -39,6 +40,7 @@ OUTPUTS: Mapping[str, Output] = {
         Accuracy(),
         SelectedSettings(),
         LearningCurves(),
+        Leaderboard(),
         Sweep(),
         Boxes(),
         Claims(),
