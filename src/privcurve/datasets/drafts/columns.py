@@ -146,14 +146,15 @@ def _date(profile: Profile, public: bool) -> Proposal:
         remarks["format"] = "which one is meant? " + " or ".join(f'"{form}"' for form in forms)
     elif forms[0] != ISO:
         keys["format"] = forms[0]
-    keys["missing"] = "bin"
+    if not public or profile.missing:
+        keys["missing"] = "bin"
     return Proposal(DATE, keys, remarks, f"{written(some.low)} to {written(some.high)}")
 
 
 def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Proposal:
     what = "whole numbers" if amounts.whole else "numbers"
     n_values = f"{len(profile.values):,}" if not profile.more else f"over {len(profile.values):,}"
-    seen = f"{amounts.low:g} to {amounts.high:g}, {n_values} {what}"
+    seen = f"{amounts.low:,.10g} to {amounts.high:,.10g}, {n_values} {what}"
     odd = [text for text in profile.values if not _is_amount(text)][:3]
     if odd:
         seen += f"; no numbers: {', '.join(odd)}"
@@ -161,8 +162,8 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
         return Proposal("", seen=f"{seen}; looks like an identifier")
     few = amounts.whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None}
-    hint = ", or, of codes: kind: categorical and categories: [1, 2, …]" if few else ""
-    remarks = {"bounds": f"[lowest, highest] that is possible{hint}"}
+    hint = "; of codes: kind: categorical, categories: [1, 2, …]" if few else ""
+    remarks = {"bounds": f"[lowest, highest] possible{hint}"}
     known = _BY_NAME.get(name.lower().removesuffix("_years"))
     if public:
         keys["bounds"] = list(_round_bounds(amounts.low, amounts.high))
@@ -170,7 +171,8 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
     elif known is not None:
         keys |= known
         remarks["bounds"] = "by the name of the column: is it meant so?"
-    keys["missing"] = "bin"
+    if not public or profile.missing:
+        keys["missing"] = "bin"
     return Proposal(NUMERIC, keys, remarks, seen)
 
 

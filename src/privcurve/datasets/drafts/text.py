@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from privcurve.datasets.drafts.columns import Proposal
@@ -13,6 +13,7 @@ from privcurve.datasets.drafts.sniff import Format
 
 # Words that YAML reads as they are meant.
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_./%-]*")
+_NUMBERED = re.compile(r"(.*\D)(0|[1-9]\d*)")
 _NOT_BARE = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 _PRIVATE = """\
@@ -72,7 +73,8 @@ def written(
     lines.append("unknown: other  # what categories lack goes to other, where that is listed")
     lines.append("columns:")
     used = {key: column for key, column in columns.items() if column.kind}
-    for key, column in used.items():
+    alike = dict(_alike(used))
+    for key, column in alike.items():
         lines += [f"  - name: {scalar(key)}", f"    kind: {column.kind}"]
         lines += [f"    {_line(k, v, column.remarks.get(k))}" for k, v in column.keys.items()]
     unused = [key for key in columns if key not in used]
@@ -81,9 +83,31 @@ def written(
     lines += ["label:", f"  column: {scalar(label)}"]
     for key, values in (("positive", classes.positive), ("negative", classes.negative)):
         lines.append(f"  {_line(key, values, f'the label of {key} records')}")
-    n_blanks = sum(value is None for column in used.values() for value in column.keys.values())
+    n_blanks = sum(value is None for column in alike.values() for value in column.keys.values())
     n_blanks += (classes.positive is None) + (classes.negative is None)
     return "\n".join(lines) + "\n", n_blanks
+
+
+def _alike(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
+    """Describe columns at once that differ in a number alone: x2, x3 and x4 by ``x{2..4}``."""
+    rest = list(columns.items())
+    while rest:
+        name, column = rest[0]
+        match = _NUMBERED.fullmatch(name)
+        run = [name]
+        if match:
+            # What comes next in the file, as long as it is one more and alike.
+            while len(run) < len(rest):
+                after, other = rest[len(run)]
+                if after != f"{match[1]}{int(match[2]) + len(run)}":
+                    break
+                if (other.kind, other.keys) != (column.kind, column.keys):
+                    break
+                run.append(after)
+            if len(run) > 1:
+                name = f"{match[1]}{{{match[2]}..{int(match[2]) + len(run) - 1}}}"
+        yield name, column
+        del rest[: len(run)]
 
 
 def _line(key: str, value: Any, remark: str | None) -> str:
