@@ -121,10 +121,54 @@ def check(content: Any, schema: Path, where: str) -> None:
     SchemaError
         Naming each fault by its place; an unknown key with the nearest known one.
     """
+    found = sorted(message for _, message in faults(content, schema))
+    if found:
+        raise SchemaError("\n".join(f"{where}: {fault}" for fault in found))
+
+
+def faults(content: Any, schema: Path) -> list[tuple[tuple[str | int, ...], str]]:
+    """Give what a schema does not allow: where in the content, and a message that says it too."""
     validator = _validator(schema, state(schema))
-    faults = [_fault(error, content) for error in validator.iter_errors(content)]
-    if faults:
-        raise SchemaError("\n".join(f"{where}: {fault}" for fault in sorted(faults)))
+    return [
+        (tuple(error.absolute_path), _fault(error, content))
+        for error in validator.iter_errors(content)
+    ]
+
+
+class Lines:
+    """On which line of a YAML file something stands.
+
+    Parameters
+    ----------
+    path : Path
+        A file that :func:`read_yaml` reads.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+
+    def of(self, *place: str | int) -> int:
+        """Give the line of a place, or of the nearest that is there on the way to it.
+
+        Parameters
+        ----------
+        *place : str or int
+            Keys of mappings and positions in lists, from the top.
+        """
+        node, line = self._root, 1
+        for step in place:
+            if isinstance(node, yaml.MappingNode):
+                pairs = [(key, value) for key, value in node.value if key.value == str(step)]
+                if not pairs:
+                    break
+                key, node = pairs[0]
+                line = key.start_mark.line + 1
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                node = node.value[step]
+                line = node.start_mark.line + 1
+            else:
+                break
+        return line
 
 
 def state(path: Path) -> tuple[int, ...]:
