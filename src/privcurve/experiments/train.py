@@ -22,6 +22,7 @@ from privcurve.experiments.splits import (
 )
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
+from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class Trainer:
     ----------
     dataset : Dataset
     arm : Arm
-    seed : int
+    seed : Seed
         Base seed.
     store : Path
         Folder of the store; results are kept in a folder of this dataset and learner.
@@ -57,7 +58,7 @@ class Trainer:
         self,
         dataset: Dataset,
         arm: Arm,
-        seed: int,
+        seed: Seed,
         store: Path,
         splitter: Splitter | None = None,
     ) -> None:
