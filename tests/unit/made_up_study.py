@@ -49,6 +49,7 @@ STUDY = {
             }
         },
         {"audit": {"learners": ["one_rule"]}},
+        "leaderboard",
     ],
 }
 # Of thresholds of one private column: the other outputs are not for its learner, nor for its data.
@@ -63,6 +64,11 @@ LINE = {
         }
     },
     "outputs": [{"thresholds": {"learner": "brc", "epsilon": 100, "boundary": 1000}}],
+}
+# Of an additive model.
+ADDITIVE = {
+    "learners": {"gam": {"learner": "privgam", "deltas": [0, 1e-5]}},
+    "outputs": [{"shapes": {"learner": "gam", "epsilon": 2, "delta": 1e-5}}],
 }
 # Two datasets, so that there are ranks.
 MANY = {

@@ -97,7 +97,7 @@ def test_without_privacy_there_is_neither_rank_nor_rival():
     assert math.isnan(only["rank"])
     assert not only["best"]
     titles = {arm: arm.title() for arm in ("base", "good", "odd", "free")}
-    shown = domains.shown(found, titles, {name: name for name in ERRORS}, "base")
+    shown = domains.shown(found, titles, "base")
     assert shown["Free"].tolist() == ["0.000", "0.000", "–", "–"]
     assert shown["Good"].tolist() == ["**0.250**", "**0.125**", "1/1/0", "1.00"]
 

@@ -70,9 +70,10 @@ def _expected() -> tuple[type[Exception], ...]:
     """Errors whose message is meant for the reader."""
     from privcurve.datasets import DatasetError
     from privcurve.experiments.study import StudyError
+    from privcurve.privacy.seeds import SeedError
     from privcurve.schema import SchemaError
 
-    return (CommandError, DatasetError, StudyError, SchemaError, OSError)
+    return (CommandError, DatasetError, StudyError, SchemaError, SeedError, OSError)
 
 
 if __name__ == "__main__":

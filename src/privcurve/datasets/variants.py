@@ -125,6 +125,9 @@ def merged(
     """
     whole = {**base, **changes}
     name = whole.pop("based_on")
+    if "files" in changes:
+        # Records of its own: that the others are public says nothing of these.
+        whole["public_benchmark"] = changes.get("public_benchmark", False)
     for key in _IN_PART:
         if key in base and key in changes:
             whole[key] = {**base[key], **changes[key]}

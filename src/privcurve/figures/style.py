@@ -255,6 +255,12 @@ def curve_styles(
     return styles
 
 
+def check_any(frame: pd.DataFrame) -> None:
+    """Raise ValueError if there is nothing to draw."""
+    if frame.empty:
+        raise ValueError("nothing to draw")
+
+
 def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Axes]]:
     """Give a figure with some panels in rows; one panel is as wide as a column.
 

@@ -46,7 +46,7 @@ class ErrorTable(Output):
         frame = domains.error_table(context.runs(), study.datasets, list(study.arms), base)
         frame.insert(list(frame).index("learner") + 1, "kind", kinds.column(frame, study.arms))
         titles = arm_titles(context.asked)
-        shown = domains.shown(frame, titles, {name: name for name in study.datasets}, base)
+        shown = domains.shown(frame, titles, base)
         context.write(
             Table(
                 frame,
