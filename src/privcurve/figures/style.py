@@ -39,6 +39,7 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     "lazybb": (0, 0),
     "lazybb_trees": (1, 1),
     "lazybb_trees_best": (1, 1),
+    "lazybb_trees_rule": (1, 1),
     "lazybb_trees_tuned": (1, 3),
     "lazybb_topdown": (2, 2),
     "one_rule": (3, 3),
