@@ -60,6 +60,7 @@ benchmark: $(READY)  ## speed of kernels (ratios in one run), audit, start of a 
 	$(BIN)/python benchmarks/lazybb.py
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/partial.py
+	$(BIN)/python benchmarks/privgam.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/scale.py

@@ -156,8 +156,9 @@ def _fault(error: Any, content: Any) -> str:
             hints.append(f"unknown key {key!r}{nearest(key, known)} Allowed: {', '.join(known)}.")
         return prefix + " ".join(hints)
     if error.validator == "required":
-        missing = [key for key in error.validator_value if key not in error.instance]
-        return prefix + f"missing key {missing[0]!r}"
+        # There is an error for each key that is missing, which only its message names.
+        missing = next(key for key in error.validator_value if error.message.startswith(repr(key)))
+        return prefix + f"missing key {missing!r}"
     if error.validator == "not":
         return prefix + "does not belong here"
     if error.validator == "minProperties":

@@ -216,7 +216,6 @@ BROKEN = {
         "columns.age: unknown key 'bound'; did you mean 'bounds'",
     ),
     "no bounds": (lambda d: d["columns"][0].pop("bounds"), "missing key 'bounds'"),
-    "no source of bounds": (lambda d: d["columns"][0].pop("source"), "missing key 'source'"),
     "bounds upside down": (lambda d: d["columns"][0].update(bounds=[1, 0]), "low < high"),
     "truth value": (lambda d: d["label"].update(positive=True), "in quotes"),
     "column twice": (lambda d: d["columns"].append(d["columns"][1]), "described twice"),

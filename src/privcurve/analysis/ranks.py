@@ -71,13 +71,14 @@ def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[dict[str, Any]]:
         for a, b in itertools.combinations(means.index, 2)
     ]
     corrected = holm([p for _, _, p in found])
+    critical = critical_difference(k, n)
     return [
         {
             **{"epsilon": epsilon, "arm": a, "other": b},
             **{"mean_rank": means[a], "other_mean_rank": means[b]},
             **{"p_value": p, "p_holm": p_holm},
             "differs": bool(friedman < LEVEL and p_holm < LEVEL),
-            **{"friedman_p": friedman, "critical_difference": critical_difference(k, n)},
+            **{"friedman_p": friedman, "critical_difference": critical},
             "n_datasets": n,
         }
         for (a, b, p), p_holm in zip(found, corrected, strict=True)
@@ -173,11 +174,8 @@ def groups(pairs_at: pd.DataFrame) -> list[list[str]]:
     """
     means = mean_ranks(pairs_at)
     order = list(means)
-    apart = {
-        frozenset(pair)
-        for pair in zip(pairs_at["arm"], pairs_at["other"], strict=True)
-        if pairs_at[(pairs_at["arm"] == pair[0]) & (pairs_at["other"] == pair[1])]["differs"].any()
-    }
+    differing = pairs_at.loc[pairs_at["differs"], ["arm", "other"]]
+    apart = set(map(frozenset, differing.itertuples(index=False)))
     found: list[tuple[int, int]] = []
     for start in range(len(order)):
         end = start

@@ -19,11 +19,19 @@ _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parents[2]
 _SCHEMA = _PACKAGE / "dataset.schema.yaml"
 
+# Where a user's own descriptions are, in the working folder; git ignores it.
+LOCAL = "descriptions"
+
 
 def folders() -> tuple[Path, ...]:
-    """Where descriptions are looked for: working directory, checkout, installed wheel."""
+    """Where descriptions are looked for: the user's own, working folder, checkout, wheel."""
     relative = Path("resources", "datasets")
-    candidates = [Path.cwd() / relative, _CHECKOUT / relative, _PACKAGE / "descriptions"]
+    candidates = [
+        Path.cwd() / LOCAL,
+        Path.cwd() / relative,
+        _CHECKOUT / relative,
+        _PACKAGE / "descriptions",
+    ]
     return tuple(folder for folder in dict.fromkeys(candidates) if folder.is_dir())
 
 
@@ -59,16 +67,21 @@ def find(name: str) -> Path:
     Raises
     ------
     DatasetError
-        If there is none.
+        If there is none, or if one of the user's own has the name of another.
     """
-    for folder in folders():
-        path = folder / f"{name}.yaml"
-        if path.is_file():
-            return path
-    raise DatasetError(
-        f"unknown dataset {name!r}{nearest(name, names())} There are: {', '.join(names())}. "
-        f"A dataset of your own needs a file resources/datasets/{name}.yaml."
-    )
+    found = [path for folder in folders() if (path := folder / f"{name}.yaml").is_file()]
+    if not found:
+        raise DatasetError(
+            f"unknown dataset {name!r}{nearest(name, names())} There are: {', '.join(names())}. "
+            f"A dataset of your own needs a file {LOCAL}/{name}.yaml in this folder, {Path.cwd()}: "
+            f"privcurve describe drafts it."
+        )
+    if len(found) > 1 and found[0].parent == Path.cwd() / LOCAL:
+        raise DatasetError(
+            f"{found[0]} has the name of another dataset, {found[1]}: which one is meant? Give "
+            f"yours a name of its own, such as {LOCAL}/my-{name}.yaml."
+        )
+    return found[0]
 
 
 def read_description(path: Path) -> Description:

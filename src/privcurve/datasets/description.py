@@ -278,8 +278,8 @@ class Description:
     def lacks(self, local: str) -> str:
         """Say that one of the user's own files is missing, and what to do."""
         advice = (
-            f"Correct files: local in {self.path} (a path from the folder where the run is "
-            "started)."
+            f"Correct files: local in {self.path} (a path from the working folder, which is "
+            f"{Path.cwd()})."
         )
         return f"there is no file {Path(local).absolute()}. {self.how_to_get or advice}"
 

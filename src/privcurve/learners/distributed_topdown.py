@@ -92,7 +92,8 @@ class DistributedTopDownClassifier(CodedClassifier):
     n_holders : int
         Among whom the records are dealt. A curator has all of them, whatever it is.
     n_colluding : int
-        With ``secure_sum``: how many holders may tell the coordinator their noise.
+        With ``secure_sum``: how many other holders may use or tell their shares of the noise. A
+        holder is protected from another curious one if that one is among them.
     placement : str
         See :func:`privcurve.holders.placement.deal`.
     criterion : str

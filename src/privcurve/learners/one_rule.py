@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, bin_starts
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import PackedRows, pack
 from privcurve.learners.checks import RandomState
@@ -61,7 +61,7 @@ class VoteModel:
             Literals, numbered as in :mod:`privcurve.kernels.lazybb_rules`.
         n_bins : ndarray of shape (n_columns,)
         """
-        starts = np.concatenate([[0], np.cumsum(n_bins)])
+        starts = bin_starts(n_bins)
         net: Counter[int] = Counter()
         for literal in picks.tolist():
             net[literal >> 1] += 1 - 2 * (literal & 1)
@@ -87,7 +87,7 @@ class VoteModel:
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
         """Sum the votes of rounds for each row, see :class:`~privcurve.learners.voting.Model`."""
-        starts = np.concatenate([[0], np.cumsum(self.n_bins)])
+        starts = bin_starts(self.n_bins)
         picks = np.array(self.literals[start:stop], dtype=np.int64)
         return count_votes(codes, starts, *vote_table(picks, int(starts[-1])))
 

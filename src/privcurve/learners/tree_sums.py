@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, bin_starts
 from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees
 from privcurve.learners.staged import StagedClassifier
 
@@ -45,7 +45,7 @@ class TreeSumClassifier(StagedClassifier):
         raise NotImplementedError
 
     def _bin_starts(self) -> NDArray[np.int64]:
-        return np.concatenate([[0], np.cumsum(self.n_bins_)]).astype(np.int64)
+        return bin_starts(self.n_bins_)
 
     def _thresholds(self) -> bool:
         """Say whether a question is "at most b?", or "is it b?"."""

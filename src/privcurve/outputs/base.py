@@ -189,6 +189,11 @@ class Asked:
         """The stem of its figure."""
         return FIGURES / self.place
 
+    @property
+    def printed(self) -> Path:
+        """The folder of what the paper prints: the one asked for, or else the study's."""
+        return PRINTED / (self.options["paper"] or self.study.paper or "")
+
     @cached_property
     def files(self) -> Files:
         """What it writes."""
@@ -219,6 +224,12 @@ class Asked:
                 f"the study has no learner {learner!r}{hint} There are: {', '.join(labels)}."
             )
         return [arm for name, arm in self.study.arms.items() if method_of(name) == learner]
+
+    def wanted_arms(self, *others: str) -> list[Arm]:
+        """Give the arms of what the option `learners` names, and of others; by default of all."""
+        wanted = self.options["learners"] and (*self.options["learners"], *others)
+        arms = self.study.arms.values()
+        return [arm for arm in arms if not wanted or method_of(arm.base) in wanted]
 
     def check_dataset(self, dataset: str) -> None:
         """Raise ValueError if the study has no such dataset."""
