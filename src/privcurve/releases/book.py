@@ -26,6 +26,7 @@ from typing import IO, Any
 
 from privcurve.files import cannot_write
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, implies
+from privcurve.releases.errors import ReleaseError
 
 LEDGER = "ledger.jsonl"
 
@@ -37,7 +38,7 @@ FAILED = "failed"
 TOLERANCE = 1e-9
 
 
-class BookError(RuntimeError):
+class BookError(ReleaseError):
     """A release that the ledger refuses, or a ledger that can't be used; one message."""
 
 
@@ -235,8 +236,8 @@ class Book:
                 f"this release would cost {level(own)}{doubled}, but {level(spent)} of the budget, "
                 f"{level(Price(budget.epsilon, budget.delta, budget.neighbours))}, is spent by "
                 f"{len(before)} release{'' if len(before) == 1 else 's'} ({self.path}). "
-                "Nothing was trained. Release less, or decide in the description on a larger budget: a "
-                "decision about the people in the records, not about the model."
+                "Nothing was trained. Release less, or decide in the description on a larger budget: "
+                "a decision about the people in the records, not about the model."
             )
 
     @contextmanager
