@@ -23,7 +23,7 @@ from privcurve.datasets.description import (
     Records,
     SourceFile,
 )
-from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label
+from privcurve.datasets.domain import CATEGORICAL, FAIL, NUMERIC, Column, Domain, Label
 from privcurve.datasets.problems import Problems
 from privcurve.schema import nearest
 
@@ -119,10 +119,10 @@ def build(
         domain=Domain(
             columns,
             _named(label, bool(content.get("public_label", False))),
+            content.get("missing", "?"),
+            content.get("unknown", FAIL),
         ),
         label=label,
-        missing=content.get("missing", "?"),
-        unknown=content.get("unknown", "fail"),
         bound_sources={entry["name"]: entry["source"] for entry in entries if "source" in entry},
         clipped=frozenset(e["name"] for e in entries if e.get("clipping", everywhere)),
     )

@@ -217,11 +217,6 @@ class Description:
     parser : Parser
     domain : Domain
     label : LabelSpec
-    missing : str
-        What the file writes for a missing value.
-    unknown : str
-        ``fail``; or ``other``: unknown categories go to the category ``other`` of
-        each column that declares it.
     bound_sources : mapping of str to str
         Where the bounds of each numeric column come from.
     clipped : frozenset of str
@@ -243,8 +238,6 @@ class Description:
     parser: Parser
     domain: Domain
     label: LabelSpec
-    missing: str
-    unknown: str
     bound_sources: Mapping[str, str]
     clipped: frozenset[str]
     how_to_get: str = ""
@@ -256,6 +249,16 @@ class Description:
     def parts(self) -> tuple[str, ...]:
         """The parts whose files make the training records."""
         return self.records.parts or (TRAIN,)
+
+    @property
+    def missing(self) -> str:
+        """What the file writes for a missing value."""
+        return self.domain.missing
+
+    @property
+    def unknown(self) -> str:
+        """What becomes of unknown categories, see :class:`~privcurve.datasets.domain.Domain`."""
+        return self.domain.unknown
 
     @property
     def read_files(self) -> dict[str, tuple[SourceFile, ...]]:

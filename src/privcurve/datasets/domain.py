@@ -13,6 +13,9 @@ from privcurve import coding
 NUMERIC = "numeric"
 CATEGORICAL = "categorical"
 
+# What may be said of a category that is not listed.
+FAIL = "fail"
+
 
 def _number(value: float) -> str:
     return f"{value:.10g}"
@@ -133,10 +136,17 @@ class Domain:
     ----------
     columns : tuple of Column
     label : Label
+    missing : str
+        What raw data hold for a missing value, beside nothing at all.
+    unknown : str
+        ``fail``; or ``other``: unknown categories go to the category ``other`` of each column
+        that has it.
     """
 
     columns: tuple[Column, ...]
     label: Label
+    missing: str = "?"
+    unknown: str = FAIL
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -182,7 +192,8 @@ class Domain:
         """Write the domain in its one canonical form (sorted keys, no blanks).
 
         What is as it is by default is left out where it came later than the first datasets:
-        their text, and so their checksums, stay.
+        their text, and so their checksums, stay. So is how raw values are read (`missing`,
+        `unknown`), on which no code depends: see :meth:`to_dict`.
         """
         columns = []
         for column in self.columns:
@@ -210,7 +221,15 @@ class Domain:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read what :meth:`to_json` wrote."""
-        whole = json.loads(text)
+        return cls.from_dict(json.loads(text))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all that coding new records takes, as plain JSON."""
+        return {**json.loads(self.to_json()), "missing": self.missing, "unknown": self.unknown}
+
+    @classmethod
+    def from_dict(cls, whole: Mapping[str, Any]) -> Self:
+        """Make a domain of what :meth:`to_dict` or :meth:`to_json` gave."""
         columns = []
         for entry in whole["columns"]:
             bounds = entry.get("bounds")
@@ -221,4 +240,5 @@ class Domain:
             }
             columns.append(Column(**given))
         label = {**whole["label"], "classes": tuple(whole["label"].get("classes", ()))}
-        return cls(tuple(columns), Label(**label))
+        reading = {key: whole[key] for key in ("missing", "unknown") if key in whole}
+        return cls(tuple(columns), Label(**label), **reading)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -136,6 +136,7 @@ class DistributedTopDownClassifier(CodedClassifier):
     """
 
     _learner = "distributed_topdown"
+    _released: ClassVar[Mapping[str, Any]] = {"model_": TreeModel}
 
     def __init__(
         self,
@@ -325,6 +326,13 @@ class DistributedTopDownClassifier(CodedClassifier):
         self.model_ = model
         self.n_features_used_ = model.n_features_used
         self.transcript_ = transcript
+
+    def _restore(self) -> None:
+        if len(self.classes_) == 2:
+            self.model_.check(self.n_bins_)
+        else:
+            forest = self.model_.check(self.n_bins_, range(len(self.classes_)))
+            self.model_ = ClassTree(forest, self.n_bins_)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         votes = self.model_.tally(codes)

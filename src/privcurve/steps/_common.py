@@ -158,7 +158,7 @@ def _coded(name: str, seed: Seed) -> _Coded:
     if found is None:
         raise datasets.DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
     seeds.check(seed, name, datasets.is_public(name, found.get("origin", {})))
-    domain = datasets.Domain.from_json(json.dumps(found["domain"]))
+    domain = datasets.Domain.from_dict(found["domain"])
     return _Coded(name, domain, found["n_rows"], found["n_test"])
 
 
