@@ -236,8 +236,8 @@ class Book:
                 f"this release would cost {level(own)}{doubled}, but {level(spent)} of the budget, "
                 f"{level(Price(budget.epsilon, budget.delta, budget.neighbours))}, is spent by "
                 f"{len(before)} release{'' if len(before) == 1 else 's'} ({self.path}). "
-                "Nothing was trained. Release less, or decide in the description on a larger budget: "
-                "a decision about the people in the records, not about the model."
+                "Nothing was trained. Release less, or decide in the description on a larger "
+                "budget: a decision about the people in the records, not about the model."
             )
 
     @contextmanager

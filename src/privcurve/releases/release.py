@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import math
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,105 +18,19 @@ from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import budget as words
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
-from privcurve.privacy.ledger import REFUTED, PrivacyStatement
+from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
-from privcurve.releases.book import DONE, FAILED, Book, Budget, Price, Release
+from privcurve.releases import card
+from privcurve.releases.asked import CARD, MODEL, PAGE, RELEASES, Asked, Released
+from privcurve.releases.book import DONE, FAILED, Book, Budget
 from privcurve.releases.errors import ReleaseError
 
 if TYPE_CHECKING:
     import numpy as np
 
-# From the working folder; kept out of git.
-RELEASES = Path("releases")
-
-DEFAULT_LEARNER = "privgam"
-
-MODEL, CARD, PAGE = "model.json", "card.md", "card.html"
-
 KNOWN_SEED = (
     "its noise was drawn from a public seed, so that whoever knows the seed can draw it again"
 )
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is to be released.
-
-    Attributes
-    ----------
-    dataset : str
-    epsilon, delta : float
-    learner : str
-        Its name in the registry.
-    parameters : mapping
-        Hyperparameters; the others are at their defaults.
-    neighbours : str
-        Whom the guarantee is for, a word of ``privacy.budget``; empty for the learner's first.
-    """
-
-    dataset: str
-    epsilon: float
-    delta: float = 0.0
-    learner: str = DEFAULT_LEARNER
-    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    neighbours: str = ""
-
-    @property
-    def relation(self) -> str:
-        """The neighbours of the guarantee."""
-        return self.neighbours or registry.entry(self.learner).neighbours[0]
-
-    @property
-    def price(self) -> Price:
-        """What it costs."""
-        return Price(self.epsilon, self.delta, self.relation)
-
-    @property
-    def estimator_parameters(self) -> dict[str, Any]:
-        """Of the estimator."""
-        level = {"epsilon": self.epsilon, "delta": self.delta, "calibration": words.CERTIFIED}
-        return {**self.parameters, **level}
-
-
-@dataclass(frozen=True)
-class Released:
-    """What a release gives.
-
-    Attributes
-    ----------
-    asked : Asked
-    description : Description
-    domain : Domain
-    release : Release
-        As it stands in the ledger.
-    before : tuple of Price
-        Of the earlier releases of the records.
-    budget : Budget
-    learner : fitted learner
-    statement : PrivacyStatement
-        What holds for the model as it leaves.
-    seed : Seed
-    accuracy : float or None
-        On the test part of a public benchmark; None otherwise: it would have to be paid for.
-    folder : Path
-        Where its files are.
-    """
-
-    asked: Asked
-    description: Description
-    domain: Domain
-    release: Release
-    before: tuple[Price, ...]
-    budget: Budget
-    learner: Any
-    statement: PrivacyStatement
-    seed: Seed
-    accuracy: float | None
-    folder: Path
-
-    def path(self, name: str) -> Path:
-        """Give one of its files."""
-        return self.folder / name
 
 
 def release(
@@ -164,14 +75,14 @@ def release(
     chosen = _seed(seed, description)
     budget = Budget.of(datasets.describe(records).budget)
     book = Book(releases / records)
-    book.check(budget, asked.price)
+    book.check(budget, asked.price(chosen))
     data = _data(asked.dataset)
     _check_other_ledgers(releases, records, data)
     template = _template(asked, data.domain)
     folder = _folder(output, releases / records, book)
 
     token = secrets.token_hex(32) if isinstance(chosen, SecretSeed) else ""
-    begun = book.reserve(budget, asked.price, _facts(asked, data, chosen, token))
+    begun = book.reserve(budget, asked.price(chosen), _facts(asked, data, chosen, token))
     before = tuple(one.price for one in book.releases()[: begun.number - 1])
     try:
         learner = _trained(template, data, _stream(asked, data, chosen, begun.number, token))
@@ -188,6 +99,7 @@ def release(
             chosen,
             _accuracy(learner, data) if description.public_benchmark else None,
             folder or releases / records / str(begun.number),
+            book.path,
         )
         model = _write(released)
     except BaseException as error:
@@ -353,7 +265,7 @@ def _statement(asked: Asked, learner: Any, seed: Seed) -> PrivacyStatement:
         said.epsilon > asked.epsilon * slack
         or said.delta > asked.delta * slack
         or said.neighbours != asked.relation
-        or said.reservations
+        or said.status != PROVED
     ):
         raise ReleaseError(f"what {asked.learner} guarantees is not what was asked for: {said}")
     return said if isinstance(seed, SecretSeed) else with_known_seed(said)
@@ -392,7 +304,6 @@ def _write(released: Released) -> str:
     """Write model and card; give the checksum of the model's file."""
     from privcurve import models
     from privcurve.files import replace_text
-    from privcurve.releases import card
 
     path = released.path(MODEL)
     notes = {"release": released.release.number, "about": card.ABOUT}
@@ -409,8 +320,3 @@ def _write(released: Released) -> str:
     replace_text(released.path(CARD), found.markdown())
     replace_text(released.path(PAGE), found.html())
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def plain(value: Any) -> str:
-    """Write a parameter for a reader."""
-    return value if isinstance(value, str) else json.dumps(value)
