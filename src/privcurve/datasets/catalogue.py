@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -123,10 +124,21 @@ def _checked(path: Path) -> dict[str, Any]:
 def _read(path: Path, changed: tuple[int, ...]) -> Any:
     # Variants of a dataset read it again.
     try:
-        content = schema.read_yaml(path)
+        content = _dates_as_texts(schema.read_yaml(path))
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None
     _check(content, str(path))
+    return content
+
+
+def _dates_as_texts(content: Any) -> Any:
+    """Write dates, which YAML knows, as they stand in the file."""
+    if isinstance(content, date):
+        return content.isoformat()
+    if isinstance(content, dict):
+        return {_dates_as_texts(key): _dates_as_texts(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_dates_as_texts(entry) for entry in content]
     return content
 
 

@@ -17,12 +17,13 @@ TEST = "test"
 
 # Kinds of parsers.
 DELIMITED = "delimited"
+PARQUET = "parquet"
 LIBSVM = "libsvm"
 EXCEL = "excel"
 IDX = "idx"
 SKLEARN = "sklearn"
 GENERATED = "generated"
-WITH_FILES = (DELIMITED, LIBSVM, EXCEL, IDX)
+WITH_FILES = (DELIMITED, PARQUET, LIBSVM, EXCEL, IDX)
 
 # Which records of a more frequent label are taken.
 FIRST = "first"
@@ -68,7 +69,7 @@ class Parser:
     Attributes
     ----------
     kind : str
-        ``delimited``, ``libsvm``, ``excel``, ``idx``, ``sklearn`` or ``generated``.
+        ``delimited``, ``parquet``, ``libsvm``, ``excel``, ``idx``, ``sklearn`` or ``generated``.
     separator : str
         One character, or ``whitespace``.
     header : bool
@@ -251,7 +252,7 @@ class Description:
         return self.records.parts or (TRAIN,)
 
     @property
-    def missing(self) -> str:
+    def missing(self) -> tuple[str, ...]:
         """What the file writes for a missing value."""
         return self.domain.missing
 
@@ -300,8 +301,11 @@ class Description:
             "records": asdict(self.records),
             "parser": asdict(self.parser),
             "label": self.label.meaning,
-            "missing": self.missing,
+            "missing": self.missing[0] if len(self.missing) == 1 else list(self.missing),
             "unknown": self.unknown,
         }
+        if self.domain.decimal != ".":
+            # The key is younger than the first coded data, which are not to be coded again.
+            meaning["decimal"] = self.domain.decimal
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

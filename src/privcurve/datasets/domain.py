@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 from privcurve import coding
+from privcurve.datasets.dates import written
 
 NUMERIC = "numeric"
 CATEGORICAL = "categorical"
+
+# Titles that take missing values, and texts that are not listed.
+MISSING = "?"
+OTHER = "other"
 
 # What may be said of a category that is not listed.
 FAIL = "fail"
@@ -43,6 +49,12 @@ class Column:
         Of a numeric column: ``equal`` width of all bins, or ``log`` or ``log1p``.
     missing_bin : bool
         Whether a numeric column has one more code, the last, for missing values.
+    dates : str
+        Of a numeric column whose values are dates, as days since 1970-01-01: how the file writes
+        them, ``iso`` or a format of `strptime`.
+    patterns : bool
+        Whether the values of a categorical column are patterns, of which the first that fits a
+        text counts: ``*`` is any text, and case does not matter. What fits none is ``other``.
     """
 
     name: str
@@ -53,6 +65,8 @@ class Column:
     public: bool = False
     spacing: str = coding.EQUAL
     missing_bin: bool = False
+    dates: str = ""
+    patterns: bool = False
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
@@ -61,7 +75,10 @@ class Column:
 
     @cached_property
     def codes(self) -> Mapping[str, int]:
-        """Code of each value of a categorical column."""
+        """Code of each value of a categorical column, or of each pattern.
+
+        Texts of a file are coded by :class:`privcurve.datasets.values.Codes`.
+        """
         code = {title: k for k, title in enumerate(self.titles)}
         return {value: code[title] for value, title in self.categories}
 
@@ -77,10 +94,15 @@ class Column:
 
     @cached_property
     def edges(self) -> tuple[float, ...]:
-        """The ``bins + 1`` edges of a numeric column's bins."""
+        """The ``bins + 1`` edges of a numeric column's bins; of dates, whole days."""
         if self.bounds is None:
             raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
-        return tuple(coding.edges(*self.bounds, self.bins, self.spacing).tolist())
+        found = coding.edges(*self.bounds, self.bins, self.spacing).tolist()
+        if not self.dates:
+            return tuple(found)
+        if found[-1] - found[0] < self.bins:
+            raise ValueError(f"leave {self.bins} bins less than a day each: give n_bins")
+        return tuple(float(math.ceil(edge)) for edge in found)
 
     @cached_property
     def bin_names(self) -> tuple[str, ...]:
@@ -93,8 +115,9 @@ class Column:
             return tuple(f"{self.name} = {title}" for title in self.titles)
         low, high = self.edges[:-1], self.edges[1:]
         signs = ["<"] * (self.bins - 1) + ["<="]
+        spelt = written if self.dates else _number
         between = tuple(
-            f"{_number(a)} <= {self.name} {sign} {_number(b)}"
+            f"{spelt(a)} <= {self.name} {sign} {spelt(b)}"
             for a, b, sign in zip(low, high, signs, strict=True)
         )
         return (*between, f"{self.name} is missing") if self.missing_bin else between
@@ -136,17 +159,20 @@ class Domain:
     ----------
     columns : tuple of Column
     label : Label
-    missing : str
+    missing : tuple of str
         What raw data hold for a missing value, beside nothing at all.
     unknown : str
         ``fail``; or ``other``: unknown categories go to the category ``other`` of each column
         that has it.
+    decimal : str
+        What raw data write between a number's units and tenths.
     """
 
     columns: tuple[Column, ...]
     label: Label
-    missing: str = "?"
+    missing: tuple[str, ...] = (MISSING,)
     unknown: str = FAIL
+    decimal: str = "."
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -193,7 +219,7 @@ class Domain:
 
         What is as it is by default is left out where it came later than the first datasets:
         their text, and so their checksums, stay. So is how raw values are read (`missing`,
-        `unknown`), on which no code depends: see :meth:`to_dict`.
+        `unknown`, `decimal`), on which no code depends: see :meth:`to_dict`.
         """
         columns = []
         for column in self.columns:
@@ -205,8 +231,12 @@ class Domain:
                     entry["spacing"] = column.spacing
                 if column.missing_bin:
                     entry["missing_bin"] = True
+                if column.dates:
+                    entry["dates"] = column.dates
             else:
                 entry["categories"] = [list(pair) for pair in column.categories]
+                if column.patterns:
+                    entry["patterns"] = True
             columns.append(entry | {"public": column.public})
         label: dict[str, Any] = {"column": self.label.column}
         if self.label.classes:
@@ -225,7 +255,12 @@ class Domain:
 
     def to_dict(self) -> dict[str, Any]:
         """Give all that coding new records takes, as plain JSON."""
-        return {**json.loads(self.to_json()), "missing": self.missing, "unknown": self.unknown}
+        return {
+            **json.loads(self.to_json()),
+            "missing": list(self.missing),
+            "unknown": self.unknown,
+            "decimal": self.decimal,
+        }
 
     @classmethod
     def from_dict(cls, whole: Mapping[str, Any]) -> Self:
@@ -240,5 +275,7 @@ class Domain:
             }
             columns.append(Column(**given))
         label = {**whole["label"], "classes": tuple(whole["label"].get("classes", ()))}
-        reading = {key: whole[key] for key in ("missing", "unknown") if key in whole}
+        reading = {key: whole[key] for key in ("unknown", "decimal") if key in whole}
+        if "missing" in whole:
+            reading["missing"] = tuple(whole["missing"])
         return cls(tuple(columns), Label(**label), **reading)

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any
 
 from privcurve.experiments import canonical
-from privcurve.learners import registry
+from privcurve.learners import registry, tuning
 from privcurve.learners.entry import LearnerEntry
-from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
 
 # The name of the axis that `train_shares` varies.
 TRAIN_SHARE = "train_share"
@@ -62,6 +62,9 @@ class Arm:
         What arms that differ in `varied` alone have in common; by default the name.
     base_title : str
         The title of these together; by default the title.
+    tune : mapping or None
+        Where each training chooses its setting privately, within its ε: the entry's words for it.
+        The learner is then ``tuned``, and its one setting names what is chosen from.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Arm:
     varied: Mapping[str, Any] = field(default_factory=dict)
     base: str = ""
     base_title: str = ""
+    tune: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", self.base or self.name)
@@ -90,6 +94,22 @@ class Arm:
             for epsilon in self.epsilons
             for setting, text in zip(self.settings, texts, strict=True)
         )
+
+    @property
+    def version(self) -> int:
+        """The version of its learner: a part of a cell's id.
+
+        Of a learner that chooses settings, with the version of the one whose settings they are.
+        """
+        own = registry.entry(self.learner).version
+        if self.tune is None:
+            return own
+        return 1000 * own + registry.entry(self.settings[0]["learner"]).version
+
+    @property
+    def method(self) -> LearnerEntry:
+        """The entry of the learner whose settings it has: what a study calls its learner."""
+        return registry.entry(self.settings[0]["learner"] if self.tune else self.learner)
 
     @property
     def relation(self) -> str | None:
@@ -139,7 +159,14 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
         what.
     """
     entry = registry.entry(spec["learner"])
-    relation = _relation(entry, spec.get("neighbours"), study.get("neighbours"))
+    if "tune" in spec:
+        _check_tune(spec)
+    elif entry.name == tuning.NAME:
+        raise ValueError(
+            "a study gives the learner whose settings are chosen, and 'tune': {grid: …} beside it"
+        )
+    chosen = registry.entry(tuning.NAME) if "tune" in spec else entry
+    relation = _relation(chosen, spec.get("neighbours"), study.get("neighbours"))
     shares = [float(share) for share in study.get("train_shares", [1])]
     _check_distinct(TRAIN_SHARE, shares)
     bad = [share for share in shares if not 0 < share <= 1]
@@ -149,9 +176,12 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
         both = sorted(set(varied) & {*spec.get("fixed", {}), *spec.get("grid", {})})
         if both:
             raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
-        settings = _expand(entry, {**spec.get("fixed", {}), **varied}, spec.get("grid", {}))
+        fixed = {**spec.get("fixed", {}), **varied}
+        settings = _expand(entry, fixed, {**spec.get("grid", {}), **_tried(spec)})
         _check_public(entry, settings, relation)
-        for arm in _budgets(label, spec, study.get("epsilons"), entry, settings):
+        if "tune" in spec:
+            settings = (_tuned(entry, fixed, spec["tune"]),)
+        for arm in _budgets(label, spec, study.get("epsilons"), chosen, settings, entry):
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
                 yield replace(
@@ -196,9 +226,11 @@ def _budgets(
     epsilons: Sequence[Any] | None,
     entry: LearnerEntry,
     settings: tuple[Mapping[str, Any], ...],
+    method: LearnerEntry,
 ) -> Iterator[Arm]:
     """Give an arm for each calibration and δ."""
-    title = spec.get("title", entry.title)
+    tune = spec.get("tune")
+    title = spec.get("title", method.title + (", tuned and paid" if tune else ""))
     if not entry.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
@@ -229,7 +261,60 @@ def _budgets(
         if delta == 0 and not entry.pure:
             raise ValueError(f"{entry.name} needs a delta above 0, for example deltas: [1.0e-5]")
         name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
-        yield Arm(name, entry.name, title, calibration, delta, own, settings)
+        arm = Arm(name, entry.name, title, calibration, delta, own, settings, tune=tune)
+        _check_paid(arm, entry)
+        yield arm
+
+
+# Words of `tune` that are the learner's parameters.
+_TUNE = ("eta", "expected_runs", "score_share")
+
+
+def _check_tune(spec: Mapping[str, Any]) -> None:
+    """Refuse words that contradict private selection, and learners that it can't be of."""
+    if "grid" in spec:
+        raise ValueError(
+            "'grid' stands beside 'tune': the one is chosen on the records for nothing, the other "
+            "is paid for. Keep one, or make two entries"
+        )
+    if not spec["tune"].get("grid"):
+        raise ValueError("'tune' needs a 'grid' of the settings that it chooses from")
+    tuning.base_entry(spec["learner"])
+    uncertified = [c for c in spec.get("calibrations", []) if c != CERTIFIED]
+    if uncertified:
+        raise ValueError(
+            f"calibration {uncertified[0]!r} can't be tuned: the price of a selection is proved "
+            f"for {CERTIFIED!r} trainings alone"
+        )
+
+
+def _tried(spec: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
+    grid: Mapping[str, Sequence[Any]] = spec.get("tune", {}).get("grid", {})
+    return grid
+
+
+def _tuned(
+    entry: LearnerEntry, fixed: Mapping[str, Any], tune: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Give the setting of the learner that chooses, checked."""
+    axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
+    own = {word: tune[word] for word in _TUNE if word in tune}
+    setting = {"learner": entry.name, "settings": axes, **own}
+    try:
+        registry.check_parameters(tuning.NAME, setting)
+    except ValueError as error:
+        raise ValueError(f"tune: {error}") from None
+    tuning.settings_of(entry.name, axes)
+    return setting
+
+
+def _check_paid(arm: Arm, entry: LearnerEntry) -> None:
+    """Refuse a budget of which nothing is left for a training."""
+    if arm.tune is None:
+        return
+    for epsilon in filter(math.isfinite, arm.epsilons):
+        paid = {word: entry.whole(arm.settings[0])[word] for word in _TUNE}
+        tuning.budget_of(arm.settings[0]["learner"], epsilon, arm.delta, **paid)
 
 
 def _check_public(

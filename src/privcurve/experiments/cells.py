@@ -11,7 +11,6 @@ import numpy as np
 from privcurve.experiments import canonical
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.splits import Split
-from privcurve.learners import registry
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
@@ -51,11 +50,10 @@ class CellIds:
         # What a study need not say stands in the key only where it says something else.
         relation = {} if arm.neighbours is None else {"neighbours": arm.neighbours}
         share = {} if arm.train_share == 1 else {"train_share": arm.train_share}
-        version = registry.entry(arm.learner).version
         self._learner = canonical.text({"learner": arm.learner, **relation})[1:-1]
         self._base = seed
         self._seed = canonical.text({"seed": seeds.named(seed)})[1:-1]
-        self._version = canonical.text({**share, "version": version})[1:-1]
+        self._version = canonical.text({**share, "version": arm.version})[1:-1]
 
     def cell(self, point: Point, split: Split) -> Cell:
         """Give the cell of a point on a split."""

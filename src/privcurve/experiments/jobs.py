@@ -65,7 +65,7 @@ def _digest_of(
             arm.delta,
             folds,
             seed,
-            registry.entry(arm.learner).version,
+            arm.version,
             *([more] if more else []),
         ]
     )

@@ -328,8 +328,13 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
     if n_classes == 2:
         return
     has = f"{about.name} has {n_classes} (label: classes in {about.path})"
-    learners = dict.fromkeys(arm.learner for arm in study.arms.values())
-    binary = [name for name in learners if not registry.entry(name).multiclass]
+    binary = list(
+        dict.fromkeys(
+            arm.method.name
+            for arm in study.arms.values()
+            if not registry.entry(arm.learner).multiclass
+        )
+    )
     if binary:
         many = [name for name in registry.names() if registry.entry(name).multiclass]
         of_two = [

@@ -67,7 +67,7 @@ class Trainer:
         self._ids = CellIds(dataset.name, dataset.checksum, arm, seed)
         self._splitter = splitter or Splitter(dataset, seed, arm.train_share)
         self._folder = store / dataset.name / arm.learner
-        self._version = registry.entry(arm.learner).version
+        self._version = arm.version
         self.n_trained = self.n_reused = self.n_failed = 0
         self.training_seconds = 0.0
 

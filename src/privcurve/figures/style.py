@@ -38,6 +38,8 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     "lazybb_1r": (0, 0),
     "lazybb": (0, 0),
     "lazybb_trees": (1, 1),
+    "lazybb_trees_best": (1, 1),
+    "lazybb_trees_tuned": (1, 3),
     "lazybb_topdown": (2, 2),
     "one_rule": (3, 3),
     "dp_lr": (4, 4),
@@ -251,6 +253,12 @@ def curve_styles(
     for arm, look in method_looks(shared).items():
         styles[arm] = replace(styles[arm], colour=look[0], marker=look[1])
     return styles
+
+
+def check_any(frame: pd.DataFrame) -> None:
+    """Raise ValueError if there is nothing to draw."""
+    if frame.empty:
+        raise ValueError("nothing to draw")
 
 
 def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Axes]]:

@@ -15,7 +15,6 @@ from privcurve.privacy.mechanisms import GAUSSIAN, MECHANISMS
 CENTRAL = "central"
 LOCAL = "local"
 SECURE_SUM = "secure_sum"
-TRUSTS = (CENTRAL, LOCAL, SECURE_SUM)
 
 # Numbers of a secure sum are of the ring of integers modulo 2**32.
 RING_BITS = 32

@@ -110,10 +110,8 @@ class BDPEClassifier(TreeSumClassifier):
         β.
     alphas_ : ndarray of shape (n_trees, depth)
         α of each level; of ``calibrate_alpha="exact"`` that of the root alone is told.
-    n_features_used_ : int
-        Distinct questions that the trees ask.
-    n_records_ : int
-        Records trained on: the sum of the counts. Public, for neighbours have equally many.
+    n_features_used_, n_records_
+        See :class:`~privcurve.learners.tree_sums.TreeSumClassifier`.
     """
 
     _learner = "bdpe"

@@ -38,6 +38,13 @@ class TreeSumClassifier(StagedClassifier):
     """A learner of trees; a subclass fits `splits_` and gives `_tree_values`.
 
     Trees are complete: one row of `splits_` each, numbered as in :mod:`privcurve.kernels.dpboost`.
+
+    Attributes
+    ----------
+    n_features_used_ : int
+        Distinct questions that the trees ask.
+    n_records_ : int
+        Records trained on: the sum of the counts. Public, for neighbours have equally many.
     """
 
     splits_: NDArray[np.int64]

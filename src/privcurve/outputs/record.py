@@ -28,6 +28,7 @@ def digest(
     others: Mapping[str, str],
     audits: Mapping[str, str],
     seed: Seed,
+    seen: Any = None,
 ) -> str:
     """Give a digest of all that an output is made for: it is made again when it changes.
 
@@ -41,6 +42,8 @@ def digest(
     audits : mapping of str to str
         Digests of the audits that it reads.
     seed : Seed
+    seen : object
+        What it takes from other studies beside files, as plain JSON.
 
     Returns
     -------
@@ -59,6 +62,7 @@ def digest(
             "audits": dict(audits),
             "resources": [[str(path), _sum(path)] for path in reads.resources],
             "seed": seeds.named(seed),
+            **({} if seen is None else {"seen": seen}),
         }
     )
 

@@ -368,11 +368,19 @@ def epsilon_of_ledger(
     float
     """
     chosen = accountants.accountant(accountant)
-    if not chosen.needs_delta:
+    if chosen.name == accountants.BASIC:
         return math.fsum(entry.epsilon for entry in ledger)
-    groups = Counter(_kind_and_amount(entry, chosen.pure) for entry in ledger)
-    costs = [Cost(kind, amount, count) for (kind, amount), count in groups.items()]
-    return accountants.compose(accountant, costs, delta, near)
+    return accountants.compose(accountant, _costs(ledger, chosen.pure), delta, near)
+
+
+def rho_of_ledger(ledger: Sequence[LedgerEntry]) -> float:
+    """Sum ρ (zCDP) of a ledger; infinite if a call has neither ρ nor ε."""
+    return accountants.total_rho(_costs(ledger, pure=False))
+
+
+def _costs(ledger: Sequence[LedgerEntry], pure: bool) -> list[Cost]:
+    groups = Counter(_kind_and_amount(entry, pure) for entry in ledger)
+    return [Cost(kind, amount, count) for (kind, amount), count in groups.items()]
 
 
 def _kind_and_amount(entry: LedgerEntry, pure: bool) -> tuple[str, float]:

@@ -21,11 +21,12 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from privcurve.outputs import record
-    from privcurve.outputs.base import ask
+    from privcurve.outputs.base import ask, studies_of
     from privcurve.outputs.registry import OUTPUTS
     from privcurve.workflow import reading
 
-    whole = reading.of_one(arguments.study, arguments.seed, arguments.seconds_per_job)
+    named = studies_of(arguments.options.get("tables") or ())
+    whole = reading.of_one(arguments.study, arguments.seed, arguments.seconds_per_job, named)
     study = whole.studies[arguments.study.stem]
     asked = ask(OUTPUTS, study, arguments.output, arguments.options, str(arguments.study))
     if whole.digest(asked) != arguments.digest:

@@ -25,6 +25,7 @@ from privcurve.outputs import record
 from privcurve.outputs.audit import audited
 from privcurve.outputs.base import AUDITS, NAME_KEY, OF, Asked, about, ask, elsewhere
 from privcurve.outputs.context import Context
+from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import SecretSeed, Seed
@@ -33,12 +34,14 @@ from privcurve.privacy.seeds import SecretSeed, Seed
 EVERYTHING = ("all", "manifest")
 PAPERS = "papers"
 AUDIT = "audit"
+LEADERBOARD = "leaderboard"
 RULES = (
-    *(*EVERYTHING, PAPERS, AUDIT, "audit_learner", "summary"),
+    *(*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "audit_learner", "summary"),
     *("prepare", "datasets_ready", "train", "refit"),
 )
 
 MANIFEST = "results/manifest.json"
+PAGE = "results/leaderboard.html"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +108,9 @@ class Plan:
 
     @cached_property
     def outputs(self) -> Mapping[str, Asked]:
-        """All outputs of all studies, and the audit of all learners, by their targets."""
-        found = {one.target: one for name in self.studies for one in self.of_study(name)}
-        return found if self.audit is None else {**found, AUDIT: self.audit}
+        """All outputs of all studies, and those of the whole run, by their targets."""
+        found = [one for name in self.studies for one in self.of_study(name)]
+        return {one.target: one for one in (*found, self.audit, self.leaderboard) if one}
 
     def of_study(self, study: str) -> list[Asked]:
         """Give the outputs of a study."""
@@ -124,6 +127,20 @@ class Plan:
             return None
         options = {NAME_KEY: AUDIT, "learners": audited()}
         return ask(OUTPUTS, self.studies[first], AUDIT, options, AUDIT)
+
+    @cached_property
+    def leaderboard(self) -> Asked | None:
+        """The page of the configured studies, and of the audit where the run has it."""
+        tables = [
+            f"{study}{OF}{word}"
+            for study in self.configured
+            for word in page_tables(self.of_study(study))
+        ]
+        if self.audit is None or not tables:
+            return None
+        audits = [RUN_AUDIT] if self.configuration["audit"] else []
+        options = {NAME_KEY: LEADERBOARD, "tables": [*tables, *audits]}
+        return ask(OUTPUTS, self.audit.study, LEADERBOARD, options, LEADERBOARD)
 
     @property
     def audited_dataset(self) -> str:
@@ -150,6 +167,8 @@ class Plan:
         mine = _by_name(self.of_study(asked.study.name))
         for study, word in elsewhere(asked.reads):
             mine[f"{study}{OF}{word}"] = _by_name(self.of_study(study))[word]
+        if RUN_AUDIT in asked.reads.outputs and self.audit is not None:
+            mine[RUN_AUDIT] = self.audit
         others = {word: mine[word] for word in asked.reads.outputs}
         return Context(asked, curves, others, self.seed)
 
@@ -160,7 +179,7 @@ class Plan:
             others = {word: self.digest(one) for word, one in context.others.items()}
             audits = {name: self.audit_digest(name) for name in asked.reads.audits}
             self._digests[asked.target] = record.digest(
-                asked, context.curves, others, audits, self.seed
+                asked, context.curves, others, audits, self.seed, asked.output.facts(context)
             )
         return self._digests[asked.target]
 
@@ -224,7 +243,8 @@ class Plan:
     def run(self) -> list[Asked]:
         """The outputs of a plain ``snakemake``."""
         found = [one for name in self.configured for one in self.of_study(name)]
-        return [*found, self.audit] if self.configuration["audit"] and self.audit else found
+        audit = self.audit if self.configuration["audit"] else None
+        return [*found, *(one for one in (audit, self.leaderboard) if one)]
 
     @property
     def run_benchmarks(self) -> list[str]:
@@ -254,7 +274,7 @@ class Plan:
         known = [*RULES, *self.studies, *self.outputs]
         for target in targets or EVERYTHING[:1]:
             needed = set(Path(target).parts)
-            if target in (*EVERYTHING, MANIFEST):
+            if target in (*EVERYTHING, MANIFEST, LEADERBOARD, PAGE):
                 needed |= set(self.configuration["studies"])
             if target == PAPERS:
                 needed |= {*self.broken, *self.papers}
@@ -265,9 +285,10 @@ class Plan:
                 raise StudyError(self.broken[culprits[0]])
             if target not in known and "/" not in target and not Path(target).exists():
                 hint = schema.nearest(target, known)
+                own = (*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "summary")
                 raise StudyError(
                     f"there is no target {target!r}{hint} Studies: {', '.join(self.studies)}. "
-                    f"Others: {', '.join((*EVERYTHING, PAPERS, AUDIT, 'summary'))}, and any file."
+                    f"Others: {', '.join(own)}, and any file."
                 )
             for study in (name for name in self.studies if name in needed):
                 self._check_files(study)

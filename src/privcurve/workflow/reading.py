@@ -76,8 +76,17 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
     return Plan(configuration, in_order, broken, paths)
 
 
-def of_one(path: Path, seed: Seed, seconds_per_job: float) -> Plan:
+def of_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] = ()) -> Plan:
     """Give the plan of one study, and of those that it puts together, as a job sees it.
+
+    Parameters
+    ----------
+    path : Path
+        The study's file.
+    seed : Seed
+    seconds_per_job : float
+    names : iterable of str
+        Further studies that are read.
 
     Raises
     ------
@@ -85,7 +94,7 @@ def of_one(path: Path, seed: Seed, seconds_per_job: float) -> Plan:
         If a dataset is private and the seed is not secret.
     """
     one = studies.load(path)
-    others = {name: path.with_name(f"{name}.yaml") for name in one.studies}
+    others = {name: path.with_name(f"{name}.yaml") for name in (*one.studies, *names)}
     found = {one.name: one, **{name: studies.load(other) for name, other in others.items()}}
     for study in found.values():
         _check_seed(study, seed)

@@ -7,7 +7,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 
-from privcurve.datasets.description import EXCEL, IDX, LIBSVM, Description
+from privcurve.datasets.description import EXCEL, IDX, LIBSVM, PARQUET, Description
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import RawTable, unreadable
@@ -49,6 +49,8 @@ def read(
         from privcurve.datasets.readers.libsvm import read as read_file
     elif kind == EXCEL:
         from privcurve.datasets.readers.excel import read as read_file
+    elif kind == PARQUET:
+        from privcurve.datasets.readers.parquet import read as read_file
     elif kind == IDX:
         from privcurve.datasets.readers.idx import read as read_file
     else:

@@ -35,12 +35,10 @@ from privcurve.privacy.sensitivity.impurity import split_sensitivity
 SINGLE = "single"
 NOISY_COUNTS = "noisy_counts"
 LOCAL_RNM = "local_rnm"
-PROTOCOLS = (SINGLE, NOISY_COUNTS, LOCAL_RNM)
 
 DECAY = "decay"
 UNIFORM = "uniform"
 LEVELS = "levels"
-BUDGETS = (DECAY, UNIFORM, LEVELS)
 
 FOLLOWED = "that every holder follows the protocol"
 SIZES = "the number of records of each holder"
@@ -158,9 +156,9 @@ def level_holders(
     mechanism = LAPLACE if delta == 0 else GAUSSIAN
     share = vote_share if votes else 0.0
     if not is_private(epsilon):
-        whole = np.full(depth, math.inf)
+        whole = _frozen(np.full(depth, math.inf))
         none = PrivacyStatement.not_private("distributed_topdown")
-        return LevelNoise(whole if votes else np.zeros(depth), whole, mechanism, none)
+        return LevelNoise(whole if votes else _frozen(np.zeros(depth)), whole, mechanism, none)
     weights = np.ones(depth) if budget == LEVELS else 2.0 ** -np.arange(depth)
     weights /= weights.sum()
     if delta == 0:
