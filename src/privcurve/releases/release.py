@@ -139,6 +139,9 @@ def check(asked: Asked, domain: Domain) -> None:
         )
     if missing:
         raise ReleaseError(missing)
+    kind = registry.estimator_class(asked.learner)
+    if not kind._released:
+        raise ReleaseError(f"{asked.learner} can't be handed over: {kind._kept_back}")
     if math.isinf(asked.epsilon):
         raise ReleaseError("epsilon = inf is a model without privacy: give a finite epsilon")
     if asked.delta and not known.approximate:
