@@ -70,10 +70,11 @@ def _expected() -> tuple[type[Exception], ...]:
     """Errors whose message is meant for the reader."""
     from privcurve.datasets import DatasetError
     from privcurve.experiments.study import StudyError
+    from privcurve.models.errors import ModelError
     from privcurve.privacy.seeds import SeedError
     from privcurve.schema import SchemaError
 
-    return (CommandError, DatasetError, StudyError, SchemaError, SeedError, OSError)
+    return (CommandError, DatasetError, ModelError, StudyError, SchemaError, SeedError, OSError)
 
 
 if __name__ == "__main__":
