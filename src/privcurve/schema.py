@@ -130,9 +130,16 @@ def faults(content: Any, schema: Path) -> list[tuple[tuple[str | int, ...], str]
     """Give what a schema does not allow: where in the content, and a message that says it too."""
     validator = _validator(schema, state(schema))
     return [
-        (tuple(error.absolute_path), _fault(error, content))
+        (tuple(error.absolute_path) + _unknown(error)[:1], _fault(error, content))
         for error in validator.iter_errors(content)
     ]
+
+
+def _unknown(error: Any) -> tuple[str, ...]:
+    """Give the keys that a schema does not know, if that is the fault."""
+    if error.validator != "additionalProperties" or not isinstance(error.instance, Mapping):
+        return ()
+    return tuple(key for key in error.instance if key not in error.schema.get("properties", {}))
 
 
 class Lines:
@@ -192,9 +199,9 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
 def _fault(error: Any, content: Any) -> str:
     place = _place(list(error.absolute_path), content)
     prefix = f"{place}: " if place else ""
-    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
+    unknown = _unknown(error)
+    if unknown:
         known = list(error.schema.get("properties", {}))
-        unknown = [key for key in error.instance if key not in known]
         hints = []
         for key in unknown:
             hints.append(f"unknown key {key!r}{nearest(key, known)} Allowed: {', '.join(known)}.")

@@ -36,7 +36,11 @@ def test_every_number_is_the_text_of_the_table(page):
     shown = content(page)
     (study,) = shown["studies"]
     rows = [
-        {"dataset": curve["dataset"], "arm": curve["arm"], **dict(zip(shown["point"], one))}
+        {
+            "dataset": curve["dataset"],
+            "arm": curve["arm"],
+            **dict(zip(shown["point"], one, strict=True)),
+        }
         for curve in study["curves"]
         for one in curve["points"]
     ]

@@ -72,9 +72,11 @@ def _expected() -> tuple[type[Exception], ...]:
     from privcurve.experiments.study import StudyError
     from privcurve.models.errors import ModelError
     from privcurve.privacy.seeds import SeedError
+    from privcurve.releases.errors import ReleaseError
     from privcurve.schema import SchemaError
 
-    return (CommandError, DatasetError, ModelError, StudyError, SchemaError, SeedError, OSError)
+    named = (CommandError, DatasetError, ModelError, ReleaseError, SchemaError, SeedError, StudyError)
+    return (*named, OSError)
 
 
 if __name__ == "__main__":

@@ -158,13 +158,14 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
     odd = [text for text in profile.values if not _is_amount(text)][:3]
     if odd:
         seen += f"; no numbers: {', '.join(odd)}"
-    if amounts.whole and (_identifies(name, profile) or _counts_up(profile, amounts)):
+    known = _BY_NAME.get(name.lower().removesuffix("_years"))
+    counter = known is None and amounts.whole
+    if counter and (_identifies(name, profile) or _counts_up(profile, amounts)):
         return Proposal("", seen=f"{seen}; looks like an identifier")
     few = amounts.whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None}
     hint = "; of codes: kind: categorical, categories: [1, 2, …]" if few else ""
     remarks = {"bounds": f"[lowest, highest] possible{hint}"}
-    known = _BY_NAME.get(name.lower().removesuffix("_years"))
     if public:
         keys["bounds"] = list(_round_bounds(amounts.low, amounts.high))
         remarks["bounds"] = "of the file, which is public"
@@ -180,7 +181,7 @@ def _text(name: str, profile: Profile, public: bool) -> Proposal:
     n_values = len(profile.values)
     seen = f"{'over ' if profile.more else ''}{n_values:,} texts: {_shown(profile)}"
     share = n_values / profile.n_there
-    if n_values > _FEW and (share > _UNIQUE or (profile.more and _identifies(name, profile))):
+    if (n_values > _FEW and share > _UNIQUE) or _identifies(name, profile):
         return Proposal("", seen=f"{seen}; tells records apart")
     if n_values > _FEW and profile.length / profile.n_there > _SENTENCE:
         return Proposal("", seen=f"{seen}; sentences")

@@ -120,7 +120,7 @@ def draft(
         "missing": _markers(profiles, seen),
     }
     if test is not None:
-        facts["n_test"] = read(test, sniff(test, header), label, problems)[label.column].n
+        facts["n_test"] = _size(test, header, how, label, problems)
     text, blanks = written(name, how, facts, decimal, columns, label.column, found, public)
     shares = {key: profile.missing.total() / profile.n for key, profile in profiles.items()}
     return Draft(*(name, text, seen.n, columns, shares, found, blanks, problems.told, how, decimal))
@@ -166,6 +166,18 @@ def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str,
         # There is no description yet that could be wrong.
         raise DatasetError(str(error).partition(" Correct parser")[0]) from None
     return profiles
+
+
+def _size(path: Path, header: bool, like: Format, label: Asked, problems: Problems) -> int:
+    """Give how many records a file to test by holds."""
+    how = sniff(path, header)
+    lacking = [name for name in like.fields if name not in how.fields]
+    if lacking:
+        raise DatasetError(
+            f"{path} has no column {lacking[0]!r}{nearest(lacking[0], how.fields)} Records to "
+            "test by need the columns of the others."
+        )
+    return read(path, how, label, problems)[label.column].n
 
 
 def _anything(path: Path, how: Format, label: str) -> Description:
