@@ -261,7 +261,7 @@ def test_a_copy_of_the_description_does_not_double_the_budget(mine):
 BAD = {
     "no such learner": ({"learner": "privgamm"}, "unknown learner 'privgamm'; did you mean"),
     "not private": ({"learner": "logistic_regression"}, "no certified guarantee"),
-    "a peer": ({"learner": "dpl_logistic_regression"}, "no certified guarantee"),
+    "a peer": ({"learner": "dpl_decision_tree"}, "no certified guarantee"),
     "epsilon 0": ({"epsilon": 0.0}, "epsilon = 0.0 is not a number above 0"),
     "epsilon negative": ({"epsilon": -1.0}, "not a number above 0"),
     "epsilon nan": ({"epsilon": math.nan}, "not a number above 0"),
@@ -388,12 +388,12 @@ def test_the_command_says_what_it_has_written(mine, capsys):
 
 def test_settings_are_read_as_what_they_are(mine):
     mine(budget={"epsilon": 9, "delta": 1e-3})
-    words = ["--learner", "privgam", "--delta", "1e-6", "--set", "method=cyclic"]
-    words += ["--set", "n_rounds=2", "--set", "n_steps=none"]
+    words = ["--learner", "privgam", "--delta", "1e-6", "--set", "method=greedy"]
+    words += ["--set", "n_steps=3", "--set", "n_estimate=none"]
     assert main.main(["release", "mine", "--epsilon", "1", *words]) == 0
     content = json.loads(Path("releases/mine/1", MODEL).read_text())
-    assert content["parameters"]["n_rounds"] == 2
-    assert content["parameters"]["n_steps"] is None
+    assert content["parameters"]["n_steps"] == 3
+    assert content["parameters"]["n_estimate"] is None
     assert content["delta"] == 1e-6
 
 
