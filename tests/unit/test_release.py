@@ -435,3 +435,30 @@ def test_a_damaged_ledger_and_an_open_seed_are_named(mine, capsys):
     book().path.write_text("nothing\n")
     assert main.main(words) == 1
     assert "restored from a backup" in capsys.readouterr().err
+
+
+# The card of pairs -----------------------------------------------------------------
+
+
+def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
+    from types import SimpleNamespace
+
+    from privcurve.learners.additive.model import AdditiveModel, PairShape
+    from privcurve.releases import card
+
+    domain = datasets.describe("mine").domain
+    widths = domain.n_bins
+    groups = (np.arange(widths[0]) // 5, np.arange(widths[1]))
+    shape = (int(groups[0].max()) + 1, widths[1])
+    values = np.arange(1.0, 1.0 + shape[0] * shape[1]).reshape(shape) / 8
+    pair = PairShape((0, 1), groups, values, values / 2)
+    zeros = tuple(np.zeros(k) for k in widths)
+    model = AdditiveModel(0.5, 0.1, zeros, zeros, (pair,))
+    released = SimpleNamespace(learner=SimpleNamespace(model_=model), domain=domain)
+    text, rows = card._decides(released)
+    assert rows.header[:2] == ("age, beside its own", "and town")
+    assert len(rows.rows) == values.size
+    first, last = domain.columns[0].bin_names[0], domain.columns[0].bin_names[4]
+    assert rows.rows[0] == (f"{first} … {last}", "town = Oslo", "+0.125", "± 0.062")
+    assert rows.rows[-1][2] == f"{values[-1, -1]:+.3f}"
+    assert "+0.500" in text.text
