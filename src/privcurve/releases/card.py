@@ -101,12 +101,18 @@ def _what(released: Released) -> Iterator[Block]:
         ("learner", f"{known.title} ({asked.learner}, version {known.version})"),
         ("settings", "; ".join(given) or "none"),
         ("trained on", _trained_on(released)),
-        ("privacy", level(released.price) + (", pure" if not asked.delta else "")),
+        ("privacy", _level(released)),
         ("neighbours", words.relation(asked.relation).description),
         ("made with", f"privcurve {__version__}"),
         ("files", "model.json (JSON; nothing in it is a program), this card"),
     ]
     yield Rows(("", "this model"), rows)
+
+
+def _level(released: Released) -> str:
+    pure = "" if released.asked.delta else ", pure"
+    paid = released.asked.accuracy
+    return level(released.price) + pure + (f", {paid:g} of it for the accuracy" if paid else "")
 
 
 def _trained_on(released: Released) -> str:
@@ -131,16 +137,24 @@ def _guarantee(released: Released) -> Iterator[Block]:
 
 
 def _accuracy(released: Released) -> str:
-    if released.accuracy is not None:
+    found = released.accuracy
+    if found is not None:
+        said = (
+            f"Accuracy {found.value:.4f} (± {found.error:.4f}) on the "
+            f"{released.description.n_test:,} records of the dataset's test part, which it was not "
+            "trained on"
+        )
+        if not found.epsilon:
+            return f"{said} and which are public."
         return (
-            f"Accuracy {released.accuracy:.4f} on the {released.description.n_test:,} records of "
-            "the dataset's test part, which it was not trained on and which are public."
+            f"{said}. The number has noise (discrete Laplace) and has cost epsilon = "
+            f"{found.epsilon:g}, on top of that of the model."
         )
     return (
         "No accuracy is stated. A number measured on the records would be a release of its own and "
         "cost ε, or would be measured on records that trained the model. Measure it where the "
-        "model is used, on new records of people who agreed to that; or keep apart, before a "
-        "release, records that never train anything."
+        "model is used, on new records of people who agreed to that; or keep records apart in a "
+        "test part, and pay for a noisy accuracy on them (privcurve release --accuracy)."
     )
 
 
