@@ -1,4 +1,4 @@
-"""Outputs that put tables of other studies together: are those there?"""
+"""Outputs that put tables of other studies together: are those there."""
 
 from __future__ import annotations
 
