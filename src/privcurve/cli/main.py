@@ -71,9 +71,11 @@ def _expected() -> tuple[type[Exception], ...]:
     from privcurve.datasets import DatasetError
     from privcurve.experiments.study import StudyError
     from privcurve.privacy.seeds import SeedError
+    from privcurve.releases.errors import ReleaseError
     from privcurve.schema import SchemaError
 
-    return (CommandError, DatasetError, StudyError, SchemaError, SeedError, OSError)
+    named = (CommandError, DatasetError, StudyError, SchemaError, SeedError, ReleaseError)
+    return (*named, OSError)
 
 
 if __name__ == "__main__":

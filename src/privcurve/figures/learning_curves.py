@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,9 @@ METRICS = {
 SCORED_ON = {"test": "test set", "folds": "fresh folds"}
 ENVELOPE: dict[str, Any] = {"color": "0.82", "linewidth": 4.2, "solid_capstyle": "round"}
 ENVELOPE_NAME = "best certified by rule or paid, δ = 0"
+
+# How long a line of a panel's title may be, in letters.
+TITLE = 34
 
 # Leading digits of ε in the order in which they are labelled while there is room.
 NICE_DIGITS = ("1", "5", "2", "3")
@@ -225,7 +229,7 @@ def _draw_limits(
 
 
 def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
-    panel.set_title(title)
+    panel.set_title(textwrap.fill(title, TITLE))
     epsilons = sorted(set(part.loc[np.isfinite(part["epsilon"]), "epsilon"])) or [1.0]
     panel.set_xscale("log")
     pad = (epsilons[-1] / epsilons[0]) ** 0.05 if len(epsilons) > 1 else 2.0

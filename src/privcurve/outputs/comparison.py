@@ -136,8 +136,9 @@ def _shown(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
         MISSING if mean != mean else f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]"
         for mean, low, high in zip(frame["difference"], frame["low"], frame["high"], strict=True)
     ]
-    texts["p (Wilcoxon)"] = decimals(frame["p_value"], 4)
-    texts["p (Holm)"] = decimals(frame["p_holm"], 4)
+    for name, column in (("p (Wilcoxon)", "p_value"), ("p (Holm)", "p_holm")):
+        values = decimals(frame[column], 4)
+        texts[name] = ["< 0.0001" if text == "0.0000" else text for text in values]
     if "mean_rank" in frame:
         texts["mean rank"] = decimals(frame["mean_rank"], 2)
         texts["that of the other"] = decimals(frame["reference_mean_rank"], 2)

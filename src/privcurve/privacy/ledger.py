@@ -228,9 +228,10 @@ class PrivacyStatement:
 
     def __str__(self) -> str:
         if not self.private:
+            why = self.caveat or "the model was trained without differential privacy"
             return (
-                f"{self.learner}: not private. The model was trained without differential "
-                "privacy (epsilon = inf); it may reveal any of its training records."
+                f"{self.learner}: not private. {why[0].upper()}{why[1:]} (epsilon = inf); it may "
+                "reveal any of its training records."
             )
         parts = [*self._claim(), *self._protected(), self._made_of()]
         if self.calibration is not None:
