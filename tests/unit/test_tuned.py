@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from privcurve.analysis import kinds
 from privcurve.audit.states import left_on, numbers
 from privcurve.experiments import paid, study
 from privcurve.learners import TunedClassifier, registry, tuned, tuning
@@ -170,7 +171,8 @@ def made(**entry):
 def test_the_word_makes_a_curve_of_its_own():
     pure, approximate = made(fixed={"density": 0.5}, vary={"ties": ["negative"]}).arms.values()
     assert pure.name == "x~certified~ties=negative"
-    assert pure.title.startswith("LazyBB, 1-rules, tuned and paid")
+    assert pure.title == "LazyBB, 1-rules, ties = negative"
+    assert kinds.kind(pure) == kinds.TUNED
     assert pure.tune == ENTRY["tune"]
     assert (pure.learner, pure.method.name) == ("tuned", "lazybb")
     axes = {"density": [0.5], "ties": ["negative"], "n_rounds": [3, 5]}
