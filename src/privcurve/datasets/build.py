@@ -123,6 +123,8 @@ def build(
         licence=content.get("licence", ""),
         how_to_get=content.get("how_to_get", ""),
         public_benchmark=bool(content.get("public_benchmark", False)),
+        budget=content.get("budget", {}),
+        own_files=new_files,
         n_rows=int(content["n_rows"]),
         n_test=n_test,
         raw_sizes=raw_sizes,

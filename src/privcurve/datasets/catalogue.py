@@ -18,7 +18,7 @@ from privcurve.schema import nearest
 
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parents[2]
-_SCHEMA = _PACKAGE / "dataset.schema.yaml"
+SCHEMA = _PACKAGE / "dataset.schema.yaml"
 
 # Where a user's own descriptions are, in the working folder; git ignores it.
 LOCAL = "descriptions"
@@ -112,6 +112,22 @@ def read_description(path: Path) -> Description:
     )
 
 
+def content_of(path: Path) -> dict[str, Any]:
+    """Read one YAML file, and check nothing but that it is one of keys.
+
+    Raises
+    ------
+    DatasetError
+    """
+    try:
+        content = _dates_as_texts(schema.read_yaml(path))
+    except schema.SchemaError as error:
+        raise DatasetError(str(error)) from None
+    if not isinstance(content, dict):
+        raise DatasetError(f"{path} is no description: it has no keys, such as columns and label")
+    return content
+
+
 def _checked(path: Path) -> dict[str, Any]:
     content = deepcopy(_read(path, schema.state(path)))
     try:
@@ -123,10 +139,7 @@ def _checked(path: Path) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _read(path: Path, changed: tuple[int, ...]) -> Any:
     # Variants of a dataset read it again.
-    try:
-        content = _dates_as_texts(schema.read_yaml(path))
-    except schema.SchemaError as error:
-        raise DatasetError(str(error)) from None
+    content = content_of(path)
     _check(content, str(path))
     return content
 
@@ -144,6 +157,6 @@ def _dates_as_texts(content: Any) -> Any:
 
 def _check(content: Any, where: str) -> None:
     try:
-        schema.check(content, _SCHEMA, where)
+        schema.check(content, SCHEMA, where)
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -202,6 +202,10 @@ class Description:
         What to do where a raw file is missing; mostly nothing is said.
     public_benchmark : bool
         Whether the records themselves are public. If they are not, a seed must be secret.
+    budget : mapping of str to float or str
+        ``epsilon``, ``delta``, ``neighbours`` of all releases together; empty for no limit.
+    own_files : frozenset of str
+        Of a variant, the parts whose files are not those of what it is based on.
     n_rows : int
         Public number of training records, of what `records` leaves.
     n_test : int
@@ -239,6 +243,8 @@ class Description:
     clipped: frozenset[str]
     how_to_get: str = ""
     public_benchmark: bool = False
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    own_files: frozenset[str] = frozenset()
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -266,6 +272,12 @@ class Description:
         for files in self.read_files.values():
             for file in files:
                 yield from (file, file.labels) if file.labels else (file,)
+
+    @property
+    def of_records(self) -> str:
+        """The dataset whose records these are: itself, or what it is based on."""
+        base = self.paths[-1].stem
+        return self.name if TRAIN in self.own_files else base
 
     def lacks(self, local: str) -> str:
         """Say that one of the user's own files is missing, and what to do."""

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import code_between, code_type
+from privcurve.coding import Codes, code_between, code_type
+from privcurve.datasets.columns import MISSING, NUMERIC, Column
 from privcurve.datasets.dates import dates
-from privcurve.datasets.description import Description, LabelSpec
-from privcurve.datasets.domain import MISSING, NUMERIC, Column, Domain
 from privcurve.datasets.numbers import numbers
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import RawTable
-from privcurve.datasets.values import Codes
+from privcurve.datasets.values import Codes as CodesOfTexts
 from privcurve.schema import nearest
+
+if TYPE_CHECKING:
+    from privcurve.datasets.description import Description, LabelSpec
+    from privcurve.datasets.domain import Domain
+
+
+class Reading(Protocol):
+    """What says how raw values are read: a description, or what stands for one."""
+
+    @property
+    def domain(self) -> Domain:
+        """Columns, and what becomes of missing and unknown values."""
+
+    @property
+    def path(self) -> object:
+        """Where this is decided, for messages."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +68,37 @@ def encode(description: Description, table: RawTable, problems: Problems) -> Cod
     -------
     Coded
     """
-    domain = description.domain
+    X, clipped = encode_columns(description, table, problems)
+    return Coded(X, _labels(description, table, problems), clipped)
+
+
+def encode_columns(
+    said: Reading, table: RawTable, problems: Problems
+) -> tuple[Codes, NDArray[np.int64]]:
+    """Code the columns of some records, which may have no labels.
+
+    Parameters
+    ----------
+    said : Reading
+    table, problems
+        As for :func:`encode`.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_rows, n_columns), uint8 or uint16
+    clipped : ndarray of shape (n_columns,)
+    """
+    domain = said.domain
     X: NDArray[Any] = np.empty(
         (len(table.lines), len(domain.columns)), dtype=code_type(domain.n_bins)
     )
     clipped = np.zeros(len(domain.columns), dtype=np.int64)
     for j, column in enumerate(domain.columns):
         if column.kind == NUMERIC:
-            X[:, j], clipped[j] = _numeric(description, table, column, problems)
+            X[:, j], clipped[j] = _numeric(said, table, column, problems)
         else:
-            X[:, j] = _categories(description, table, column, problems)
-    return Coded(X, _labels(description, table, problems), clipped)
+            X[:, j] = _categories(said, table, column, problems)
+    return X, clipped
 
 
 def bin_codes(values: NDArray[np.float64], column: Column) -> tuple[NDArray[np.int64], int]:
@@ -104,14 +139,14 @@ def texts(values: Sequence[Any] | NDArray[Any]) -> list[str]:
 
 
 def _numeric(
-    description: Description, table: RawTable, column: Column, problems: Problems
+    said: Reading, table: RawTable, column: Column, problems: Problems
 ) -> tuple[NDArray[np.int64], int]:
-    found, absent, wrong = amounts(description.domain, column, table.columns[column.name])
+    found, absent, wrong = amounts(said.domain, column, table.columns[column.name])
     if absent.any() and not column.missing_bin:
         row = int(np.argmax(absent))
         problems.add(
             f"{table.where(row)}: {column.name!r} is missing. Correct the file; or decide that "
-            f"missing values have a bin of their own: missing: bin in {description.path}.",
+            f"missing values have a bin of their own: missing: bin in {said.path}.",
             (column.name, "missing"),
             int(absent.sum()),
         )
@@ -119,7 +154,7 @@ def _numeric(
         problems.add(
             f"{table.where(row)}: {column.name!r} is {fault}. Correct the file; if the column does "
             f"not hold {'such dates' if column.dates else 'numbers'}, describe it as "
-            f"{'of another format' if column.dates else 'categorical'} in {description.path}.",
+            f"{'of another format' if column.dates else 'categorical'} in {said.path}.",
             (column.name, fault),
         )
     codes, n_clipped = bin_codes(found, column)
@@ -127,19 +162,17 @@ def _numeric(
     return codes, n_clipped
 
 
-def _categories(
-    description: Description, table: RawTable, column: Column, problems: Problems
-) -> list[int]:
+def _categories(said: Reading, table: RawTable, column: Column, problems: Problems) -> list[int]:
     found = texts(table.columns[column.name])
-    codes = Codes(column, description.missing, description.unknown)
+    codes = CodesOfTexts(column, said.domain.missing, said.domain.unknown)
     coded = [codes[text] for text in found]
     for row in (row for row, code in enumerate(coded) if code < 0):
         text = found[row]
         coded[row] = 0
-        if text in ("", *description.missing):
-            remedy = f"and list {MISSING!r} in {description.path}."
+        if text in ("", *said.domain.missing):
+            remedy = f"and list {MISSING!r} in {said.path}."
             if MISSING in column.codes:
-                remedy = f"and add {text!r} to missing in {description.path}."
+                remedy = f"and add {text!r} to missing in {said.path}."
             problems.add(
                 f"{table.where(row)}: {column.name!r} is missing, which is not one of its "
                 f"categories. Correct the file; or decide that missing values are a category, "
@@ -151,7 +184,7 @@ def _categories(
                 f"{table.where(row)}: {column.name!r} is {text!r}, which is not one of its "
                 f"categories{nearest(text, column.codes)} Correct the file; or decide from what is "
                 "public (a codebook, a list of towns), not from the records, which values there "
-                f"can be: list all of them in {description.path}, or set unknown: other there and "
+                f"can be: list all of them in {said.path}, or set unknown: other there and "
                 "list the category 'other'.",
                 (column.name, text),
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from privcurve.datasets.domain import MISSING, OTHER, Column
+from privcurve.datasets.columns import MISSING, OTHER, Column
 
 # A column may hold as many texts as it has records: only so many are remembered.
 MOST_REMEMBERED = 100_000

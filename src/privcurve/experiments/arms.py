@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from privcurve.experiments import canonical
+from privcurve.experiments import canonical, paid
 from privcurve.learners import registry, tuning
 from privcurve.learners.entry import LearnerEntry
-from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
 # The name of the axis that `train_shares` varies.
 TRAIN_SHARE = "train_share"
@@ -160,7 +160,7 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
     """
     entry = registry.entry(spec["learner"])
     if "tune" in spec:
-        _check_tune(spec)
+        paid.check(spec)
     elif entry.name == tuning.NAME:
         raise ValueError(
             "a study gives the learner whose settings are chosen, and 'tune': {grid: …} beside it"
@@ -177,10 +177,10 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
         if both:
             raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
         fixed = {**spec.get("fixed", {}), **varied}
-        settings = _expand(entry, fixed, {**spec.get("grid", {}), **_tried(spec)})
-        _check_public(entry, settings, relation)
+        settings = _expand(entry, fixed, {**spec.get("grid", {}), **paid.tried(spec)})
         if "tune" in spec:
-            settings = (_tuned(entry, fixed, spec["tune"]),)
+            settings = (paid.setting(entry, fixed, spec["tune"]),)
+        _check_public(chosen, settings, relation)
         for arm in _budgets(label, spec, study.get("epsilons"), chosen, settings, entry):
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
@@ -262,59 +262,9 @@ def _budgets(
             raise ValueError(f"{entry.name} needs a delta above 0, for example deltas: [1.0e-5]")
         name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
         arm = Arm(name, entry.name, title, calibration, delta, own, settings, tune=tune)
-        _check_paid(arm, entry)
+        if tune:
+            paid.check_budgets(settings[0], own, delta)
         yield arm
-
-
-# Words of `tune` that are the learner's parameters.
-_TUNE = ("eta", "expected_runs", "score_share")
-
-
-def _check_tune(spec: Mapping[str, Any]) -> None:
-    """Refuse words that contradict private selection, and learners that it can't be of."""
-    if "grid" in spec:
-        raise ValueError(
-            "'grid' stands beside 'tune': the one is chosen on the records for nothing, the other "
-            "is paid for. Keep one, or make two entries"
-        )
-    if not spec["tune"].get("grid"):
-        raise ValueError("'tune' needs a 'grid' of the settings that it chooses from")
-    tuning.base_entry(spec["learner"])
-    uncertified = [c for c in spec.get("calibrations", []) if c != CERTIFIED]
-    if uncertified:
-        raise ValueError(
-            f"calibration {uncertified[0]!r} can't be tuned: the price of a selection is proved "
-            f"for {CERTIFIED!r} trainings alone"
-        )
-
-
-def _tried(spec: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
-    grid: Mapping[str, Sequence[Any]] = spec.get("tune", {}).get("grid", {})
-    return grid
-
-
-def _tuned(
-    entry: LearnerEntry, fixed: Mapping[str, Any], tune: Mapping[str, Any]
-) -> Mapping[str, Any]:
-    """Give the setting of the learner that chooses, checked."""
-    axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
-    own = {word: tune[word] for word in _TUNE if word in tune}
-    setting = {"learner": entry.name, "settings": axes, **own}
-    try:
-        registry.check_parameters(tuning.NAME, setting)
-    except ValueError as error:
-        raise ValueError(f"tune: {error}") from None
-    tuning.settings_of(entry.name, axes)
-    return setting
-
-
-def _check_paid(arm: Arm, entry: LearnerEntry) -> None:
-    """Refuse a budget of which nothing is left for a training."""
-    if arm.tune is None:
-        return
-    for epsilon in filter(math.isfinite, arm.epsilons):
-        paid = {word: entry.whole(arm.settings[0])[word] for word in _TUNE}
-        tuning.budget_of(arm.settings[0]["learner"], epsilon, arm.delta, **paid)
 
 
 def _check_public(

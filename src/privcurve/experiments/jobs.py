@@ -245,10 +245,11 @@ class Curve:
         return f"{study.repeats} {final}{metric}{whole}"
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """About how many rows a fit takes, and how many columns: for estimates of cost."""
+    def shape(self) -> tuple[int, int, int]:
+        """About how many rows a fit takes, how many columns and classes: for estimates of cost."""
         rows = round(self.dataset.n_rows * self.arm.train_share)
-        return max(1, rows), len(self.dataset.domain.columns)
+        domain = self.dataset.domain
+        return max(1, rows), len(domain.columns), domain.n_classes
 
     def seconds(self, shard: int) -> float:
         """Give an estimate of the time that one shard takes."""
@@ -376,7 +377,7 @@ def curve(study: Study, dataset: About, arm: Arm, seed: Seed, seconds_per_job: f
     whole = Curve(study, dataset, arm, 1, seed)
     if is_lone(study, arm):
         return replace(whole, shards=0)
-    shards = n_shards(arm, len(whole.splits), *whole.shape, seconds_per_job)
+    shards = n_shards(arm, len(whole.splits), *whole.shape, seconds_per_job=seconds_per_job)
     return replace(whole, shards=shards)
 
 

@@ -163,6 +163,8 @@ class LearnerEntry:
     multiclass : bool
         Whether it takes more than two classes: then its `_fit_one` gets positions of classes,
         0 … K − 1, for two classes too, where the others get signs.
+    slow_by_class : bool
+        Whether a fit takes K/2 times as long with K classes; others take about as long as with two.
     """
 
     name: str
@@ -181,6 +183,7 @@ class LearnerEntry:
     requires: str | None = None
     peer: bool = False
     multiclass: bool = False
+    slow_by_class: bool = False
 
     @property
     def private(self) -> bool:
@@ -196,7 +199,9 @@ class LearnerEntry:
         """Give all hyperparameters of a setting: its own, and the defaults of the others."""
         return {**self.defaults, **setting}
 
-    def cost(self, setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    def cost(
+        self, setting: Mapping[str, Any], n_rows: int, n_columns: int, n_classes: int = 2
+    ) -> float:
         """Give about how many seconds one fit takes.
 
         Parameters
@@ -205,5 +210,7 @@ class LearnerEntry:
             Hyperparameters; the others are at their defaults.
         n_rows, n_columns : int
             Of the coded matrix.
+        n_classes : int
         """
-        return self.seconds(self.whole(setting), n_rows, n_columns)
+        times = n_classes / 2 if self.slow_by_class else 1.0
+        return times * self.seconds(self.whole(setting), n_rows, n_columns)

@@ -231,7 +231,8 @@ class TreeModel:
         inner, node = children != 0, np.arange(splits.shape[1])
         ends = ((children > node) & (children < len(node) - 1)) | ~inner
         require(ends.all(), "its trees have branches that do not end")
-        require(np.isin(leaves[~inner], (0, *labels)).all(), "its trees have leaves of no label")
+        known = np.isin(leaves[~inner], (0, *labels)).all() and not leaves[inner].any()
+        require(known, "its trees have leaves of no label")
         return self.forest
 
     def _leaf(self, tree: int, node: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -15,14 +14,14 @@ from privcurve.coding import class_labels
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts, LearnerEntry
 from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
-from privcurve.privacy.calibration.selection import SelectionBudget, selection_budget
+from privcurve.privacy.calibration.selection import (
+    SelectionBudget,
+    epsilon_that_spends,
+    selection_budget,
+)
 from privcurve.privacy.ledger import PROVED, PrivacyStatement, rho_of_ledger
 
 NAME = "tuned"
-
-# How near a training's ρ comes to what it may spend, from below.
-_NEAR = 1e-3
-_MOST_STEPS = 60
 
 
 def base_entry(name: Any) -> LearnerEntry:
@@ -190,26 +189,7 @@ def _price(known: Known, delta: float, pure: bool, amount: float, guess: float) 
     if pure:
         _check_spent(_stated(known, amount, delta), pure, amount)
         return amount
-    # ln ρ grows nearly in proportion to ln ε: some steps of that, between what is known.
-    low, high = 0.0, math.inf
-    epsilon = guess
-    for _ in range(_MOST_STEPS):
-        rho = rho_of_ledger(_stated(known, epsilon, delta).ledger)
-        if math.isinf(rho):
-            raise ValueError(f"what it spends is not known for delta = {delta:g}")
-        if rho <= amount:
-            low = epsilon
-            if rho >= amount * (1 - _NEAR):
-                return epsilon
-        else:
-            high = epsilon
-        step = epsilon * math.sqrt(amount * (1 - _NEAR / 2) / rho) if rho > 0 else 2 * epsilon
-        if not low < step < high:
-            step = 2 * low if math.isinf(high) else (low + high) / 2
-        epsilon = step
-    if low > 0:
-        return low
-    raise ValueError("no epsilon is so small that a training spends what a run may")
+    return epsilon_that_spends(amount, lambda each: _stated(known, each, delta).ledger, guess)
 
 
 def _stated(known: Known, epsilon: float, delta: float) -> PrivacyStatement:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve import __version__, schema
-from privcurve.datasets.domain import NUMERIC, Domain
+from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Domain
+from privcurve.learners.base import decided
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.models import text
 from privcurve.models.codec import alternatives, decode
@@ -87,6 +88,30 @@ class Model:
         """Score rows of a coded matrix, as the fitted learner would."""
         return self._estimator.decision_function(codes)
 
+    def predict_frame(self, frame: Any) -> NDArray[Any]:
+        """Predict the name of the class of each row of a frame.
+
+        Parameters
+        ----------
+        frame : DataFrame, mapping of columns, or array
+            As of :meth:`privcurve.datasets.Domain.encode`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Of `labels`.
+
+        Raises
+        ------
+        DatasetError
+            If a column is not there, or a value has no code.
+        """
+        return self.named(self.domain.encode(frame))
+
+    def named(self, codes: ArrayLike) -> NDArray[Any]:
+        """Predict the name of the class of each row of a coded matrix."""
+        return self.labels[decided(self.decision_function(codes))]
+
     def predict_proba(self, codes: ArrayLike) -> NDArray[np.float64]:
         """Estimate the probability of each class for rows of a coded matrix.
 
@@ -99,10 +124,19 @@ class Model:
         ModelError
             If the learner gives none.
         """
-        if not self.has_probabilities:
-            raise ModelError(f"{self.learner} gives no probabilities: ask for labels alone")
+        self.check_probabilities()
         found: NDArray[np.float64] = self._estimator.predict_proba(codes)
         return found
+
+    def check_probabilities(self) -> None:
+        """Refuse what :meth:`predict_proba` would refuse.
+
+        Raises
+        ------
+        ModelError
+        """
+        if not self.has_probabilities:
+            raise ModelError(f"{self.learner} gives no probabilities: ask for labels alone")
 
     @property
     def has_probabilities(self) -> bool:
@@ -229,6 +263,10 @@ def _check_domain(domain: Domain) -> None:
                 raise ValueError(f"bounds of the column {column.name!r} {error}") from None
         elif len(column.codes) < len(column.categories):
             raise ValueError(f"the column {column.name!r} has a category twice")
+        elif column.patterns and not {MISSING, OTHER} <= set(column.titles):
+            raise ValueError(
+                f"the column {column.name!r} has groups, but not {MISSING!r} and {OTHER!r}"
+            )
     if len(set(domain.label.names)) < domain.n_classes:
         raise ValueError("its classes have the same name")
 

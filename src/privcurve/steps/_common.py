@@ -95,10 +95,12 @@ def curves_of_studies(folder: Path, configuration: dict[str, Any]) -> dict[str, 
     """Give the jobs of each configured study, by its name."""
     from privcurve.experiments import study as studies
     from privcurve.privacy import seeds
+    from privcurve.workflow.reading import studies_folder
 
     seed, seconds = seeds.resolve(configuration["seed"]), configuration["seconds_per_job"]
+    below = studies_folder(configuration, folder)
     return {
-        name: list(curves(studies.load(folder / "studies" / f"{name}.yaml"), seed, seconds))
+        name: list(curves(studies.load(below / f"{name}.yaml"), seed, seconds))
         for name in configuration["studies"]
     }
 

@@ -14,7 +14,11 @@ from privcurve.experiments.study import Study, StudyError
 from privcurve.outputs.base import Asked, about
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
-from privcurve.workflow.plan import RULES, Plan, check_elsewhere, outputs_of
+from privcurve.workflow.elsewhere import check_elsewhere
+from privcurve.workflow.plan import RULES, Plan, outputs_of
+
+# Of the configuration.
+STUDIES_FOLDER = "studies_folder"
 
 
 def read(configuration: Mapping[str, Any], root: Path) -> Plan:
@@ -42,7 +46,8 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
     if written.exists():
         schema.read_yaml(written)
     schema.check(configuration, schemas / "config.schema.yaml", "configuration")
-    found_paths = sorted((root / "config/studies").glob("*.yaml"))
+    folder = studies_folder(configuration, root / "config")
+    found_paths = sorted(folder.glob("*.yaml"))
     paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
     unknown = [name for name in configuration["studies"] if name not in paths]
     if unknown:
@@ -50,13 +55,14 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
         raise StudyError(
             f"configuration: there is no study {unknown[0]!r}{hint} There are: {', '.join(paths)}"
         )
+    shown = configuration.get(STUDIES_FOLDER) or "config/studies"
     seed = seeds.resolve(configuration["seed"], make=True)
     found: dict[str, Study] = {}
     broken: dict[str, str] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
     # Configured ones first: of two that claim the same, the other one has to give way.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
-        where = f"config/studies/{name}.yaml"
+        where = f"{shown}/{name}.yaml"
         try:
             one = _study(paths[name], where, schemas)
             _check_seed(one, seed)
@@ -66,7 +72,7 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
         else:
             found[name] = one
     for name in [name for name, one in found.items() if one.studies]:
-        where = f"config/studies/{name}.yaml"
+        where = f"{shown}/{name}.yaml"
         try:
             check_elsewhere(outputs_of(found[name], where), found, broken, where)
         except StudyError as error:
@@ -74,6 +80,18 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
             del found[name]
     in_order = {name: found[name] for name in paths if name in found}
     return Plan(configuration, in_order, broken, paths)
+
+
+def studies_folder(configuration: Mapping[str, Any], config: Path) -> Path:
+    """Give the folder of the study files.
+
+    Parameters
+    ----------
+    configuration : mapping
+    config : Path
+        The folder of the workflow's own configuration.
+    """
+    return Path(configuration.get(STUDIES_FOLDER) or config / "studies")
 
 
 def of_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] = ()) -> Plan:

@@ -12,6 +12,9 @@ from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import RawTable, unreadable
 
+# What reading a file raises that is not what it should be. A UnicodeDecodeError is a ValueError.
+DAMAGED = (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError)
+
 
 def read(
     description: Description, file: RawFile | None, problems: Problems, most: int | None = None
@@ -57,6 +60,5 @@ def read(
         from privcurve.datasets.readers.delimited import read as read_file
     try:
         yield from read_file(description, file, problems, most)
-    except (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        # A UnicodeDecodeError is a ValueError.
+    except DAMAGED as error:
         raise unreadable(description, file.path, error) from error

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from privcurve.datasets.description import Description
-from privcurve.datasets.domain import NUMERIC
+from privcurve.datasets.columns import NUMERIC
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.table import RawTable, at_once, positions, unreadable
+from privcurve.datasets.readers.arrow import as_numbers, as_texts
+from privcurve.datasets.readers.table import Described, RawTable, at_once, positions, unreadable
 
 
 def read(
-    description: Description, file: RawFile, problems: Problems, most: int | None = None
+    description: Described, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
     """Read one file, a piece at a time.
 
@@ -44,9 +43,9 @@ def read(
                     try:
                         values = batch.column(name)
                         columns[name] = (
-                            _numbers(values)
+                            as_numbers(values)
                             if name in numeric
-                            else _texts(values, description.missing[0])
+                            else as_texts(values, description.domain.missing[0])
                         )
                     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
                         raise DatasetError(
@@ -61,50 +60,3 @@ def read(
                 n_read += batch.num_rows
     except pyarrow.ArrowException as error:
         raise unreadable(description, source, error) from error
-
-
-def _numbers(values: Any) -> Any:
-    """Give numbers as an array with NaN where there is none, or texts as they are."""
-    import pyarrow
-    from pyarrow import compute, types
-
-    values = _plain(values)
-    if types.is_string(values.type) or types.is_large_string(values.type):
-        return _texts(values, "")
-    if types.is_boolean(values.type):
-        values = compute.cast(values, pyarrow.int8())
-    return compute.cast(values, pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-
-
-def _texts(values: Any, missing: str) -> list[str]:
-    import pyarrow
-    from pyarrow import types
-
-    values = _plain(values)
-    kind = values.type
-    if types.is_timestamp(kind):
-        # Of those with a zone, the clock of UTC.
-        values = values.cast(pyarrow.timestamp("us"), safe=False)
-        return [missing if v is None else v.isoformat() for v in values.to_pylist()]
-    if types.is_floating(kind):
-        return [_number(value, missing) for value in values.cast(pyarrow.float64()).to_pylist()]
-    texts = values.cast(pyarrow.string()).to_pylist()
-    if types.is_string(kind) or types.is_large_string(kind):
-        return [missing if text is None else _composed(text) for text in texts]
-    return [missing if text is None else text for text in texts]
-
-
-def _plain(values: Any) -> Any:
-    from pyarrow import types
-
-    return values.dictionary_decode() if types.is_dictionary(values.type) else values
-
-
-def _number(value: float | None, missing: str) -> str:
-    if value is None or value != value:
-        return missing
-    return str(int(value)) if value.is_integer() else repr(value)
-
-
-def _composed(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", text)

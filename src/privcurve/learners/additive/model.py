@@ -1,4 +1,4 @@
-"""The model of PrivGAM: a shape function a column, with standard errors."""
+"""The model of PrivGAM: a shape function a column, and of some pairs, with standard errors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class PairShape:
+    """What a pair of columns adds beside what each of them does.
+
+    Attributes
+    ----------
+    columns : tuple of two int
+    groups : tuple of two ndarrays of int64
+        The group of each code, by column.
+    values, errors : ndarray of shape (n_groups of the first, n_groups of the second)
+    """
+
+    columns: tuple[int, int]
+    groups: tuple[NDArray[np.int64], NDArray[np.int64]]
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+
+    def scores(self, codes: Codes) -> NDArray[np.float64]:
+        """Give the value of each row."""
+        first, second = (
+            groups[codes[:, j]] for j, groups in zip(self.columns, self.groups, strict=True)
+        )
+        return np.asarray(self.values[first, second])
+
+
+@dataclass(frozen=True, eq=False)
 class AdditiveModel:
-    """A score: an intercept, and a value for the code of each column.
+    """A score: an intercept, a value for the code of each column, and values of pairs.
 
     Residuals are clipped at 1/2, so the logistic function p of the score is not the chance q of
     the positive label: the fit has q·min(1 − p, ½) = (1 − q)·min(p, ½). Hence q/(1 − q) is 2p
@@ -35,22 +60,45 @@ class AdditiveModel:
         Standard errors of the values, of noise and of the spread of records; approximate (fits of
         fresh records had 0.2 to 1.6 times of that, the intercept up to 3 at little ε). A linear
         part is taken as known.
+    pairs : tuple of PairShape
+        Pairs of columns that have an effect beside those of the columns.
     """
 
     intercept: float
     intercept_error: float
     shapes: tuple[NDArray[np.float64], ...]
     errors: tuple[NDArray[np.float64], ...]
+    pairs: tuple[PairShape, ...] = ()
 
     @classmethod
     def of(cls, fit: Fit, maps: Sequence[Codes]) -> Self:
         """Give the model of a fit, for codes and not for merged bins."""
         values = [shape / 2.0**SCORE_BITS for shape in fit.records.shapes]
+        apart = fit.intercept
+        pairs = []
+        for crossing, value, error in zip(
+            fit.crossings, values[apart + 1 :], fit.errors[apart + 1 :], strict=True
+        ):
+            if value.any():
+                first, second = (
+                    groups[maps[j]]
+                    for j, groups in zip(crossing.columns, crossing.groups, strict=True)
+                )
+                shape = crossing.shape
+                pairs.append(
+                    PairShape(
+                        crossing.columns,
+                        (first, second),
+                        value.reshape(shape),
+                        error.reshape(shape),
+                    )
+                )
         return cls(
-            float(values[-1][0]),
-            float(fit.errors[-1][0]),
+            float(values[apart][0]),
+            float(fit.errors[apart][0]),
             tuple(shape[bins] for shape, bins in zip(values, maps, strict=False)),
             tuple(error[bins] for error, bins in zip(fit.errors, maps, strict=False)),
+            tuple(pairs),
         )
 
     def check(self, n_bins: NDArray[np.int64]) -> None:
@@ -68,7 +116,8 @@ class AdditiveModel:
     @property
     def n_used(self) -> int:
         """How many columns have an effect."""
-        return sum(bool(values.any()) for values in self.shapes)
+        alone = {j for j, values in enumerate(self.shapes) if values.any()}
+        return len(alone.union(*(pair.columns for pair in self.pairs)))
 
     def scores(self, codes: Codes) -> NDArray[np.float64]:
         """Give the scores of rows.
@@ -80,6 +129,8 @@ class AdditiveModel:
         found = np.full(len(codes), self.intercept)
         for j, values in enumerate(self.shapes):
             found += values[codes[:, j]]
+        for pair in self.pairs:
+            found += pair.scores(codes)
         return found
 
     def log_odds(self, codes: Codes) -> NDArray[np.float64]:
@@ -108,10 +159,11 @@ class AdditiveModel:
             f"The score is {self.intercept:+.2f} (± {self.intercept_error:.2f}), and to that comes "
             "what follows; above 0 the label is the positive one:"
         ]
+        named = [f"column {j}" if names is None else names[j] for j in range(len(self.shapes))]
         spans = np.array([values.max() - values.min() for values in self.shapes])
         unused = []
         for j in np.argsort(-spans, kind="stable").tolist():
-            name = f"column {j}" if names is None else names[j]
+            name = named[j]
             if not self.shapes[j].any():
                 unused.append(name)
                 continue
@@ -122,6 +174,15 @@ class AdditiveModel:
                     f"{self.shapes[j][code]:+.2f} (± {self.errors[j][code]:.2f}) where {where}"
                 )
             lines.append(f"  {name}: from {ends[0]} up to {ends[1]}")
+        for pair in self.pairs:
+            first, second = (named[j] for j in pair.columns)
+            ends = [
+                f"{pair.values.flat[k]:+.2f} (± {pair.errors.flat[k]:.2f})"
+                for k in (pair.values.argmin(), pair.values.argmax())
+            ]
+            lines.append(f"  {first} and {second} together: from {ends[0]} up to {ends[1]} more")
+        in_pairs = {named[j] for pair in self.pairs for j in pair.columns}
+        unused = [name for name in unused if name not in in_pairs]
         if unused:
             lines.append(f"Without effect: {', '.join(unused)}.")
         return "\n".join(lines)

@@ -8,6 +8,7 @@ noise, on a grid of 2^-20 of a record. The sums are whole numbers and the noise 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,8 +24,13 @@ from privcurve.privacy.ledger import (
     NOT_SELECTION,
     LedgerEntry,
     PrivacyStatement,
+    rho_of_ledger,
 )
 from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE
+
+# How near a training's ρ comes to what it may spend, from below.
+_NEAR = 1e-3
+_MOST_STEPS = 60
 
 # How many units of the score a record counts for.
 UNITS = 2**20
@@ -169,6 +175,53 @@ def selection_budget(
     return SelectionBudget(epsilon, delta, chosen, pure, run - score, scale)
 
 
+def epsilon_that_spends(
+    rho: float, ledger_of: Callable[[float], Sequence[LedgerEntry]], guess: float
+) -> float:
+    """Find the ε of a learner's own calibration whose ledger spends ρ, or a thousandth less.
+
+    Parameters
+    ----------
+    rho : float
+    ledger_of : callable
+        ``ledger_of(epsilon)``: of a training; more ε spends more.
+    guess : float
+        Where to begin.
+
+    Returns
+    -------
+    float
+        What it spends is never above ρ.
+
+    Raises
+    ------
+    ValueError
+        If a ledger has no ρ, or none spends so little.
+    """
+    # ln ρ grows nearly in proportion to ln ε: steps of that, between what is known.
+    low, high, epsilon = 0.0, math.inf, guess
+    for _ in range(_MOST_STEPS):
+        spent = rho_of_ledger(ledger_of(epsilon))
+        if math.isinf(spent):
+            raise ValueError(
+                "what a training spends has no rho: it can't be accounted for delta > 0"
+            )
+        if spent <= rho:
+            low = epsilon
+            if spent >= rho * (1 - _NEAR):
+                return epsilon
+        else:
+            high = epsilon
+        step = epsilon * math.sqrt(rho * (1 - _NEAR / 2) / spent) if spent > 0 else 2 * epsilon
+        if not low < step < high:
+            step = 2 * low if math.isinf(high) else (low + high) / 2
+        epsilon = step
+    if low > 0:
+        return low
+    raise ValueError("no epsilon is so small that a training spends what a run may")
+
+
+@lru_cache(maxsize=1024)
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """Give ε that ρ-zCDP is worth at δ, by the conversion of Canonne, Kamath and Steinke."""
     root = math.sqrt(rho * math.log(1 / delta))
