@@ -205,7 +205,7 @@ def _privgam() -> Iterator[Claim]:
             CERTIFIED,
             2.0,
             eight_constant,
-            1e-5,
+            1e-2,
             setting,
             sample=sample_ratios,
             n_trainings=600,
