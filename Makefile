@@ -25,12 +25,8 @@ $(READY): requirements.lock pyproject.toml
 
 quickstart: $(READY)  ## set up, then a small study on data that needs no download
 	@echo '$(BIN)/snakemake --cores $(CORES) $@'
-	@$(BIN)/snakemake --cores $(CORES) $@ || { $(TELL_OF_LOCK); exit 1; }
-	@echo
-	@cat results/tables/quickstart/accuracy.md
-	@echo
-	@echo "table:  results/tables/quickstart/accuracy.md (.csv, .tex)"
-	@echo "figure: results/figures/quickstart.pdf (.png, .csv)"
+	@$(BIN)/python -m privcurve.steps.study --cores $(CORES) $(if $(VERBOSE),--verbose) $@ \
+	  || { $(TELL_OF_LOCK); exit 1; }
 
 test: $(READY)  ## set up, then the test suite
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal

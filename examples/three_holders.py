@@ -43,6 +43,8 @@ HOST = "127.0.0.1"
 
 # What a coordinator may ask for: nothing else is answered.
 ASKED = ("size", "split", "vote", "counts")
+# Of these the coordinator needs no more than the sum over holders.
+SUMMED = ("counts",)
 NAMED = {kind.__name__: kind for kind in (Ballot, Release)}
 
 
@@ -122,7 +124,7 @@ def hold(file: Path, port: int) -> None:
                 raise ValueError(f"the coordinator asks for {method!r}; a holder has {ASKED}")
             answer = getattr(holder, method)
             answer = answer(*arguments) if callable(answer) else answer
-            if isinstance(answer, np.ndarray) and answer.dtype == np.uint32:
+            if method in SUMMED and answer.dtype == np.uint32:
                 answer = masked(answer, number, masks)
             wire.send(answer)
 
@@ -165,7 +167,7 @@ def write_files(folder: Path, data: Any, questions: Questions, seed: int | None)
     from privcurve.learners.dealt import bin_codes
 
     codes = np.ascontiguousarray(data.X)
-    classes = np.searchsorted(np.unique(data.y), data.y)
+    classes = np.searchsorted([-1, 1], data.y)
     records = np.ones(len(classes), dtype=np.int64)
     rng = np.random.default_rng(seed)
     parts = deal(codes, classes, records, 2, N_HOLDERS, "random", rng)

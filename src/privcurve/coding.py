@@ -40,6 +40,20 @@ def class_labels(n_classes: int) -> tuple[int, ...]:
     return (-1, 1) if n_classes == 2 else tuple(range(n_classes))
 
 
+def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
+    """Give where the bins of each column start if all bins are numbered, and how many there are.
+
+    Parameters
+    ----------
+    n_bins : array-like of shape (n_columns,)
+
+    Returns
+    -------
+    ndarray of shape (n_columns + 1,)
+    """
+    return np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+
+
 def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray[np.float64]:
     """Give the edges of bins between two bounds.
 

@@ -11,12 +11,17 @@ from privcurve.holders.holder import Ballot, HolderRows
 from privcurve.holders.sums import Release
 from privcurve.kernels.holder_counts import CRITERIA, impure, list_questions
 from privcurve.kernels.lazybb_trees import bin_rows
-from privcurve.kernels.random_trees import OF_CLASSES, residuals
+from privcurve.kernels.random_trees import residuals
 from privcurve.kernels.trees.scores import score_node
 from privcurve.learners.dealt import bin_codes
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE, exponential_probabilities
 from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_histograms_l2
-from privcurve.privacy.sensitivity.holders import LARGEST_UNIT, residual_sums_l2, vote_range
+from privcurve.privacy.sensitivity.holders import (
+    LARGEST_UNIT,
+    residual_norm,
+    residual_sums_l2,
+    vote_range,
+)
 from privcurve.privacy.sensitivity.impurity import split_sensitivity
 
 
@@ -110,7 +115,7 @@ def contributions(n_outputs, scores, unit):
     """What a record of each class and score adds to its leaf, in numbers."""
     k = max(n_outputs, 2)
     classes = np.repeat(np.arange(k), len(scores))
-    table = residuals(np.tile(scores, (k, 1)), classes, unit)
+    table = residuals(np.tile(scores, (k, 1)), classes, unit, residual_norm(k))
     return np.unique(table, axis=0) * unit
 
 
@@ -149,7 +154,9 @@ def test_residuals_of_several_classes_stay_within_their_sensitivity(n_classes):
     found = contributions(n_classes, scores, LARGEST_UNIT)
     # Up to rounding: a shortened vector has the length 1/√2.
     lengths = np.linalg.norm(found[:, :-1], axis=1)
-    assert lengths.max() == pytest.approx(OF_CLASSES, abs=math.sqrt(n_classes) * LARGEST_UNIT)
+    assert lengths.max() == pytest.approx(
+        residual_norm(n_classes), abs=math.sqrt(n_classes) * LARGEST_UNIT
+    )
     apart = ((found[:, None, :] - found[None, :, :]) ** 2).sum(axis=2).max()
     two_leaves = 2 * (found**2).sum(axis=1).max()
     bound = residual_sums_l2(n_classes) ** 2

@@ -25,15 +25,6 @@ from privcurve.privacy.sensitivity.counts import (
     noisy_max_and_value_epsilon,
 )
 
-CRITERIA = [
-    ("gini", 1.0),
-    ("entropy", 1.0),
-    ("root_gini", 1.0),
-    ("zero_one", 1.0),
-    ("m_alpha", 0.3),
-]
-
-
 # BRC -------------------------------------------------------------------------------
 
 

@@ -49,6 +49,8 @@ STUDY = {
             }
         },
         {"audit": {"learners": ["one_rule"]}},
+        "leaderboard",
+        {"ledgers": {"epsilons": [2]}},
     ],
 }
 # Of thresholds of one private column: the other outputs are not for its learner, nor for its data.
@@ -77,7 +79,7 @@ MANY = {
         "rule": {"learner": "one_rule"},
         "majority": {"learner": "majority_class"},
     },
-    "outputs": ["error_table", "mean_ranks"],
+    "outputs": ["error_table", "mean_ranks", {"comparison": {"arm": "boost~certified"}}],
 }
 # All settings of boosted ensembles and of forests: nothing is selected.
 _OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}

@@ -10,6 +10,7 @@ from privcurve.experiments import canonical, cells, study
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.shards import n_shards, shard_key, shard_of, shard_points
 from privcurve.experiments.splits import Split, fresh_splits, partition_generator, selection_splits
+from privcurve.learners import registry
 
 ARM = study.Arm(
     name="boost~certified",
@@ -127,6 +128,15 @@ def test_the_number_of_shards_follows_the_cost():
     n_keys = len({shard_key(ARM, point) for point in ARM.points})
     assert many <= n_keys < 2 * many
     assert many & (many - 1) == 0
+
+
+def test_many_classes_cost_more_where_the_registry_says_so():
+    shape = 10_000, 20
+    cost = registry.entry("logistic_regression").cost
+    assert cost({}, *shape, 2) == cost({}, *shape)
+    assert cost({}, *shape, 10) == pytest.approx(5 * cost({}, *shape))
+    cost = registry.entry("majority_class").cost
+    assert cost({}, *shape, 10) == cost({}, *shape)
 
 
 def test_fresh_splits_use_new_partitions():

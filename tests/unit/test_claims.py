@@ -1,5 +1,6 @@
 """Claims of a paper: verdicts of made-up tables, and numbers that it prints."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -109,6 +110,21 @@ def test_differences_of_runs_are_paired_by_their_split():
     assert each["name"].tolist() == ["C, a", "C, b"]
     assert each["mean"].tolist() == pytest.approx([0.04 / 3 + 0.001] * 2)
     assert "± 0.001" in claims.shown(each)["ours"][0]
+
+
+def test_one_split_gives_no_standard_error():
+    table = runs(tree=lambda epsilon, _: 0.5 + epsilon / 100, line=lambda *_: 0.5)
+    claim = {"where": {"method": "tree"}, "less": {"method": "line"}, "above": 0}
+    once = table[table["repeat"] == 1]
+    (found,) = of_runs(claim, once).to_dict("records")
+    assert (found["n_rows"], found["n_pass"], found["verdict"]) == (6, 6, claims.HOLDS)
+    assert found["mean"] == pytest.approx((0.01 + 0.02 + 0.04) / 3)
+    assert np.isnan(found["standard_error"])
+    # Nor do rows that a single split has, while others have several.
+    of_a = table[(table["dataset"] == "a") & ((table["repeat"] == 1) | (table["method"] == "line"))]
+    (found,) = of_runs(claim, of_a).to_dict("records")
+    assert found["verdict"] == claims.HOLDS
+    assert np.isnan(found["standard_error"])
 
 
 def test_statistics_over_an_axis():

@@ -123,6 +123,27 @@ def test_duels_are_students_paired():
     assert (lost["share_not_significant"] == 1).all()
 
 
+def test_folds_that_failed_on_either_side_do_not_count():
+    rng = np.random.default_rng(5)
+    theirs = 0.3 + 0.05 * rng.standard_normal(10)
+    mine = theirs - 0.03 + 0.02 * rng.standard_normal(10)
+    parts = [cells("dp_forest", {"n_trees": 21, "depth": 2}, theirs), boosted(OC, mine)]
+    parts.append(boosted(LOW, mine))
+    parts[0].loc[3, "status"] = "failed"
+    parts[1].loc[[3, 7], "status"] = "failed"
+    # One fold alone is no sample.
+    parts[2].loc[1:, "status"] = "failed"
+    (found,) = duels.duels(errors_of(*parts)).to_dict("records")
+    from scipy import stats
+
+    kept = [k for k in range(10) if k not in (3, 7)]
+    expected = stats.ttest_rel(theirs[kept], mine[kept])
+    assert found["alpha"] == "O.C."
+    assert found["p_value"] == pytest.approx(expected.pvalue)
+    assert found["gain"] == pytest.approx(np.mean(theirs[kept] - mine[kept]))
+    assert found["won"]
+
+
 def test_a_profile_rises_from_nothing_to_all():
     frame = pd.DataFrame({"error": [0.3, 0.1, 0.2, 0.5]})
     lines = pd.Series(["a", "a", "a", "b"])

@@ -8,6 +8,7 @@ file beside this one: ``python tests/unit/test_golden_outputs.py``.
 import hashlib
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -73,6 +74,12 @@ def digest(asked, drawn):
     """Give the digest of an output's tables, and of what its figures show."""
     parts = [
         path.read_bytes() for path in asked.files.all if path.suffix in (".csv", ".md", ".tex")
+    ]
+    # Of a page its data: template, scripts and Plotly are in what it is made for.
+    parts += [
+        re.search(rb'id="data">(.*?)</script>', path.read_bytes())[1]
+        for path in asked.files.all
+        if path.suffix == ".html"
     ]
     parts += [json.dumps(drawn[stem]).encode() for stem in asked.files.figures]
     return hashlib.sha256(b"".join(parts)).hexdigest()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
 from privcurve.holders.placement import PLACEMENTS, deal
 from privcurve.holders.sums import LocalNoise, Release, SecureSum, ring_unit, sums_of
 from privcurve.holders.transcript import THE_SUM, Transcript
@@ -20,6 +21,8 @@ from privcurve.kernels.holder_counts import (
     list_questions,
 )
 from privcurve.kernels.trees.choice import impure_weight
+from privcurve.privacy.calibration.holders import level_holders
+from privcurve.privacy.mechanisms import EXPONENTIAL
 
 
 def rows(n=200, seed=0):
@@ -193,6 +196,30 @@ def test_answers_are_counts_of_those_who_say_yes():
     for q, (column, low, high) in enumerate(zip(asked.columns, asked.low, asked.high, strict=True)):
         yes = (bins[:, column] >= low) & (bins[:, column] <= high)
         assert found[q].tolist() == np.bincount(classes[yes], counts[yes], 3).tolist()
+
+
+@pytest.mark.parametrize(("n_questions", "size"), [(2**16, 2), (2**16 + 1, 4)])
+def test_a_vote_can_name_every_question(n_questions, size):
+    last = n_questions
+    asked = list_questions(np.array([n_questions + 1]), (True,))
+    bins = np.array([[0], [last - 1], [last], [last]], dtype=np.uint32)
+    rows = HolderRows(bins, np.array([0, 0, 1, 1]), np.ones(4, dtype=np.int64))
+    vote = LocalHolder(rows, asked, 2, [1]).vote(0, Ballot(EXPONENTIAL, "gini", np.inf))
+    # Only the last threshold tells the classes apart.
+    assert vote.tolist() == [n_questions - 1]
+    assert vote.nbytes == size
+
+
+@pytest.mark.parametrize("epsilon", [1.0, np.inf])
+@pytest.mark.parametrize("votes", [True, False])
+def test_noise_that_many_fits_share_cannot_be_changed(epsilon, votes):
+    noise = level_holders(
+        depth=2, votes=votes, vote_share=0.5, budget="levels", criterion="gini", n=100,
+        n_columns=3, epsilon=epsilon, delta=0.0, trust="local", n_colluding=0,
+    )  # fmt: skip
+    for array in (noise.ranges, noise.amounts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

@@ -1,4 +1,4 @@
-"""What a training job imports: not what its fits do not need, and with the same results."""
+"""What a training job and the plan import: not what they do not need, and with the same results."""
 
 import importlib
 import json
@@ -92,6 +92,18 @@ def test_a_training_job_imports_nothing_heavy_and_trains_the_same(tmp_path, monk
         for file in (curve.shard(0), tmp_path / "other.parquet")
     )
     assert found.equals(expected)
+
+
+def test_the_plan_and_its_outputs_load_no_pandas():
+    # Snakemake imports them whenever it builds the DAG.
+    code = (
+        "import json, sys, privcurve.workflow.plan, privcurve.outputs.registry; "
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert {"privcurve.workflow.plan", "privcurve.outputs.ensemble_tables"} <= loaded
+    assert loaded & (HEAVY | {"tabulate"}) == set()
 
 
 @pytest.fixture

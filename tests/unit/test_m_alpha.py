@@ -6,19 +6,28 @@ import pytest
 from privcurve.kernels.m_alpha import (
     ZETA,
     bayes_weight,
-    conjugate,
     inverse,
     largest_link,
     link,
     link_of_leaves,
     record_weights,
-    surrogate,
 )
 from privcurve.privacy.sensitivity.ensembles import ensemble_weight_bound
 from privcurve.privacy.sensitivity.impurity import impurity
 
 ALPHAS = [0.05, 0.1, 0.5, 0.9, 1.0]
 SHARES = np.array([1e-4, 0.01, 0.2, 0.35, 0.499, 0.501, 0.7, 0.95, 0.9999])
+
+
+def conjugate(margin, alpha):
+    """Give λ(z) = max over q of z·q + L(q): 1 + z/2, and more where |z| > 2(1 − α)."""
+    beyond = np.abs(margin) / 2 - (1 - alpha)
+    return 1 + margin / 2 + np.where(beyond > 0, np.sqrt(alpha**2 + beyond**2) - alpha, 0)
+
+
+def surrogate(margin, alpha):
+    """Give the loss F(z) = λ(−z) of a record with the margin z = y·H(x)."""
+    return conjugate(-margin, alpha)
 
 
 @pytest.mark.parametrize("alpha", [0.0, *ALPHAS])
@@ -77,7 +86,7 @@ def test_the_surrogate_bends_by_at_most_one_over_two_alpha(alpha):
     """Its slope is −ψ⁻¹(−z); printed constants of Definition 6 would be twice that."""
     z = np.linspace(-8, 8, 3201)
     h = z[1] - z[0]
-    values = np.array([surrogate(x, alpha) for x in z])
+    values = surrogate(z, alpha)
     slopes = (values[2:] - values[:-2]) / (2 * h)
     assert slopes == pytest.approx([-inverse(-x, alpha) for x in z[1:-1]], abs=h / alpha)
     bends = (values[2:] - 2 * values[1:-1] + values[:-2]) / h**2

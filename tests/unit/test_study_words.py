@@ -277,8 +277,8 @@ def test_the_jobs_of_each_way_of_selecting():
 def test_estimates_are_of_the_rows_that_a_share_leaves():
     one = made(train_shares=[0.1, 1])
     whole, part = (jobs(one, f"boost~certified{s}") for s in ("", "~train_share=0.1"))
-    n_rows, n_columns = whole.shape
-    assert part.shape == (n_rows // 10, n_columns)
+    n_rows, *others = whole.shape
+    assert part.shape == (n_rows // 10, *others)
     assert part.work < whole.work
 
 

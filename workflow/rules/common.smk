@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from privcurve.steps._common import failed_attempts
 from privcurve.workflow import plan, reading, snakemake as insides
 from privcurve.workflow.snakemake import growing
 
+# On command lines of jobs: a public number, or where a secret is, never the secret.
+SEED = config["seed"]
+if isinstance(SEED, str):
+    SEED = shlex.quote(SEED)
 ENVIRONMENT = "../../environment.yml"
 SHARD_FILE = "results/cells/{curve}/shard~{shard}-of-{shards}.parquet"
 REFIT_FILE = "results/refits/{curve}/cells.parquet"

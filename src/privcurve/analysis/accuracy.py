@@ -9,6 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from privcurve.analysis.numbers import mean, short
+
 METRICS = ["accuracy", "balanced_accuracy", "auc", "log_loss", "n_features_used"]
 ARM = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
 ACCURACY = METRICS[0]
@@ -73,11 +75,11 @@ def accuracy_table(
     """
     scored_on = _scored_on(refits)
     # ε as text: a file of the selected settings may have moved its last bit.
-    keys = ["dataset", "arm", refits["epsilon"].map(_short), "setting"]
+    keys = ["dataset", "arm", refits["epsilon"].map(short), "setting"]
     groups = dict(list(refits.groupby(keys)))
     rows = []
     for row in _sorted(selected, datasets, arms).to_dict("records"):
-        fresh = groups.get((row["dataset"], row["arm"], _short(row["epsilon"]), row["setting"]))
+        fresh = groups.get((row["dataset"], row["arm"], short(row["epsilon"]), row["setting"]))
         rows.append(
             {
                 **{name: row[name] for name in ARM},
@@ -115,10 +117,6 @@ def selected_settings_table(
     for name in ("n_settings", "n_failed_settings", "status", "error"):
         table[name] = rows[name].to_numpy()
     return table
-
-
-def _short(value: float) -> str:
-    return f"{value:.12g}"
 
 
 def _scored_on(refits: pd.DataFrame) -> dict[str, str]:
@@ -163,7 +161,7 @@ def _fresh(
             name=None
         )
     }
-    means = {name: _mean(fresh[name]) for name in METRICS}
+    means = {name: mean(fresh[name].astype(float)) for name in METRICS}
     if problems:
         means = dict.fromkeys(METRICS, math.nan)
     if row["status"] != "ok":
@@ -185,11 +183,6 @@ def _fresh(
         "status": status,
         "error": error,
     }
-
-
-def _mean(values: pd.Series) -> float:
-    numbers = list(values.astype(float))
-    return math.fsum(numbers) / len(numbers)
 
 
 def _name(problems: dict[int, str], n_repeats: int) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from privcurve.analysis.numbers import mean, short
+
 KEYS = ["dataset", "epsilon"]
 # What tells one run from the others of its setting: the splits are the same for all curves.
 SPLIT = "repeat"
@@ -70,7 +72,7 @@ def select(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def averaged(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]:
-    """Average single runs over their splits: over all of them, then over all but each.
+    """Average single runs over their splits: over all, then, if there are several, all but each.
 
     Parameters
     ----------
@@ -103,8 +105,11 @@ def averaged(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]
     mine = mine.assign(**keyed)
     numbers = pd.to_numeric(mine[value]).where(mine["status"] == "ok")
     mine = mine.assign(**{value: numbers})
-    splits = [None, *sorted(mine[SPLIT].unique())]
-    return [_average(mine[mine[SPLIT] != left_out], columns, value, claim) for left_out in splits]
+    splits = sorted(mine[SPLIT].unique())
+    # Without its only split nothing is left.
+    each = splits if len(splits) > 1 else []
+    parts = [mine, *(mine[mine[SPLIT] != split] for split in each)]
+    return [_average(part, columns, value, claim) for part in parts]
 
 
 def jackknife(left_out: Sequence[float]) -> float:
@@ -125,8 +130,8 @@ def jackknife(left_out: Sequence[float]) -> float:
     n = len(left_out)
     if n < 2 or not all(map(math.isfinite, left_out)):
         return math.nan
-    mean = math.fsum(left_out) / n
-    return math.sqrt((n - 1) / n * math.fsum((one - mean) ** 2 for one in left_out))
+    middle = mean(left_out)
+    return math.sqrt((n - 1) / n * math.fsum((one - middle) ** 2 for one in left_out))
 
 
 def _average(
@@ -179,7 +184,7 @@ def _rows(
 
 
 def _mean(part: pd.DataFrame, over: Sequence[str]) -> float:
-    return math.fsum(part["value"]) / len(part)
+    return mean(part["value"])
 
 
 def _spearman(part: pd.DataFrame, over: Sequence[str]) -> float:
@@ -210,7 +215,7 @@ _STATISTICS: Mapping[str, Callable[[pd.DataFrame, Sequence[str]], float]] = {
 
 def text(value: Any) -> str:
     """Write a value of a key: a file may have moved the last bit of a number."""
-    return f"{value:.12g}" if isinstance(value, (int, float)) else str(value)
+    return short(value) if isinstance(value, (int, float)) else str(value)
 
 
 def _tuple(key: Any) -> tuple[Any, ...]:

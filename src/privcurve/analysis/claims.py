@@ -11,6 +11,7 @@ import pandas as pd
 
 from privcurve.analysis import claim_values
 from privcurve.analysis.names import RUNS
+from privcurve.analysis.numbers import mean
 
 COLUMNS = [
     "name",
@@ -156,7 +157,7 @@ def _verdict(
     criterion = text.format(*bound) if word == "within" else text.format(bound)
     of_all = "all rows" if share == 1 else f"{100 * share:g} % of rows"
     known = verdict != UNKNOWN
-    error = claim_values.jackknife([_mean(one) for one in left_out]) if known else math.nan
+    error = claim_values.jackknife([mean(one) for one in left_out]) if known else math.nan
     return {
         "name": claim["name"],
         "claim": claim["claim"],
@@ -164,17 +165,13 @@ def _verdict(
         "printed": claim.get("printed"),
         "criterion": f"{_looked_at(claim)} {criterion} in {of_all}",
         "least": min(values) if known else math.nan,
-        "mean": _mean(values) if known else math.nan,
+        "mean": mean(values) if known else math.nan,
         "largest": max(values) if known else math.nan,
         STANDARD_ERROR: math.nan if claim.get("statistic") == "reached" else error,
         "n_rows": len(values),
         "n_pass": n_pass,
         "verdict": verdict,
     }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def _looked_at(claim: Mapping[str, Any]) -> str:

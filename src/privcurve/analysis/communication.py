@@ -7,6 +7,8 @@ import math
 
 import pandas as pd
 
+from privcurve.analysis.numbers import mean, near
+
 # What a learner measures of its messages; the largest over holders, but for the total.
 MESSAGES = ("rounds", "messages", "bytes_per_holder", "bytes_down_per_holder", "bytes_total")
 ABOUT = ("dataset", "method", "calibration", "delta", "epsilon")
@@ -42,7 +44,7 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
         row of which a run has failed has no means.
     """
     absent = {name: math.nan for name in MESSAGES if name not in runs}
-    there = runs[[_near(found, epsilon) for found in runs["epsilon"]]].assign(**absent)
+    there = runs[[near(found, epsilon) for found in runs["epsilon"]]].assign(**absent)
     groups = [part for _, part in there.groupby(["dataset", "arm", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
     # Of any kind: a whole number is written as one where other methods lack the parameter.
@@ -61,9 +63,9 @@ def _scores(runs: pd.DataFrame) -> dict[str, float]:
     # Rounds alone are those of a booster, of which nobody hears.
     silent = failed > 0 or bool(runs[list(MESSAGES)].isna().any(axis=None))
     return {
-        "accuracy": math.nan if failed else _mean(runs["accuracy"]),
+        "accuracy": math.nan if failed else mean(runs["accuracy"]),
         "accuracy_std": math.nan if failed else float(runs["accuracy"].std(ddof=1)),
-        **{name: math.nan if silent else _mean(runs[name]) for name in MESSAGES},
+        **{name: math.nan if silent else mean(runs[name]) for name in MESSAGES},
         "n_repeats": len(runs),
         "n_failed": failed,
     }
@@ -72,11 +74,3 @@ def _scores(runs: pd.DataFrame) -> dict[str, float]:
 def _share(group: pd.DataFrame) -> dict[str, object]:
     share = group.get("train_share")
     return {} if share is None else {"train_share": share.iloc[0]}
-
-
-def _near(value: float, wanted: float) -> bool:
-    return f"{value:.12g}" == f"{wanted:.12g}"
-
-
-def _mean(values: pd.Series) -> float:
-    return math.fsum(values) / len(values)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from privcurve.analysis.numbers import mean, short
+
 COLUMNS = [
     "epsilon",
     "dataset",
@@ -56,7 +58,7 @@ def error_table(
         arm without privacy (ε = ∞) has neither rank nor rival.
     """
     errors = runs.assign(error=(1 - runs["accuracy"]).where(runs["status"] == "ok"))
-    errors["epsilon"] = errors["epsilon"].map(_short)
+    errors["epsilon"] = errors["epsilon"].map(short)
     found = {
         key: group.set_index(["fold", "repeat"])["error"]
         for key, group in errors.groupby(["epsilon", "dataset", "arm"], sort=False)
@@ -66,7 +68,7 @@ def error_table(
     for epsilon in sorted(set(errors["epsilon"]), key=float):
         for dataset in datasets:
             mine = [arm for arm in arms if (epsilon, dataset, arm) in found]
-            means = {arm: _mean(found[epsilon, dataset, arm]) for arm in mine}
+            means = {arm: mean(found[epsilon, dataset, arm]) for arm in mine}
             private = {} if math.isinf(float(epsilon)) else means
             ranks = _ranks(private)
             least = min((m for m in private.values() if not math.isnan(m)), default=math.nan)
@@ -118,17 +120,15 @@ def wins(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def shown(
-    table: pd.DataFrame, titles: dict[str, str], names: dict[str, str], baseline: str
-) -> pd.DataFrame:
+def shown(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> pd.DataFrame:
     """Give the table as a reader wants it: a row a dataset and ε, a column an arm.
 
     Parameters
     ----------
     table : DataFrame
         As of :func:`error_table`.
-    titles, names : dict of str to str
-        Of arms and datasets.
+    titles : dict of str to str
+        Of arms.
     baseline : str
 
     Returns
@@ -143,7 +143,7 @@ def shown(
     for epsilon, part in _by_epsilon(table):
         cells = part.set_index(["dataset", "arm"])
         for dataset in dict.fromkeys(part["dataset"]):
-            row = [_short(epsilon), names[dataset]]
+            row = [short(epsilon), dataset]
             for arm in arms:
                 one = next((c.loc[(dataset, arm)] for c in (cells, fixed)
                             if (dataset, arm) in c.index), None)  # fmt: skip
@@ -153,9 +153,9 @@ def shown(
         scores = [
             "–" if arm == baseline else _score(one) for arm, one in zip(arms, known, strict=True)
         ]
-        rows.append([_short(epsilon), "wins/ties/losses", *scores])
+        rows.append([short(epsilon), "wins/ties/losses", *scores])
         ranks = [f"{one['mean_rank']:.2f}" if one else "–" for one in known]
-        rows.append([_short(epsilon), "mean rank", *ranks])
+        rows.append([short(epsilon), "mean rank", *ranks])
     return pd.DataFrame(rows, columns=["ε", "dataset", *(titles[arm] for arm in arms)])
 
 
@@ -201,11 +201,3 @@ def _ranks(means: dict[str, float]) -> dict[str, float]:
     known = {arm: round(mean / ROUNDING) for arm, mean in means.items() if not math.isnan(mean)}
     ranks = pd.Series(known, dtype="int64").rank(method="average")
     return {str(arm): float(rank) for arm, rank in ranks.items()}
-
-
-def _mean(values: pd.Series) -> float:
-    return math.nan if values.isna().any() else math.fsum(values) / len(values)
-
-
-def _short(value: float) -> str:
-    return f"{float(value):.12g}"

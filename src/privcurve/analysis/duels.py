@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from privcurve.analysis.ensembles import ALL, BOOSTED, EXACT, FOREST, LEAST_EPSILON, our_name
+from privcurve.analysis.ensembles import (
+    ALL,
+    BOOSTED,
+    CLAMP,
+    EXACT,
+    FOREST,
+    LEAST_EPSILON,
+    our_name,
+)
 
 LEVEL = 0.05
-CLAMP = 10.0
 # Those of Table 4.
 DEPTHS = (2, 4, 6)
 
@@ -28,7 +34,8 @@ def duels(frame: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         dataset, epsilon, alpha, leverage, n_trees, depth, tree_share, forest, `gain` (the
-        forest's error less the booster's), p_value, `significant` at `LEVEL`, `won`.
+        forest's error less the booster's), p_value, `significant` at `LEVEL`, `won`. A fold that
+        failed on either side does not count; where fewer than two are left there is no duel.
     """
     from scipy import stats
 
@@ -40,12 +47,16 @@ def duels(frame: pd.DataFrame) -> pd.DataFrame:
     ]
     both = mine.drop(columns="forest").merge(forests, on=keys, suffixes=("", "~forest"))
     gaps = both[[f"{name}~forest" for name in folds]].to_numpy() - both[folds].to_numpy()
+    n_pairs = np.isfinite(gaps).sum(axis=1)
+    fought = n_pairs > 1
+    both, gaps, n_pairs = both[fought], gaps[fought], n_pairs[fought]
+    gain = np.nanmean(gaps, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        t = gaps.mean(axis=1) / (gaps.std(axis=1, ddof=1) / math.sqrt(len(folds)))
-    p_value = 2 * stats.t.sf(np.abs(t), len(folds) - 1)
+        t = gain / (np.nanstd(gaps, axis=1, ddof=1) / np.sqrt(n_pairs))
+    p_value = 2 * stats.t.sf(np.abs(t), n_pairs - 1)
     # Where all folds are equal there is no difference; where all gaps are, there is no doubt.
     found = both[[*keys, "alpha", "leverage", "n_trees", "tree_share", "forest"]].copy()
-    found["gain"] = gaps.mean(axis=1)
+    found["gain"] = gain
     found["p_value"] = np.where(np.isnan(t), 1.0, p_value)
     found["significant"] = found["p_value"] < LEVEL
     found["won"] = found["significant"] & (found["gain"] > 0)

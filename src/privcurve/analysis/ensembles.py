@@ -32,7 +32,9 @@ CALIBRATED = "O.C."
 ALPHAS = (CALIBRATED, "0.1", "1.0")
 FORESTS = {"laplace": "RF-L", "exponential": "RF-E"}
 BOOSTED, FOREST = "bdpe", "dp_forest"
-EXACT, CONSTANT = "exact", "constant"
+EXACT = "exact"
+# The paper's clamp M.
+CLAMP = 10.0
 # Errors of a fold are multiples of one over its records: what differs by less is rounding.
 ROUNDING = 1e-9
 # The least ε of the paper; below it, the study looks for a leak.
@@ -113,10 +115,10 @@ def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def boosted(frame: pd.DataFrame, clamp: float = 10.0) -> pd.DataFrame:
+def boosted(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the published booster: β exact, one clamp M."""
     kept = (frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)
-    return frame[kept & ((frame["clamp"] == clamp) | np.isinf(frame["epsilon"]))]
+    return frame[kept & ((frame["clamp"] == CLAMP) | np.isinf(frame["epsilon"]))]
 
 
 def of_paper(frame: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pandas as pd
 
+from privcurve.analysis.numbers import mean, short
+
 CALIBRATIONS = ("published", "certified")
 COLUMNS = [
     "table",
@@ -77,11 +79,11 @@ def comparable(printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
     DataFrame
     """
     ours = {
-        calibration: {(d, _epsilon(e)) for d, e in zip(one["dataset"], one["epsilon"], strict=True)}
+        calibration: {(d, short(e)) for d, e in zip(one["dataset"], one["epsilon"], strict=True)}
         for calibration, one in selected.groupby("calibration")
     }
     both = set.intersection(*(ours.get(calibration, set()) for calibration in CALIBRATIONS))
-    keys = zip(printed["dataset"], printed["epsilon"].map(_epsilon), strict=True)
+    keys = zip(printed["dataset"], printed["epsilon"].map(short), strict=True)
     return printed[[key in both for key in keys]]
 
 
@@ -161,7 +163,7 @@ def compare_settings(
         losses: dict[str, tuple[float, float]] = {}
         for calibration in CALIBRATIONS:
             mine = _one(selected, row, calibration=calibration)
-            key = (row["dataset"], calibration, _epsilon(mine["epsilon"]))
+            key = (row["dataset"], calibration, short(mine["epsilon"]))
             settings[calibration] = json.loads(mine["setting"])
             losses[calibration] = _loss(
                 folds[(*key, _setting_key(settings[calibration]))],
@@ -190,7 +192,7 @@ def _fold_accuracies(cells: pd.DataFrame) -> dict[tuple[str, ...], dict[str, flo
     for dataset, calibration, epsilon, setting, fold, accuracy in zip(
         *(good[name] for name in names), strict=True
     ):
-        key = (dataset, calibration, _epsilon(epsilon), keys[setting])
+        key = (dataset, calibration, short(epsilon), keys[setting])
         found.setdefault(key, {})[fold] = accuracy
     return found
 
@@ -201,7 +203,7 @@ def _loss(mine: Mapping[str, float], theirs: Mapping[str, float] | None) -> tupl
         return math.nan, math.nan
     gaps = [mine[fold] - theirs[fold] for fold in mine]
     error = stdev(gaps) / math.sqrt(len(gaps))
-    return error, difference(math.fsum(gaps) / len(gaps), 0.0, error)
+    return error, difference(mean(gaps), 0.0, error)
 
 
 def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
@@ -308,7 +310,7 @@ def _ours(value: float, printed: str, error: float) -> Ours:
 
 def _models(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
     for calibration in CALIBRATIONS:
-        same = ours["epsilon"].map(_epsilon) == _epsilon(row["epsilon"])
+        same = ours["epsilon"].map(short) == short(row["epsilon"])
         yield calibration, ours[(ours["calibration"] == calibration) & same]
 
 
@@ -317,7 +319,7 @@ def _one(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[
     found = frame[
         (frame["dataset"] == row["dataset"])
         & (frame["calibration"] == calibration)
-        & (frame["epsilon"].map(_epsilon) == _epsilon(row["epsilon"]))
+        & (frame["epsilon"].map(short) == short(row["epsilon"]))
     ]
     if len(found) != 1:
         raise ValueError(
@@ -327,13 +329,8 @@ def _one(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[
     return found.iloc[0].to_dict()
 
 
-def _epsilon(value: Any) -> str:
-    # A file may have moved the last bit of ε.
-    return f"{float(value):.12g}"
-
-
 def _setting_key(setting: Mapping[Any, Any]) -> str:
-    return " ".join(f"{_value(setting, name):.12g}" for name in SETTINGS)
+    return " ".join(short(_value(setting, name)) for name in SETTINGS)
 
 
 def _value(setting: Mapping[Any, Any], name: str) -> float:

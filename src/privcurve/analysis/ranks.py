@@ -67,17 +67,18 @@ def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[dict[str, Any]]:
     means = errors.rank(axis=1).mean().sort_values(kind="stable")
     friedman = _friedman(errors)
     found = [
-        (a, b, _wilcoxon((errors[a] - errors[b]).tolist()))
+        (a, b, wilcoxon((errors[a] - errors[b]).tolist()))
         for a, b in itertools.combinations(means.index, 2)
     ]
     corrected = holm([p for _, _, p in found])
+    critical = critical_difference(k, n)
     return [
         {
             **{"epsilon": epsilon, "arm": a, "other": b},
             **{"mean_rank": means[a], "other_mean_rank": means[b]},
             **{"p_value": p, "p_holm": p_holm},
             "differs": bool(friedman < LEVEL and p_holm < LEVEL),
-            **{"friedman_p": friedman, "critical_difference": critical_difference(k, n)},
+            **{"friedman_p": friedman, "critical_difference": critical},
             "n_datasets": n,
         }
         for (a, b, p), p_holm in zip(found, corrected, strict=True)
@@ -90,14 +91,25 @@ def _friedman(errors: pd.DataFrame) -> float:
 
     columns = [errors[arm].tolist() for arm in errors]
     if len(columns) == 2:
-        return _wilcoxon([a - b for a, b in zip(*columns, strict=True)])
+        return wilcoxon([a - b for a, b in zip(*columns, strict=True)])
     if all(column == columns[0] for column in columns):
         return 1.0
     return float(stats.friedmanchisquare(*columns).pvalue)
 
 
-def _wilcoxon(gaps: Sequence[float]) -> float:
-    """Give the two-sided p-value; zeros are halved between the signs (Pratt's ranks)."""
+def wilcoxon(gaps: Sequence[float]) -> float:
+    """Give the two-sided p-value of Wilcoxon's signed-rank test.
+
+    Parameters
+    ----------
+    gaps : sequence of float
+        Paired differences.
+
+    Returns
+    -------
+    float
+        Zeros are halved between the signs (Pratt's ranks); 1 if all are zero.
+    """
     from scipy import stats
 
     if not any(gaps):
@@ -173,11 +185,8 @@ def groups(pairs_at: pd.DataFrame) -> list[list[str]]:
     """
     means = mean_ranks(pairs_at)
     order = list(means)
-    apart = {
-        frozenset(pair)
-        for pair in zip(pairs_at["arm"], pairs_at["other"], strict=True)
-        if pairs_at[(pairs_at["arm"] == pair[0]) & (pairs_at["other"] == pair[1])]["differs"].any()
-    }
+    differing = pairs_at.loc[pairs_at["differs"], ["arm", "other"]]
+    apart = set(map(frozenset, differing.itertuples(index=False)))
     found: list[tuple[int, int]] = []
     for start in range(len(order)):
         end = start

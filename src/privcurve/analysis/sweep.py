@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from privcurve.analysis.names import NONE
+from privcurve.analysis.numbers import near
 from privcurve.schema import nearest
 
 # What tells one training from the others of its point.
@@ -232,11 +233,7 @@ def _is_one_of(value: Any, wanted: Sequence[Any]) -> bool:
     # A file may have moved the last bit of a number.
     return any(
         value == one
-        or (
-            isinstance(value, float)
-            and isinstance(one, (int, float))
-            and f"{value:.12g}" == f"{one:.12g}"
-        )
+        or (isinstance(value, float) and isinstance(one, (int, float)) and near(value, one))
         for one in wanted
     )
 

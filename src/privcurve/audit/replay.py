@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.holders.holder import NONE, Ballot, HolderRows, LocalHolder
+from privcurve.holders.holder import NONE, Ballot, HolderRows, LocalHolder, named
 from privcurve.holders.sums import Release, Sums
 from privcurve.holders.transcript import Message, Transcript
 from privcurve.kernels.holder_counts import CRITERIA, Questions, family_gains, split_values
@@ -123,7 +123,7 @@ class ReplayHolder(ExactHolder):
         super().__init__(rows, questions, n_classes)
         self.tape = tape
 
-    def vote(self, node: int, ballot: Ballot) -> NDArray[np.uint16]:
+    def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
         """Give the recorded vote."""
         found = self.tape.read()
         self.tape.weigh(float(self.chances(node, ballot)[int(found[0])]))
@@ -168,10 +168,10 @@ class WorstHolder(ExactHolder):
         super().split(node, question, left)
         self.other.split(node, question, left)
 
-    def vote(self, node: int, ballot: Ballot) -> NDArray[np.uint16]:
+    def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
         """Give the vote whose chances differ most."""
         ratio = self.chances(node, ballot) - self.other.chances(node, ballot)
-        return np.array([np.argmax(ratio)], dtype=np.uint16)
+        return named(int(np.argmax(ratio)), self.questions)
 
     def best(self, node: int, criterion: str, rate: float) -> NDArray[np.float64]:
         """Give a maximum far below all gains, for each question the most telling one."""

@@ -56,15 +56,15 @@ def _shards(arm: Arm, n_shards: int) -> list[list[Point]]:
     return shards
 
 
-def n_shards(arm: Arm, n_splits: int, n_rows: int, n_columns: int, seconds_per_job: float) -> int:
-    """Give the number of shards of an arm on a dataset: a power of two.
+def n_shards(arm: Arm, n_splits: int, *shape: int, seconds_per_job: float) -> int:
+    """Give the number of shards of an arm on a dataset (rows, columns, classes): a power of two.
 
     Follows from the registry's estimate of cost, so that one job trains for about
     `seconds_per_job`: once to twice of it, since each start costs two seconds. A power of two
     seldom changes when a grid grows a little. There are never more shards than keys.
     """
     cost = registry.entry(arm.learner).cost
-    total = sum(cost(setting, n_rows, n_columns) for setting in arm.settings)
+    total = sum(cost(setting, *shape) for setting in arm.settings)
     total *= len(arm.epsilons) * n_splits
     # Points with the same key can't be parted.
     shared = registry.entry(arm.learner).shared
@@ -76,10 +76,8 @@ def n_shards(arm: Arm, n_splits: int, n_rows: int, n_columns: int, seconds_per_j
     return shards
 
 
-def shard_seconds(
-    arm: Arm, n_splits: int, shard: int, shards: int, n_rows: int, n_columns: int
-) -> float:
+def shard_seconds(arm: Arm, n_splits: int, shard: int, shards: int, *shape: int) -> float:
     """Give the registry's estimate of what one shard costs: the hash deals unevenly."""
     cost = registry.entry(arm.learner).cost
     points = shard_points(arm, shard, shards)
-    return n_splits * sum(cost(point.setting, n_rows, n_columns) for point in points)
+    return n_splits * sum(cost(point.setting, *shape) for point in points)

@@ -29,8 +29,7 @@ def boxes(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
     ValueError
         If there is nothing to draw.
     """
-    if frame.empty:
-        raise ValueError("nothing to draw")
+    style.check_any(frame)
     titles = list(dict.fromkeys(frame["panel"]))
     lines = list(dict.fromkeys(frame["line"]))
     order = sorted(set(frame[x])) if pd.api.types.is_numeric_dtype(frame[x]) else None

@@ -42,8 +42,7 @@ def critical_difference(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figur
     ValueError
         If there is nothing to draw.
     """
-    if frame.empty:
-        raise ValueError("nothing to draw")
+    style.check_any(frame)
     parts = [part for _, part in frame.groupby("epsilon", sort=True)]
     joined = [groups(part) for part in parts]
     counts = [len(set(part["arm"]) | set(part["other"])) for part in parts]

@@ -94,8 +94,7 @@ def error_profiles(frame: pd.DataFrame, title: str, majority: float) -> Figure:
     ValueError
         If there is nothing to draw.
     """
-    if frame.empty:
-        raise ValueError("nothing to draw")
+    style.check_any(frame)
     names = list(dict.fromkeys(frame["panel"]))
     with style.paper():
         figure, panels = style.panels(len(names))

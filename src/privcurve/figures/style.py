@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,9 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     "lazybb_1r": (0, 0),
     "lazybb": (0, 0),
     "lazybb_trees": (1, 1),
+    "lazybb_trees_best": (1, 1),
+    "lazybb_trees_rule": (1, 1),
+    "lazybb_trees_tuned": (1, 3),
     "lazybb_topdown": (2, 2),
     "one_rule": (3, 3),
     "dp_lr": (4, 4),
@@ -84,8 +87,8 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     "dp_forest": (2, 1),
     "random_trees": (6, 0),
     "privgam": (5, 1),
-    "noisy_bayes": (6, 1),
-    "noisy_majority": (6, 5),
+    "noisy_bayes": (3, 7),
+    "noisy_majority": (2, 4),
     "linear_start": (4, 2),
     "rules_start": (0, 1),
     "bayes_start": (2, 5),
@@ -157,12 +160,15 @@ class CurveStyle:
         The calibration's, as is `filled`: certified is solid (dash-dotted where δ > 0) and
         filled, published dashed (dotted) and hollow.
     filled : bool
+    thin : bool
+        Whether the choice of its settings is not private: such a curve is thin, and dashed.
     """
 
     colour: str
     marker: str
     linestyle: Any
     filled: bool
+    thin: bool = False
 
     def line(self) -> dict[str, Any]:
         """Give matplotlib's keywords for the line."""
@@ -173,6 +179,7 @@ class CurveStyle:
             "markerfacecolor": self.colour if self.filled else "white",
             "markeredgecolor": self.colour,
             "markeredgewidth": 0.8,
+            **({"linewidth": 0.6, "markersize": 2.2} if self.thin else {}),
         }
 
 
@@ -212,7 +219,10 @@ def baseline_dashes(methods: Iterable[str]) -> dict[str, tuple[float, ...]]:
 
 
 def curve_styles(
-    arms: Iterable[str], calibrations: Mapping[str, str | None], deltas: Mapping[str, float]
+    arms: Iterable[str],
+    calibrations: Mapping[str, str | None],
+    deltas: Mapping[str, float],
+    thin: Collection[str] = (),
 ) -> dict[str, CurveStyle]:
     """Give each arm its style: colour and marker by method, line and filling by calibration.
 
@@ -221,6 +231,8 @@ def curve_styles(
     arms : iterable of str
     calibrations, deltas : mapping
         Of each arm.
+    thin : collection of str
+        Arms whose choice of settings is not private.
 
     Returns
     -------
@@ -234,13 +246,20 @@ def curve_styles(
         if deltas[arm] > 0:
             linestyle: Any = (0, (5, 1.2, 1, 1.2)) if not published else (0, (1, 1.2))
         else:
-            linestyle = (0, (3.2, 1.4)) if published else "-"
-        styles[arm] = CurveStyle(*looks[method_of(arm)], linestyle, not published)
+            linestyle = (0, (3.2, 1.4)) if published or arm in thin else "-"
+        look = looks[method_of(arm)]
+        styles[arm] = CurveStyle(*look, linestyle, not published, arm in thin)
     # Curves of one method that differ in a parameter: each has a look of its own.
     shared = [arm for arm in arms if list(styles.values()).count(styles[arm]) > 1]
     for arm, look in method_looks(shared).items():
         styles[arm] = replace(styles[arm], colour=look[0], marker=look[1])
     return styles
+
+
+def check_any(frame: pd.DataFrame) -> None:
+    """Raise ValueError if there is nothing to draw."""
+    if frame.empty:
+        raise ValueError("nothing to draw")
 
 
 def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Axes]]:

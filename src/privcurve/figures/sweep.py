@@ -67,8 +67,7 @@ def sweep(
     ValueError
         If there is nothing to draw, or no place for it on the axis.
     """
-    if frame.empty:
-        raise ValueError("nothing to draw")
+    style.check_any(frame)
     groups = dict(zip(frame["panel"], frame.get("group", [""] * len(frame)), strict=True))
     titles = list(groups)
     whole = frame if levels is None else pd.concat([frame, levels])

@@ -24,11 +24,8 @@ class BestFirst(NamedTuple):
 
     Attributes
     ----------
-    questions : Questions
-    n_classes : int
-    n : int
-        Records of all holders.
-    criterion : str
+    questions, n_classes, n, criterion
+        As of :class:`~privcurve.holders.by_levels.ByLevels`.
     n_splits, depth : int
         Most internal nodes, and most levels of splits.
     smallest_weight, smallest_gain : float

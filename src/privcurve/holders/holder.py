@@ -22,6 +22,7 @@ from privcurve.kernels.holder_counts import (
 )
 from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves, residuals, sum_leaves
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, MECHANISMS
+from privcurve.privacy.sensitivity.holders import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
 # Nodes whose counts a holder keeps at hand: the two children of the last split.
@@ -59,8 +60,8 @@ class Holder(Protocol):
     def split(self, node: int, question: int, left: int) -> None:
         """Split a node: those who say no go to `left`, the others to the next one."""
 
-    def vote(self, node: int, ballot: Ballot) -> NDArray[np.uint16]:
-        """Name a question: one number."""
+    def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
+        """Name a question: one number, of two bytes if these suffice for all questions."""
 
     def best(self, node: int, criterion: str, rate: float) -> NDArray[np.float64]:
         """Name the question of the largest noisy gain, and that gain (report noisy max)."""
@@ -98,6 +99,11 @@ class HolderRows(NamedTuple):
     bins: NDArray[Any]
     classes: NDArray[np.int64]
     counts: NDArray[np.int64]
+
+
+def named(question: int, questions: Questions) -> NDArray[Any]:
+    """Give the vote for a question: two bytes, or four where there are more than 2^16."""
+    return np.array([question], np.uint16 if len(questions.columns) <= 2**16 else np.uint32)
 
 
 class LocalHolder:
@@ -139,7 +145,7 @@ class LocalHolder:
             self.rows.bins, rows, column, low, high
         )
 
-    def vote(self, node: int, ballot: Ballot) -> NDArray[np.uint16]:
+    def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
         """Name a question."""
         totals, yes = self._count(node)
         place = CRITERIA.index(ballot.criterion)
@@ -152,7 +158,7 @@ class LocalHolder:
             if not np.isinf(ballot.rate):
                 scores *= ballot.rate
                 scores += MECHANISMS[EXPONENTIAL].draw(self.rng, scores.shape)
-        return np.array([np.argmax(scores)], dtype=np.uint16)
+        return named(int(np.argmax(scores)), self.questions)
 
     def best(self, node: int, criterion: str, rate: float) -> NDArray[np.float64]:
         """Name the question of the largest noisy gain, and that gain; `NONE` below two records."""
@@ -209,7 +215,8 @@ class LocalHolder:
         if self._scores is None:
             self._scores = np.zeros((len(rows.counts), n_outputs))
         self._leaves = find_leaves(rows.bins, trees)
-        of_rows = residuals(self._scores, rows.classes, trees.unit)
+        norm = residual_norm(self.n_classes)
+        of_rows = residuals(self._scores, rows.classes, trees.unit, norm)
         exact = sum_leaves(self._leaves, of_rows, rows.counts, trees.n_leaves)
         return self._say(exact * trees.unit, release)
 

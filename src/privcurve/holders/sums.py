@@ -15,7 +15,6 @@ from privcurve.privacy.mechanisms import GAUSSIAN, MECHANISMS
 CENTRAL = "central"
 LOCAL = "local"
 SECURE_SUM = "secure_sum"
-TRUSTS = (CENTRAL, LOCAL, SECURE_SUM)
 
 # Numbers of a secure sum are of the ring of integers modulo 2**32.
 RING_BITS = 32
@@ -116,8 +115,8 @@ class SecureSum:
     ----------
     n_holders : int
     n_colluding : int
-        At most so many holders tell the coordinator their noise: the shares of the others
-        make up the noise that the guarantee needs.
+        At most so many other holders use or tell their shares of the noise: those that
+        remain make up the noise that the guarantee needs.
     """
 
     n_holders: int

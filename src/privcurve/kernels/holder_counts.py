@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import bin_starts
+
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 _GINI, _ENTROPY, _ROOT_GINI = 0, 1, 2
 
@@ -57,7 +59,7 @@ def list_questions(n_bins: NDArray[np.int64], ordered: Sequence[bool]) -> Questi
     -------
     Questions
     """
-    starts = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+    starts = bin_starts(n_bins)
     width = int(starts[-1])
     rows = []
     for column, first in enumerate(starts[:-1].tolist()):

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import bin_starts
 from privcurve.kernels.packing import PackedRows
 from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 
@@ -341,20 +342,20 @@ def round_scores(
     -------
     ndarray of shape (n_literals,)
     """
-    bin_starts = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+    starts = bin_starts(n_bins)
     n = int(counts.sum())
     unit = 1 << fixed_point_bits(n)
     picks = np.asarray(picks, dtype=np.int64)
-    votes = count_votes(codes, bin_starts, *vote_table(picks, int(bin_starts[-1])))
+    votes = count_votes(codes, starts, *vote_table(picks, int(starts[-1])))
     first, spread, step = start_levels(begin, len(counts))
     levels, last = first + step * ((len(picks) + signs * votes) // 2), spread + step * len(picks)
     histogram = np.bincount(levels, weights=counts, minlength=last + 1).astype(np.int64)
     weights = np.zeros(last + 1, dtype=np.int64)
     project(histogram, last, density, learning_rate / step, unit, weights)
     mass = weights[levels] * counts
-    bins = np.zeros(bin_starts[-1], dtype=np.int64)
+    bins = np.zeros(starts[-1], dtype=np.int64)
     for j in range(codes.shape[1]):
-        np.add.at(bins, bin_starts[j] + codes[:, j].astype(np.int64), mass * signs)
+        np.add.at(bins, starts[j] + codes[:, j].astype(np.int64), mass * signs)
     of_label = int(mass[signs > 0].sum()), int(mass[signs < 0].sum())
     errors = [literal_error(bins, *of_label, literal) for literal in range(2 * len(bins) + 2)]
     total = float(sum(of_label)) if normalise else density * n * unit

@@ -1,4 +1,4 @@
-"""The Mα-loss: Bayes risk, link, its inverse, and the surrogate (docs/boosted_dp.md).
+"""The Mα-loss: Bayes risk, link, and its inverse (docs/boosted_dp.md).
 
 With α = 1 it is Matsushita's loss, with α = 0 the 0/1 loss. A and B are the weights of positive
 and of negative records in a node, q = A/(A + B); z is a margin.
@@ -42,20 +42,6 @@ def inverse(margin: float, alpha: float) -> float:
         return 0.5
     share = beyond / math.sqrt(alpha * alpha + beyond * beyond)
     return 0.5 * (1.0 + share) if margin > 0 else 0.5 * (1.0 - share)
-
-
-@njit(cache=True, nogil=True)
-def conjugate(margin: float, alpha: float) -> float:
-    """Give λ(z) = max over q of z·q + L(q): 1 + z/2, and more where |z| > 2(1 − α)."""
-    beyond = abs(margin) / 2.0 - (1.0 - alpha)
-    more = math.sqrt(alpha * alpha + beyond * beyond) - alpha if beyond > 0 else 0.0
-    return 1.0 + margin / 2.0 + more
-
-
-@njit(cache=True, nogil=True)
-def surrogate(margin: float, alpha: float) -> float:
-    """Give the loss F(z) = λ(−z) of a record with the margin z = y·H(x)."""
-    return conjugate(-margin, alpha)
 
 
 def largest_link(alpha: float) -> float:

@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import bin_starts
+
 # Cells of one group: more would not stay in the first-level cache.
 LARGEST_GROUP = 512
 # Rows that the grouping is decided on.
@@ -63,12 +65,12 @@ def pack(codes: NDArray[Any], n_bins: NDArray[np.int64]) -> PackedRows:
     -------
     PackedRows
     """
-    bin_starts = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+    starts = bin_starts(n_bins)
     columns = np.ascontiguousarray(codes.T, dtype=np.uint16)
     step = max(1, codes.shape[0] // SAMPLE)
     groups = _group(np.ascontiguousarray(columns[:, ::step]), n_bins, codes.shape[0])
-    cells, group_starts, cell_bins = _number_cells(columns, n_bins, bin_starts, groups)
-    return PackedRows(columns, cells, group_starts, groups, cell_bins, bin_starts)
+    cells, group_starts, cell_bins = _number_cells(columns, n_bins, starts, groups)
+    return PackedRows(columns, cells, group_starts, groups, cell_bins, starts)
 
 
 def _group(sample: NDArray[np.uint16], n_bins: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:

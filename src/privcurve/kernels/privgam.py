@@ -132,13 +132,12 @@ def slopes_of_columns(
 
     Parameters
     ----------
-    columns : ndarray of unsigned integers, shape (n_columns, n_rows)
+    columns, labels, counts, scores, table, shift
+        See :func:`edges_of_columns`.
     places : ndarray of shape (n_columns, largest number of bins)
         Of each bin, in units of 2^-place_bits; at most half in size. What a record adds is
         rounded towards 0.
     place_bits : int
-    labels, counts, scores, table, shift
-        See :func:`residual_sums`.
 
     Returns
     -------

@@ -12,10 +12,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-# The largest norm of a record's residual: ½ of one score, 1/√2 of one score a class.
-HALF = 0.5
-OF_CLASSES = 0.5**0.5
-
 
 class Stumps(NamedTuple):
     """Trees without values.
@@ -71,12 +67,12 @@ def _find_leaves(
 
 @njit(cache=True, nogil=True)
 def residuals(
-    scores: NDArray[np.float64], classes: NDArray[np.int64], unit: float
+    scores: NDArray[np.float64], classes: NDArray[np.int64], unit: float, longest: float
 ) -> NDArray[np.int64]:
     """Give the clipped residuals of rows and their norms, in whole units.
 
-    With one score: p − y, clipped to ±½, and its size. With K scores: the vector p − e_y, no
-    longer than 1/√2, and its length; rounding to units adds at most half a unit to each entry.
+    With one score: p − y and its size. With K scores: the vector p − e_y and its length; rounding
+    to units adds at most half a unit to each entry.
 
     Parameters
     ----------
@@ -85,6 +81,9 @@ def residuals(
         Positions of classes.
     unit : float
         Divides ½.
+    longest : float
+        What a residual is shortened to, see
+        :func:`privcurve.privacy.sensitivity.holders.residual_norm`.
 
     Returns
     -------
@@ -95,7 +94,7 @@ def residuals(
     for i in range(n_rows):
         if k == 1:
             g = 1.0 / (1.0 + np.exp(-scores[i, 0])) - classes[i]
-            whole = np.int64(np.rint(min(max(g, -HALF), HALF) / unit))
+            whole = np.int64(np.rint(min(max(g, -longest), longest) / unit))
             found[i, 0] = whole
             found[i, 1] = abs(whole)
             continue
@@ -108,7 +107,7 @@ def residuals(
             g = np.exp(scores[i, c] - largest) / total - (c == classes[i])
             squares += g * g
         norm = np.sqrt(squares)
-        factor = min(1.0, OF_CLASSES / norm) if norm > 0.0 else 1.0
+        factor = min(1.0, longest / norm) if norm > 0.0 else 1.0
         for c in range(k):
             g = np.exp(scores[i, c] - largest) / total - (c == classes[i])
             found[i, c] = np.int64(np.rint(factor * g / unit))

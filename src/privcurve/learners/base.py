@@ -61,6 +61,12 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     _learner: ClassVar[str]
 
+    # What scores of a fitted learner are made of, by attribute, each with its type (see
+    # `privcurve.models.codec`; with None: it may be absent). All of it is released: the ledger
+    # pays for it. Empty where a model can't be handed over, and why.
+    _released: ClassVar[Mapping[str, Any]] = {}
+    _kept_back: ClassVar[str] = "what it learns is not written down in a form of its own"
+
     n_bins: int | Sequence[int] | None
     bounds: tuple[ArrayLike, ArrayLike] | None
     classes: Sequence[Any] | None
@@ -266,6 +272,17 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     def _measures(self) -> dict[str, float]:
         return {}
+
+    def _restore(self) -> None:
+        """Check what was read from a file (`_released`), and settle what follows from it.
+
+        Nothing that passes may make a kernel read beyond its arrays.
+
+        Raises
+        ------
+        ValueError
+            If it is no model for these columns and classes.
+        """
 
     # Checks ------------------------------------------------------------------------
 

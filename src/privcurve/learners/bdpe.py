@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ from privcurve.kernels.boosted_trees import EXACT as EXACT_ALPHA
 from privcurve.kernels.boosted_trees import RELEASED as RELEASED_ALPHA
 from privcurve.kernels.dpboost import NO_SPLIT
 from privcurve.kernels.m_alpha import largest_link, link_of_leaves, record_weights
-from privcurve.learners.checks import RandomState
+from privcurve.learners.checks import RandomState, require
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.calibration.bdpe import (
@@ -110,13 +110,15 @@ class BDPEClassifier(TreeSumClassifier):
         β.
     alphas_ : ndarray of shape (n_trees, depth)
         α of each level; of ``calibrate_alpha="exact"`` that of the root alone is told.
-    n_features_used_ : int
-        Distinct questions that the trees ask.
-    n_records_ : int
-        Records trained on: the sum of the counts. Public, for neighbours have equally many.
+    n_features_used_, n_records_
+        See :class:`~privcurve.learners.tree_sums.TreeSumClassifier`.
     """
 
     _learner = "bdpe"
+    _released: ClassVar[Mapping[str, Any]] = {
+        **TreeSumClassifier._released,
+        "leverages_": NDArray[np.float64],
+    }
 
     def __init__(
         self,
@@ -341,6 +343,11 @@ class BDPEClassifier(TreeSumClassifier):
             delta=float(self.delta),
             calibration=self.calibration,
         )
+
+    def _restore(self) -> None:
+        shape = self.splits_.shape[:1]
+        require(self.leverages_.shape == shape, "it has not one leverage a tree")
+        super()._restore()
 
     def _tree_values(self) -> NDArray[np.float64]:
         return np.asarray(self.leverages_[:, None] * self.leaf_values_)

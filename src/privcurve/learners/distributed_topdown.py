@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,7 +92,8 @@ class DistributedTopDownClassifier(CodedClassifier):
     n_holders : int
         Among whom the records are dealt. A curator has all of them, whatever it is.
     n_colluding : int
-        With ``secure_sum``: how many holders may tell the coordinator their noise.
+        With ``secure_sum``: how many other holders may use or tell their shares of the noise. A
+        holder is protected from another curious one if that one is among them.
     placement : str
         See :func:`privcurve.holders.placement.deal`.
     criterion : str
@@ -118,7 +119,8 @@ class DistributedTopDownClassifier(CodedClassifier):
         ``published`` or ``certified``.
     ordered : sequence of bool, optional
         Public: which columns have codes with an order. Those are asked for thresholds, the
-        others for single codes. By default all are ordered.
+        others for single codes. By default all are ordered. The certified ``single`` does not
+        read it: its splits are thresholds, whatever a column is.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -135,6 +137,7 @@ class DistributedTopDownClassifier(CodedClassifier):
     """
 
     _learner = "distributed_topdown"
+    _released: ClassVar[Mapping[str, Any]] = {"model_": TreeModel}
 
     def __init__(
         self,
@@ -229,8 +232,7 @@ class DistributedTopDownClassifier(CodedClassifier):
             raise ValueError("criterion = 'root_gini' is for two classes: use 'gini' or 'entropy'")
         if self.calibration == PUBLISHED:
             return self._grow_published(holders, shape, transcript)
-        self._refuse({"n_splits": None, "leaf_share": None, "smallest_weight": SMALLEST_WEIGHT,
-                      "smallest_gain": SMALLEST_GAIN}, PUBLISHED)  # fmt: skip
+        self._refuse_published()
         depth = LEVELS_OF_SPLITS if self.depth is None else int(self.depth)
         if sums is None:
             sums = sums_of(self._trust(), len(holders), int(self.n_colluding))
@@ -289,8 +291,7 @@ class DistributedTopDownClassifier(CodedClassifier):
                 f"the certified protocol 'single' takes two classes, not {len(self.classes_)}: "
                 "use protocol='noisy_counts' with trust='central'"
             )
-        self._refuse({"n_splits": None, "leaf_share": None, "smallest_weight": SMALLEST_WEIGHT,
-                      "smallest_gain": SMALLEST_GAIN}, PUBLISHED)  # fmt: skip
+        self._refuse_published()
         if self.budget not in (None, LEVELS):
             raise ValueError(f"budget = {self.budget!r}: the certified topdown has equal levels")
         tree = TopDownTreeClassifier(
@@ -307,12 +308,15 @@ class DistributedTopDownClassifier(CodedClassifier):
         self._adopt(tree.model_, Transcript(1))
         return replace(tree._fitted_statement, learner=self._learner)
 
-    def _refuse(self, unused: dict[str, Any], calibration: str) -> None:
+    def _refuse_published(self) -> None:
+        """Raise ValueError if a parameter of published trees alone is given."""
+        unused = {"n_splits": None, "leaf_share": None, "smallest_weight": SMALLEST_WEIGHT,
+                  "smallest_gain": SMALLEST_GAIN}  # fmt: skip
         for name, default in unused.items():
             if getattr(self, name) != default:
                 raise ValueError(
                     f"{self._learner}: {name} = {getattr(self, name)!r} is for "
-                    f"calibration={calibration!r}: leave it out"
+                    f"calibration={PUBLISHED!r}: leave it out"
                 )
 
     def _trust(self) -> str:
@@ -324,6 +328,13 @@ class DistributedTopDownClassifier(CodedClassifier):
         self.model_ = model
         self.n_features_used_ = model.n_features_used
         self.transcript_ = transcript
+
+    def _restore(self) -> None:
+        if len(self.classes_) == 2:
+            self.model_.check(self.n_bins_)
+        else:
+            forest = self.model_.check(self.n_bins_, range(len(self.classes_)))
+            self.model_ = ClassTree(forest, self.n_bins_)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         votes = self.model_.tally(codes)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, bin_starts
 from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import OneHotClassifier
@@ -135,7 +135,7 @@ class DPBaggingClassifier(OneHotClassifier):
         """Give, for each row of the pool, votes for + less votes for −, divided by k."""
         n_partitions = int(self.n_partitions)
         n_teachers = max(1, min(int(self.n_teachers), len(records) // FEWEST_RECORDS))
-        starts = np.concatenate([[0], np.cumsum(self.n_bins_)]).astype(np.int64)
+        starts = bin_starts(self.n_bins_)
         share = np.arange(1, n_teachers + 1) / n_teachers
         ends = np.rint(len(records) * share).astype(np.int64)
         votes = np.zeros(len(pool), dtype=np.int64)

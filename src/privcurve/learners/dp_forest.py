@@ -58,10 +58,8 @@ class DPForestClassifier(TreeSumClassifier):
         Questions, numbered as in :mod:`privcurve.kernels.dpboost`.
     leaf_values_ : ndarray of shape (n_trees, 2**depth)
         Votes of the leaves.
-    n_features_used_ : int
-        Distinct questions that the trees ask.
-    n_records_ : int
-        Records trained on: the sum of the counts. Public, for neighbours have equally many.
+    n_features_used_, n_records_
+        See :class:`~privcurve.learners.tree_sums.TreeSumClassifier`.
     """
 
     _learner = "dp_forest"

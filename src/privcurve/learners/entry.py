@@ -38,6 +38,9 @@ class Parameter:
         other value it must stay at its default.
     with_public : tuple of str
         Values that have a meaning only where it is known which columns are public.
+    structure : str
+        What a value is, in words, where the learner itself checks it: no number and no word of
+        a list.
     """
 
     default: Any
@@ -50,8 +53,11 @@ class Parameter:
     size: bool = False
     used_with: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     with_public: tuple[str, ...] = ()
+    structure: str = ""
 
     def __str__(self) -> str:
+        if self.structure:
+            return self.structure
         if self.choices:
             return "one of " + ", ".join(repr(choice) for choice in self.choices)
         name = "a whole number" if self.kind is int else "a number"
@@ -65,6 +71,8 @@ class Parameter:
 
     def admits(self, value: object) -> bool:
         """Whether `value` is allowed."""
+        if self.structure:
+            return True
         if value is None:
             return self.default is None
         if self.choices:
@@ -155,6 +163,8 @@ class LearnerEntry:
     multiclass : bool
         Whether it takes more than two classes: then its `_fit_one` gets positions of classes,
         0 … K − 1, for two classes too, where the others get signs.
+    slow_by_class : bool
+        Whether a fit takes K/2 times as long with K classes; others take about as long as with two.
     """
 
     name: str
@@ -173,6 +183,7 @@ class LearnerEntry:
     requires: str | None = None
     peer: bool = False
     multiclass: bool = False
+    slow_by_class: bool = False
 
     @property
     def private(self) -> bool:
@@ -188,7 +199,9 @@ class LearnerEntry:
         """Give all hyperparameters of a setting: its own, and the defaults of the others."""
         return {**self.defaults, **setting}
 
-    def cost(self, setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    def cost(
+        self, setting: Mapping[str, Any], n_rows: int, n_columns: int, n_classes: int = 2
+    ) -> float:
         """Give about how many seconds one fit takes.
 
         Parameters
@@ -197,5 +210,7 @@ class LearnerEntry:
             Hyperparameters; the others are at their defaults.
         n_rows, n_columns : int
             Of the coded matrix.
+        n_classes : int
         """
-        return self.seconds(self.whole(setting), n_rows, n_columns)
+        times = n_classes / 2 if self.slow_by_class else 1.0
+        return times * self.seconds(self.whole(setting), n_rows, n_columns)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Codes
-from privcurve.learners.checks import RandomState
-from privcurve.learners.one_rule import ONE_RULES
+from privcurve.learners.checks import RandomState, require
+from privcurve.learners.one_rule import ONE_RULES, VoteModel
 from privcurve.learners.public_part import (
     NO_START,
     PUBLIC_START,
@@ -18,7 +18,7 @@ from privcurve.learners.public_part import (
     started_roles,
 )
 from privcurve.learners.roles import Roles
-from privcurve.learners.trees import TOP_DOWN_TREES
+from privcurve.learners.trees import TOP_DOWN_TREES, TreeModel
 from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import PrivacyStatement
@@ -120,6 +120,11 @@ class LazyBBClassifier(VotingClassifier):
     """
 
     _learner = "lazybb"
+    _released: ClassVar[Mapping[str, Any]] = {
+        "model_": VoteModel | TreeModel,
+        "ties_": str,
+        "start_": PublicStart | None,
+    }
 
     def __init__(
         self,
@@ -217,6 +222,16 @@ class LazyBBClassifier(VotingClassifier):
         super()._adopt(released, n, statement)
         automatic = NEGATIVE if self.calibration == PUBLISHED else LAST_ROUND
         self.ties_ = automatic if self.ties == "auto" else self.ties
+
+    def _restore(self) -> None:
+        require(self.ties_ in (LAST_ROUND, NEGATIVE), f"ties = {self.ties_!r} is unknown")
+        started = self.start == PUBLIC_START
+        require(started == hasattr(self, "start_"), "its start is not that of its parameters")
+        if started:
+            self.start_.check(self._roles().public or (), self.n_bins_)
+        trees = isinstance(self.model_, TreeModel)
+        require(trees == (self.weak_learner != "one_rule"), "its voters are not its weak_learner")
+        super()._restore()
 
     def _worth(self) -> float:
         if self.vote_worth is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from privcurve.coding import Codes, one_hot
 from privcurve.learners.base import CodedClassifier
+from privcurve.learners.checks import require
 from privcurve.learners.one_label import CERTAIN, log_shares, only_label
 from privcurve.learners.threads import one_thread
 
@@ -99,6 +101,11 @@ class OneHotClassifier(LogOddsClassifier):
     coef_: NDArray[np.float64]
     intercept_: float | NDArray[np.float64]
 
+    _released: ClassVar[Mapping[str, Any]] = {
+        "coef_": NDArray[np.float64],
+        "intercept_": float | NDArray[np.float64],
+    }
+
     def _width(self) -> int:
         """Give how many inputs there are."""
         return int(self.n_bins_.sum())
@@ -106,6 +113,11 @@ class OneHotClassifier(LogOddsClassifier):
     def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | NDArray[np.float64]:
         """Give the inputs: what the score is linear in, times a value."""
         return one_hot(codes, self.n_bins_, value)
+
+    def _restore(self) -> None:
+        classes = () if len(self.classes_) == 2 else (len(self.classes_),)
+        fits = self.coef_.shape == (*classes, self._width())
+        require(fits and np.shape(self.intercept_) == classes, "it is linear in other columns")
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.asarray(self._rows(codes) @ self.coef_.T + self.intercept_)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,6 +93,7 @@ class PrivGAMClassifier(LogOddsClassifier):
     """
 
     _learner = "privgam"
+    _released: ClassVar[Mapping[str, Any]] = {"model_": AdditiveModel}
 
     def __init__(
         self,
@@ -211,6 +212,10 @@ class PrivGAMClassifier(LogOddsClassifier):
         if self.linear == "yes" and not given.all():
             raise ValueError("privgam: linear = 'yes' needs all columns to be ordered")
         return tuple(given.tolist())
+
+    def _restore(self) -> None:
+        self.model_.check(self.n_bins_)
+        self.n_features_used_ = self.model_.n_used
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return self.model_.log_odds(codes)

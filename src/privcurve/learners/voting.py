@@ -94,6 +94,15 @@ class Model(Protocol):
     def measures(self) -> dict[str, float]:
         """Give sizes of the model."""
 
+    def check(self, n_bins: NDArray[np.int64]) -> Any:
+        """Check what was read from a file; give what was released, as of the weak learner.
+
+        Raises
+        ------
+        ValueError
+            If it is no model of columns with so many codes.
+        """
+
 
 class WeakLearner(Protocol):
     """What is boosted. It keeps nothing of a fit."""
@@ -219,6 +228,11 @@ class VotingClassifier(StagedClassifier):
         self.n_features_used_ = self.model_.n_features_used
         self.n_records_ = n
         self._fitted_statement = statement
+
+    def _restore(self) -> None:
+        released = self.model_.check(self._seen_bins())
+        for name, value in self._weak.attributes(released, self._seen_bins()).items():
+            setattr(self, name, value)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         votes: NDArray[np.int64] = self.model_.tally(self._seen(codes))

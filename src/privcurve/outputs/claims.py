@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from privcurve import schema
 from privcurve.analysis.names import RUNS
-from privcurve.outputs.base import OF, PRINTED, Asked, Files, Output, Reads
+from privcurve.outputs.base import OF, Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
-from privcurve.outputs.options import TEXT, Option
+from privcurve.outputs.options import PAPER
 
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 
@@ -26,9 +26,7 @@ class Claims(Output):
     word: ClassVar[str] = "claims"
     gathers: ClassVar[bool] = True
     selects: ClassVar[bool] = False
-    options: ClassVar = {
-        "paper": Option("a folder of resources/printed; by default the study's paper", TEXT)
-    }
+    options: ClassVar = {"paper": PAPER}
 
     def check(self, asked: Asked) -> None:  # noqa: D102
         if asked.study.studies:
@@ -78,7 +76,7 @@ class Claims(Output):
 
 
 def _path(asked: Asked) -> Path:
-    return PRINTED / (asked.options["paper"] or asked.study.paper or "") / "claims.yaml"
+    return asked.printed / "claims.yaml"
 
 
 def _printed(asked: Asked) -> dict[str, Path]:

@@ -82,10 +82,4 @@ def _shown(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
 
 def _arms(asked: Asked) -> list[Arm]:
     """Give the arms that are trained at the ε, of the learners that are asked for."""
-    wanted = asked.options["learners"]
-    return [
-        arm
-        for arm in asked.study.arms.values()
-        if asked.options["epsilon"] in arm.epsilons
-        and (not wanted or method_of(arm.base) in wanted)
-    ]
+    return [arm for arm in asked.wanted_arms() if asked.options["epsilon"] in arm.epsilons]

@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.outputs import ensemble_errors
-from privcurve.outputs.base import PRINTED, Asked, Files, Output, Reads
+from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
-from privcurve.outputs.options import TEXT, Option
-from privcurve.tables.table import Table
+from privcurve.outputs.options import PAPER
 
 if TYPE_CHECKING:
     import pandas as pd
 
 RUNS = (
     "Errors are means over the ten folds of one partition, and the best of a grid on the folds "
-    "that chose it: they are optimistic, as the paper's are.",
+    "that chose it: they are optimistic, as the paper's are."
 )
 
 
@@ -24,9 +23,7 @@ class _Ensembles(Output):
     """A table that is made from the errors of all settings, and from printed ones."""
 
     selects: ClassVar[bool] = False
-    options: ClassVar = {
-        "paper": Option("a folder of resources/printed; by default the study's paper", TEXT)
-    }
+    options: ClassVar = {"paper": PAPER}
     printed: ClassVar[str] = ""
 
     def check(self, asked: Asked) -> None:
@@ -41,12 +38,17 @@ class _Ensembles(Output):
         return Reads(outputs=(ensemble_errors.WORD,), resources=resources)
 
     def _printed(self, asked: Asked) -> Path:
-        return PRINTED / (asked.options["paper"] or asked.study.paper or "") / self.printed
+        return asked.printed / self.printed
 
     def _read_printed(self, context: Context) -> pd.DataFrame:
         import pandas as pd
 
         return pd.read_csv(self._printed(context.asked), dtype={"alpha": "str"})
+
+    def _write(self, context: Context, frame: pd.DataFrame, caption: str, *notes: str) -> None:
+        from privcurve.tables.table import Table
+
+        context.write(Table(frame, caption, notes))
 
 
 class EnsembleLeast(_Ensembles):
@@ -58,16 +60,13 @@ class EnsembleLeast(_Ensembles):
         from privcurve.analysis import ensembles
 
         frame = ensembles.least_errors(ensemble_errors.read(context))
-        context.write(
-            Table(
-                frame,
-                "Least error over the grid",
-                (
-                    *RUNS,
-                    "Behind: the error less that of the best α. Share spread: how far the least "
-                    "errors at each share of the budget for splits lie apart.",
-                ),
-            )
+        self._write(
+            context,
+            frame,
+            "Least error over the grid",
+            RUNS,
+            "Behind: the error less that of the best α. Share spread: how far the least "
+            "errors at each share of the budget for splits lie apart.",
         )
 
 
@@ -81,18 +80,15 @@ class EnsembleAlphas(_Ensembles):
         from privcurve.analysis import ensembles
 
         frame = ensembles.best_alphas(
-            ensemble_errors.read(context), self._read_printed(context), context.seed
+            ensemble_errors.read(context), self._read_printed(context), context.shuffles
         )
-        context.write(
-            Table(
-                frame,
-                "Datasets on which each α has the least error of the grid",
-                (
-                    *RUNS,
-                    "Who is equal to the best wins too. Shuffled: the same count where the three α "
-                    f"of each setting change places at random, over {ensembles.SHUFFLES} shuffles.",
-                ),
-            )
+        self._write(
+            context,
+            frame,
+            "Datasets on which each α has the least error of the grid",
+            RUNS,
+            "Who is equal to the best wins too. Shuffled: the same count where the three α "
+            f"of each setting change places at random, over {ensembles.SHUFFLES} shuffles.",
         )
 
 
@@ -106,16 +102,13 @@ class EnsembleSizes(_Ensembles):
         from privcurve.analysis import ensembles
 
         frame = ensembles.best_sizes(ensemble_errors.read(context), self._read_printed(context))
-        context.write(
-            Table(
-                frame,
-                "Size of the ensemble of the least private error",
-                (
-                    *RUNS,
-                    f"Small: depth up to {ensembles.SMALL_DEPTH}, {ensembles.SMALL_TREES} trees. "
-                    "The paper does not say where it draws the line, and leaves three domains out.",
-                ),
-            )
+        self._write(
+            context,
+            frame,
+            "Size of the ensemble of the least private error",
+            RUNS,
+            f"Small: depth up to {ensembles.SMALL_DEPTH}, {ensembles.SMALL_TREES} trees. "
+            "The paper does not say where it draws the line, and leaves three domains out.",
         )
 
 
@@ -137,7 +130,7 @@ class EnsembleWins(_Ensembles):
 
         found = duels.duels(ensemble_errors.read(context))
         frame = duels.dataset_wins(found, self._read_printed(context))
-        context.write(Table(frame, "Runs won against the forests, of the significant ones", _WINS))
+        self._write(context, frame, "Runs won against the forests, of the significant ones", *_WINS)
 
 
 class EnsembleWinsOverall(EnsembleWins):
@@ -151,12 +144,11 @@ class EnsembleWinsOverall(EnsembleWins):
 
         found = duels.duels(ensemble_errors.read(context))
         frame = duels.overall_wins(found, self._read_printed(context))
-        context.write(
-            Table(
-                frame,
-                "Runs won against the forests over all datasets, of the significant ones",
-                _WINS,
-            )
+        self._write(
+            context,
+            frame,
+            "Runs won against the forests over all datasets, of the significant ones",
+            *_WINS,
         )
 
 

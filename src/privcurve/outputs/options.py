@@ -41,3 +41,5 @@ TEXT: tuple[type, ...] = (str,)
 NUMBER: tuple[type, ...] = (float,)
 COUNT: tuple[type, ...] = (int,)
 LIST: tuple[type, ...] = (list, tuple)
+
+PAPER = Option("a folder of resources/printed; by default the study's paper", TEXT)

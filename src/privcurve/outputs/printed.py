@@ -32,8 +32,7 @@ class Printed(Output):
         if not _files(asked):
             known = sorted(path.name for path in PRINTED.glob("*") if path.is_dir())
             raise ValueError(
-                f"{PRINTED / asked.options['paper']} has no printed numbers; there are those of: "
-                f"{', '.join(known)}"
+                f"{asked.printed} has no printed numbers; there are those of: {', '.join(known)}"
             )
 
     def files(self, asked: Asked) -> Files:  # noqa: D102
@@ -87,5 +86,4 @@ class Printed(Output):
 
 
 def _files(asked: Asked) -> dict[str, Path]:
-    folder = PRINTED / asked.options["paper"]
-    return {path.stem: path for path in sorted(folder.glob("*.csv"))}
+    return {path.stem: path for path in sorted(asked.printed.glob("*.csv"))}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis.names import NONE, method_of
-from privcurve.experiments.study import ALL, Arm
+from privcurve.experiments.study import ALL
 from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
@@ -59,7 +59,7 @@ class Sweep(Output):
             if asked.options.get(option, words[0]) not in words:
                 raise ValueError(f"{option} = {asked.options[option]!r} is not {', '.join(words)}")
         x = asked.options["x"]
-        arms = [arm for arm in _arms(asked) if method_of(arm.base) not in levels]
+        arms = [arm for arm in asked.wanted_arms(*levels) if method_of(arm.base) not in levels]
         known = {name for arm in arms for name in (*arm.varied, *arm.settings[0])}
         if x != "epsilon" and x not in known:
             hint = nearest(x, known)
@@ -73,7 +73,7 @@ class Sweep(Output):
         return Files(figures=(asked.figure,))
 
     def reads(self, asked: Asked) -> Reads:  # noqa: D102
-        arms = _arms(asked)
+        arms = asked.wanted_arms(*asked.options.get("levels", ()))
         datasets = asked.study.datasets
         return Reads(
             tuple(itertools.product(datasets, [arm.name for arm in arms])),
@@ -127,13 +127,6 @@ class Sweep(Output):
             (part.drop(columns=["panel", "group"]).drop_duplicates(), its) for part, its in parts
         ]
         return figure, pd.concat([sweep.points(*one) for one in own], ignore_index=True)
-
-
-def _arms(asked: Asked) -> list[Arm]:
-    wanted = asked.options["learners"]
-    if wanted:
-        wanted = (*wanted, *asked.options.get("levels", ()))
-    return [arm for arm in asked.study.arms.values() if not wanted or method_of(arm.base) in wanted]
 
 
 def _named(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:

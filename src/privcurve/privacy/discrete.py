@@ -182,10 +182,8 @@ def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> NDArray
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-    scale : int
-        From 1 up to `LARGEST_SCALE`.
-    size : int
+    rng, scale, size
+        As of :func:`rounded_gaussian`.
 
     Returns
     -------

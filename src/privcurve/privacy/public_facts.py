@@ -1,4 +1,4 @@
-"""Statements of learners that may be given public columns: what the relation adds in words."""
+"""Statements of learners, by the public columns that they read: what the relation adds in words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def state(
     calibration: str,
     composition: str,
     ledger: Sequence[LedgerEntry],
-    public: Sequence[int] | None,
+    public: Sequence[int] | None = None,
     assumptions: Sequence[str] = (),
     exclusions: Sequence[str] = (),
     status: str = PROVED,

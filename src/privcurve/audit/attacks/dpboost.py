@@ -22,6 +22,7 @@ from privcurve.audit.attacks.pairs import (
 from privcurve.audit.claim import Attack, Claim, MakePairs
 from privcurve.audit.fits import sample_numbered
 from privcurve.audit.pairs import Pair, Records, Target, added, records
+from privcurve.coding import bin_starts
 from privcurve.kernels.dpboost import grow_tree, part_gain
 from privcurve.learners.dpboost import THRESHOLD, DPBoostClassifier
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, REPLACE_ONE
@@ -98,7 +99,7 @@ def _each_split(
     learner: DPBoostClassifier, side: Records
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Give gradient sum and number of both leaves, for each split of the domain."""
-    starts = np.concatenate([[0], np.cumsum(side.n_bins)]).astype(np.int64)
+    starts = bin_starts(side.n_bins)
     rows = np.repeat(np.arange(len(side.signs)), side.counts)
     # The first prediction is 0.
     gradients = -side.signs[rows].astype(np.float64)

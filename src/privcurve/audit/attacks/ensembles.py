@@ -27,6 +27,7 @@ from privcurve.audit.attacks.pairs import (
 from privcurve.audit.claim import Attack, Claim, MakePairs
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Pair, Records, Target, records
+from privcurve.coding import bin_starts
 from privcurve.kernels.boosted_trees import both_sides, find_leaves, leaf_weights, questions
 from privcurve.kernels.dpboost import NO_SPLIT, divide
 from privcurve.kernels.m_alpha import link_of_leaves, record_weights
@@ -40,18 +41,14 @@ Sides = tuple[Records, Records]
 Log = NDArray[np.float64]
 
 
-def _starts(side: Records) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(side.n_bins)]).astype(np.int64)
-
-
 def _each_question(side: Records) -> NDArray[np.int64]:
-    starts = _starts(side)
+    starts = bin_starts(side.n_bins)
     return np.asarray(questions(np.ones(starts[-1], dtype=bool), starts))
 
 
 def _divided(side: Records, split: int, weights: Log) -> tuple[NDArray[np.int64], Log, Log]:
     """Give the leaf of each row, and the weights of either label in both leaves."""
-    leaves = find_leaves(side.codes, _starts(side), np.array([split]))
+    leaves = find_leaves(side.codes, bin_starts(side.n_bins), np.array([split]))
     return leaves, *leaf_weights(leaves, side.signs, weights, 2)
 
 
@@ -185,7 +182,7 @@ def sample_leverages(
     halves = pair.left.counts / 2
     for i, model in enumerate(fits(learner, side, n, rng)):
         splits, votes = model.splits_[0], model.leaf_values_[0]
-        leaves = find_leaves(pair.left.codes, _starts(pair.left), splits)
+        leaves = find_leaves(pair.left.codes, bin_starts(pair.left.n_bins), splits)
         sums = leaf_weights(leaves, pair.left.signs, halves, len(votes))
         expected = model._leverage(votes, *sums, pair.left.n)
         found[i] = abs(model.leverages_[0] - expected) <= 1e-9 * abs(expected)
@@ -265,7 +262,7 @@ def random_trees(
     -------
     list of (float, ndarray of shape (2**depth - 1,))
     """
-    starts = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+    starts = bin_starts(n_bins)
     n_inner = 2**depth - 1
     everything = np.ones((2 * n_inner + 1, int(starts[-1])), dtype=bool)
     found = [(1.0, np.full(n_inner, NO_SPLIT), everything)]
@@ -283,7 +280,7 @@ def random_trees(
 
 
 def _tree_margins(side: Records, splits: NDArray[np.int64]) -> Log:
-    leaves = find_leaves(side.codes, _starts(side), splits)
+    leaves = find_leaves(side.codes, bin_starts(side.n_bins), splits)
     positive, negative = leaf_weights(leaves, side.signs, side.counts / 1.0, len(splits) + 1)
     return np.asarray(positive - negative)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes
 from privcurve.learners.additive.residuals import SCORE_BITS
+from privcurve.learners.checks import require
 
 if TYPE_CHECKING:
     from privcurve.learners.additive.fitting import Fit
@@ -99,6 +100,18 @@ class AdditiveModel:
             tuple(error[bins] for error, bins in zip(fit.errors, maps, strict=False)),
             tuple(pairs),
         )
+
+    def check(self, n_bins: NDArray[np.int64]) -> None:
+        """Check what was read from a file.
+
+        Raises
+        ------
+        ValueError
+            If it is no model of columns with so many codes.
+        """
+        for values in (self.shapes, self.errors):
+            widths = [value.shape for value in values]
+            require(widths == [(k,) for k in n_bins], "its shapes are of other columns")
 
     @property
     def n_used(self) -> int:

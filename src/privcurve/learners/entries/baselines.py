@@ -17,6 +17,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         approximate=False,
         parameters={"C": C, **INPUTS},
         seconds=costs.logistic_regression,
+        slow_by_class=True,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
         multiclass=True,
     ),

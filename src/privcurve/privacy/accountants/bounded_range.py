@@ -30,6 +30,11 @@ MAX_CALLS = 512
 _ROUNDING = 1e-13
 
 
+def _check_calls(n_calls: int) -> None:
+    if not 1 <= n_calls <= MAX_CALLS:
+        raise ValueError(f"n_calls = {n_calls} must be between 1 and {MAX_CALLS}")
+
+
 def _steps(n_calls: int) -> int:
     """Grid steps in one ε₀: fewer for long compositions, whose cost is (calls · steps)²."""
     if n_calls <= 8:
@@ -64,8 +69,7 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
     ValueError
         If there are too many calls, or an argument is out of range.
     """
-    if not 1 <= n_calls <= MAX_CALLS:
-        raise ValueError(f"n_calls = {n_calls} must be between 1 and {MAX_CALLS}")
+    _check_calls(n_calls)
     if not (0 < bounded_range < math.inf and epsilon >= 0):
         raise ValueError(
             f"bounded_range = {bounded_range} must be finite and above 0, epsilon = {epsilon} "
@@ -122,17 +126,11 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     Returns
     -------
     float
-        An upper bound on the smallest valid δ, at most 1.
-
-    Raises
-    ------
-    ValueError
-        If there are too many calls, or an argument is out of range.
+        A bound, as of :func:`bounded_range_delta`, which raises ValueError for the same reasons.
     """
     from scipy.special import ndtr
 
-    if not 1 <= n_calls <= MAX_CALLS:
-        raise ValueError(f"n_calls = {n_calls} must be between 1 and {MAX_CALLS}")
+    _check_calls(n_calls)
     if not (0 < bounded_range < math.inf and 0 < mu < math.inf and epsilon >= 0):
         raise ValueError(f"out of range: {bounded_range = }, {mu = }, {epsilon = }")
     if bounded_range + mu > 30:  # far beyond any use, and e^s would overflow

@@ -18,7 +18,7 @@ from privcurve.privacy.accountants.compose import (
     GAUSSIAN as EXACT_GAUSSIAN,
 )
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, REPLACE_ONE, check_budget, is_private
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.ensemble_truth import truth_of_published
 from privcurve.privacy.calibration.search import Calibration, calibrate
 from privcurve.privacy.ledger import (
@@ -33,6 +33,7 @@ from privcurve.privacy.mechanisms import (
     NOISY_LABEL,
     PERMUTE_AND_FLIP,
 )
+from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, margins_l1
 from privcurve.privacy.sensitivity.ensembles import margins_l2, released_error
 from privcurve.privacy.sensitivity.impurity import boosted_split_published, split_sensitivity
@@ -221,14 +222,13 @@ def bdpe(
                 parallel=LEAVES,
             )
         )
-    statement = PrivacyStatement(
-        learner=LEARNER,
+    statement = state(
+        LEARNER,
         epsilon=epsilon,
         delta=delta,
-        neighbours=REPLACE_ONE,
         calibration=CERTIFIED,
         composition=steps.accountant,
-        ledger=tuple(ledger),
+        ledger=ledger,
     )
     return EnsembleNoise(
         mechanism=steps.mechanism,
@@ -364,14 +364,13 @@ def _published(
     status, caveat, proved = truth_of_published(
         n_trees, depth, calibrate_alpha, tree_share, clamp, largest_link, leverage, epsilon
     )
-    statement = PrivacyStatement(
-        learner=LEARNER,
+    statement = state(
+        LEARNER,
         epsilon=epsilon,
         delta=0.0,
-        neighbours=REPLACE_ONE,
         calibration=PUBLISHED,
         composition=BASIC,
-        ledger=tuple(ledger),
+        ledger=ledger,
         status=status,
         caveat=caveat,
         proved_epsilon=proved,

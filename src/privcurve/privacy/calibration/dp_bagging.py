@@ -11,10 +11,11 @@ from functools import lru_cache
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE, check_budget
+from privcurve.privacy.budget import CERTIFIED, check_budget
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, NOISY_LABEL
+from privcurve.privacy.public_facts import state
 
 # A record is in one part of each of k partitions: replacing it turns at most k votes
 # around, so the margin of the votes, divided by k, changes by at most 2.
@@ -83,11 +84,10 @@ def bagging(*, n_queries: int, epsilon: float, delta: float) -> BaggingNoise:
         )
         for q in range(1, n_queries + 1)
     )
-    statement = PrivacyStatement(
-        learner="dp_bagging",
+    statement = state(
+        "dp_bagging",
         epsilon=epsilon,
         delta=delta,
-        neighbours=REPLACE_ONE,
         calibration=CERTIFIED,
         composition=accountant,
         ledger=ledger,

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from privcurve.privacy.accountants.compose import BASIC, ZCDP_CKS
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, LAPLACE_KIND, Cost
-from privcurve.privacy.budget import PUBLISHED, REPLACE_ONE, check_budget
+from privcurve.privacy.budget import PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import PROVED, REFUTED, LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, MECHANISMS, PERMUTE_AND_FLIP
+from privcurve.privacy.public_facts import state
 
 # g*: the largest gradient that is not filtered, that of square loss on ±1 labels at 0.
 GRADIENT_BOUND = 1.0
@@ -229,14 +230,13 @@ def dpboost(
                 parallel=PARALLEL,
             )
         )
-    statement = PrivacyStatement(
-        learner="dpboost",
+    statement = state(
+        "dpboost",
         epsilon=epsilon,
         delta=delta,
-        neighbours=REPLACE_ONE,
         calibration=calibration,
         composition=accountant,
-        ledger=tuple(ledger),
+        ledger=ledger,
         status=REFUTED if published else PROVED,
         caveat=CAVEAT_PUBLISHED if published else "",
         proved_epsilon=PUBLISHED_PROVED * epsilon if published else None,

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, REPLACE_ONE, check_budget, is_private
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, NOISY_LABEL, TWO_LAPLACE
+from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.counts import margins_l1
 
 FOREST = "dp_forest"
@@ -128,11 +129,10 @@ def majority(epsilon: float) -> MarginNoise:
 def _statement(
     learner: str, epsilon: float, calibration: str, ledger: tuple[LedgerEntry, ...]
 ) -> PrivacyStatement:
-    return PrivacyStatement(
-        learner=learner,
+    return state(
+        learner,
         epsilon=epsilon,
         delta=0.0,
-        neighbours=REPLACE_ONE,
         calibration=calibration,
         composition=BASIC,
         ledger=ledger,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import PUBLISHED, REPLACE_ONE, check_budget, is_private
+from privcurve.privacy.budget import PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.holders import (
     DECAY,
     FOLLOWED,
@@ -21,14 +21,13 @@ from privcurve.privacy.calibration.holders import (
     WHERE,
 )
 from privcurve.privacy.ledger import (
-    ASSUMED,
-    NOT_COVERED,
     NOT_PROVED,
     REFUTED,
     LedgerEntry,
     PrivacyStatement,
 )
 from privcurve.privacy.mechanisms import LAPLACE
+from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.counts import noisy_counts_published
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
@@ -204,16 +203,15 @@ def _published_statement(
         factor = None if factor is None else factor * over
         caveat += f"; and a chain of {n_splits} splits spends {over:.4g} times the budget"
     alone = protocol == SINGLE
-    return PrivacyStatement(
-        learner="distributed_topdown",
+    return state(
+        "distributed_topdown",
         epsilon=epsilon,
         delta=0.0,
-        neighbours=REPLACE_ONE,
         calibration=PUBLISHED,
         composition=BASIC,
-        ledger=tuple(ledger),
-        assumptions=ASSUMED if alone else (*ASSUMED, SIZES, WHERE, FOLLOWED),
-        exclusions=NOT_COVERED if alone else (NOT_DROPOUTS, *NOT_COVERED),
+        ledger=ledger,
+        assumptions=() if alone else (SIZES, WHERE, FOLLOWED),
+        exclusions=() if alone else (NOT_DROPOUTS,),
         status=status,
         caveat=caveat,
         proved_epsilon=None if factor is None else factor * epsilon,

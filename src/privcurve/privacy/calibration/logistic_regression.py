@@ -12,10 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, REPLACE_ONE, check_budget
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
 from privcurve.privacy.ledger import (
-    ASSUMED,
-    NOT_COVERED,
     NOT_PROVED,
     PROVED,
     REFUTED,
@@ -23,6 +21,7 @@ from privcurve.privacy.ledger import (
     PrivacyStatement,
 )
 from privcurve.privacy.mechanisms import MECHANISMS, OBJECTIVE_PERTURBATION, Source
+from privcurve.privacy.public_facts import state
 
 # The logistic loss has |ℓ'| ≤ 1 and ℓ'' ≤ 1/4: the constant c of Chaudhuri et al.
 CURVATURE = 0.25
@@ -144,22 +143,17 @@ class Perturbation:
                 else "the intercept is not penalised, so one replaced record can make some models "
                 "likelier by any factor (exact counterexample)"
             )
-        return PrivacyStatement(
-            learner=learner,
+        return state(
+            learner,
             epsilon=epsilon,
             delta=0.0,
-            neighbours=REPLACE_ONE,
             calibration=self.calibration,
             composition=BASIC,
             ledger=(entry,),
-            assumptions=(
-                *ASSUMED,
-                f"the L2 norm {self.norm:.4g} of every row (it follows from the coding)",
-            ),
+            assumptions=(f"the L2 norm {self.norm:.4g} of every row (it follows from the coding)",),
             exclusions=(
                 f"the tolerance of the solver (gradient {tolerance:g}; the proof is about the "
                 "exact minimum)",
-                *NOT_COVERED,
             ),
             status=status,
             caveat=caveat,

@@ -19,10 +19,11 @@ from privcurve.privacy.accountants.compose import (
     accountant,
 )
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, REPLACE_ONE, check_budget
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import Calibration, calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS, resolve
+from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
 
@@ -157,11 +158,10 @@ def _one_rule(
         )
         for t, (rate, bound) in enumerate(zip(rates.tolist(), zeta.tolist(), strict=True), start=1)
     )
-    statement = PrivacyStatement(
-        learner=learner,
+    statement = state(
+        learner,
         epsilon=epsilon,
         delta=delta,
-        neighbours=REPLACE_ONE,
         calibration=calibration,
         composition=found.accountant,
         ledger=ledger,

@@ -14,7 +14,6 @@ from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
 from privcurve.privacy.budget import (
     CERTIFIED,
     PUBLISHED,
-    REPLACE_ONE,
     check_budget,
     check_calibration,
 )
@@ -30,6 +29,7 @@ from privcurve.privacy.mechanisms import (
     TWO_LAPLACE,
     resolve,
 )
+from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
 # What the last level of splits leads to.
@@ -378,14 +378,13 @@ def _rates(
     label_rates.flags.writeable = False
     statement = PrivacyStatement.not_private(learner)
     if not math.isinf(epsilon):
-        statement = PrivacyStatement(
-            learner=learner,
+        statement = state(
+            learner,
             epsilon=epsilon,
             delta=delta,
-            neighbours=REPLACE_ONE,
             calibration=calibration,
             composition=accountant,
-            ledger=tuple(ledger),
+            ledger=ledger,
         )
     published = calibration == PUBLISHED
     return TreeNoiseRates(

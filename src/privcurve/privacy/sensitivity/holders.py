@@ -29,17 +29,29 @@ def vote_range(size: int, criterion: str) -> float:
     return split_range(size, criterion)
 
 
-def residual_sums_l2(n_classes: int) -> float:
-    """L2 sensitivity of (Σg, Σ‖g‖) in the leaves of one tree, ‖g‖ ≤ c: 2c, for a replaced record.
+def residual_norm(n_classes: int) -> float:
+    """Largest norm c of a record's residual, to which it is clipped.
 
-    c = ½ for two classes: 1, exactly, for residuals in whole units. For K > 2 classes c = 1/√2,
-    and each of the K + 1 entries of a record is rounded by at most half a unit. Source:
-    docs/privacy.md, "Distributed trees" (proved).
+    ½ of the one score of two classes, 1/√2 of one score a class. Source: docs/privacy.md,
+    "Distributed trees".
 
     Parameters
     ----------
     n_classes : int
     """
-    if n_classes == 2:
-        return 1.0
-    return math.sqrt(2) + math.sqrt(n_classes + 1) * LARGEST_UNIT
+    return 0.5 if n_classes == 2 else 0.5**0.5
+
+
+def residual_sums_l2(n_classes: int) -> float:
+    """L2 sensitivity of (Σg, Σ‖g‖) in the leaves of one tree, ‖g‖ ≤ c: 2c, for a replaced record.
+
+    For two classes it is 1, exactly, for residuals in whole units. For K > 2 classes each of the
+    K + 1 entries of a record is rounded by at most half a unit. Source: docs/privacy.md,
+    "Distributed trees" (proved). c is :func:`residual_norm`.
+
+    Parameters
+    ----------
+    n_classes : int
+    """
+    exact = 2 * residual_norm(n_classes)
+    return exact if n_classes == 2 else exact + math.sqrt(n_classes + 1) * LARGEST_UNIT
