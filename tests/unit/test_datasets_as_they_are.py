@@ -172,6 +172,15 @@ def test_the_first_pattern_that_fits_counts(own: Any) -> None:
     assert coded(own, ["abc", "a.c", "(b", "OTHER"], dots) == [2, 0, 1, 2]
 
 
+def test_a_group_may_list_what_means_nothing_elsewhere(own: Any) -> None:
+    jobs = {**TEXT, "groups": {"none": ["none", "unknown*"], "work": "*"}}
+    values = ["None", "unknown", "NA", "", "?", "nurse"]
+    found = coded(own, values, jobs, missing=["none", "unknown", "NA", ""])
+    assert found == [0, 3, 3, 3, 1, 1]
+    found = coded(own, values, jobs, missing=["?", "None"])
+    assert found == [0, 0, 1, 3, 3, 1]
+
+
 def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch: Any) -> None:
     from privcurve.datasets import values
     from privcurve.datasets.domain import CATEGORICAL, Column

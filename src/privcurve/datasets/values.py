@@ -38,8 +38,12 @@ class Codes(dict[str, int]):
             if unknown == OTHER:
                 self._fallback = known.get(OTHER, -1)
         if MISSING in codes:
+            # A text that is listed is one, whatever it means elsewhere.
+            listed = [text for text, title in column.categories if title != MISSING]
+            groups = {text.casefold() for text in listed} if column.patterns else set()
             for marker in missing:
-                known.setdefault(marker, codes[MISSING])
+                if marker.casefold() not in groups:
+                    known.setdefault(marker, codes[MISSING])
         super().__init__(known)
         self._listed = len(self)
 
