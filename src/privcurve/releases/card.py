@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from privcurve import __version__
 from privcurve.datasets import Domain
-from privcurve.datasets.domain import NUMERIC, Column
+from privcurve.datasets.columns import NUMERIC, Column, spelt
 from privcurve.learners import registry
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
@@ -307,8 +307,9 @@ def _not_covered(released: Released) -> Iterator[str]:
 def _fact(column: Column, released: Released) -> tuple[str, ...]:
     source = released.description.bound_sources.get(column.name, "")
     if column.kind == NUMERIC:
-        low, high = column.edges[0], column.edges[-1]
-        return column.name, "numeric", str(column.n_bins), f"{low:.10g} to {high:.10g}", source
+        low, high = (spelt(end, column.dates) for end in column.edges[:: column.bins])
+        kind = "date" if column.dates else "numeric"
+        return column.name, kind, str(column.n_bins), f"{low} to {high}", source
     titles = column.titles
     shown = ", ".join(titles[:MOST_CATEGORIES])
     more = f", … ({len(titles)})" if len(titles) > MOST_CATEGORIES else ""
