@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Codes, code_type
-from privcurve.learners.chances import cap_of, capped_weights, succession
+from privcurve.learners.chances import cap_of, capped_weights
 from privcurve.learners.checks import RandomState, require
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
 from privcurve.learners.public_part import (
@@ -262,7 +262,8 @@ class LazyBBClassifier(VotingClassifier):
             return capped_weights(scores, float(self.learning_rate), cap)
         if self.start == PUBLIC_START or self.model_.n_rounds == 1:
             return scores
-        return succession(scores, self.model_.n_rounds)
+        # All rounds saw the same weights: together they are one vote.
+        return scores / self.model_.n_rounds
 
     def _worth(self) -> float:
         if self.vote_worth is not None:

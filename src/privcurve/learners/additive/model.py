@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes
 from privcurve.learners.additive.residuals import SCORE_BITS
 from privcurve.learners.chances import whole_residuals
-from privcurve.learners.checks import require
+from privcurve.learners.checks import all_between, require
 
 if TYPE_CHECKING:
     from privcurve.learners.additive.fitting import Fit
@@ -34,6 +34,14 @@ class PairShape:
     groups: tuple[NDArray[np.int64], NDArray[np.int64]]
     values: NDArray[np.float64]
     errors: NDArray[np.float64]
+
+    def check(self, n_bins: NDArray[np.int64]) -> None:
+        """Check what was read from a file: see :meth:`AdditiveModel.check`."""
+        known = set(self.columns) <= set(range(len(n_bins))) and self.values.ndim == 2
+        require(known and self.errors.shape == self.values.shape, "a pair is of other columns")
+        for j, groups, size in zip(self.columns, self.groups, self.values.shape, strict=True):
+            inside = groups.shape == (n_bins[j],) and all_between(groups, 0, size)
+            require(inside, "a pair has other groups than its values")
 
     def scores(self, codes: Codes) -> NDArray[np.float64]:
         """Give the value of each row."""
@@ -112,6 +120,8 @@ class AdditiveModel:
         for values in (self.shapes, self.errors):
             widths = [value.shape for value in values]
             require(widths == [(k,) for k in n_bins], "its shapes are of other columns")
+        for pair in self.pairs:
+            pair.check(n_bins)
 
     @property
     def n_used(self) -> int:
