@@ -227,6 +227,15 @@ class TunedClassifier(CodedClassifier):
         scores: NDArray[np.float64] = self.best_.decision_function(codes)
         return scores
 
+    @property
+    def chances_by_link(self) -> bool:
+        """As of the learner whose settings are chosen."""
+        return bool(registry.estimator_class(self.learner)().chances_by_link)
+
+    def _handed_over(self) -> CodedClassifier:
+        found: CodedClassifier = self.best_
+        return found
+
     @available_if(_gives_chances)
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Give the chance of each class, where the learner does.

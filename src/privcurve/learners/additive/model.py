@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -12,7 +11,8 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes
 from privcurve.learners.additive.residuals import SCORE_BITS
-from privcurve.learners.checks import require
+from privcurve.learners.chances import whole_residuals
+from privcurve.learners.checks import all_between, require
 
 if TYPE_CHECKING:
     from privcurve.learners.additive.fitting import Fit
@@ -153,8 +153,7 @@ class AdditiveModel:
         ----------
         codes : ndarray of unsigned integers, shape (n_rows, n_columns)
         """
-        scores = self.scores(codes)
-        return np.asarray(np.sign(scores) * (np.logaddexp(0.0, np.abs(scores)) - math.log(2)))
+        return whole_residuals(self.scores(codes))
 
     def in_words(
         self, names: Sequence[str] | None = None, bin_names: Sequence[Sequence[str]] | None = None
