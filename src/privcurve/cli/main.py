@@ -75,7 +75,15 @@ def _expected() -> tuple[type[Exception], ...]:
     from privcurve.releases.errors import ReleaseError
     from privcurve.schema import SchemaError
 
-    named = (CommandError, DatasetError, ModelError, ReleaseError, SchemaError, SeedError, StudyError)
+    named = (
+        CommandError,
+        DatasetError,
+        ModelError,
+        ReleaseError,
+        SchemaError,
+        SeedError,
+        StudyError,
+    )
     return (*named, OSError)
 
 
