@@ -50,6 +50,7 @@ STUDY = {
         },
         {"audit": {"learners": ["one_rule"]}},
         "leaderboard",
+        {"ledgers": {"epsilons": [2]}},
     ],
 }
 # Of thresholds of one private column: the other outputs are not for its learner, nor for its data.

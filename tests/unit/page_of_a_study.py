@@ -5,7 +5,10 @@ from pathlib import Path
 
 from made_up_study import BOOST, lay_out
 
-OUTPUTS = ["accuracy", "selected_settings", {"audit": {"learners": ["one_rule"]}}, "leaderboard"]
+OUTPUTS = [
+    *("accuracy", "selected_settings", {"audit": {"learners": ["one_rule"]}}),
+    *({"ledgers": {"epsilons": [1]}}, "leaderboard"),
+]
 LEARNERS = {
     "boost": BOOST,
     "rule": {"learner": "one_rule", "title": "A rule </script> & more"},

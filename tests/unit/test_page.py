@@ -63,3 +63,23 @@ def test_settings_kinds_and_the_worst_that_the_audit_found(page):
     # Not what was tried beyond its statement.
     assert curves["rule~certified"]["audit"]["found_epsilon"] == "0.900000"
     assert curves["boost~certified"]["audit"] is None
+
+
+def test_the_ledger_is_that_of_its_table(page):
+    table = data.texts(page.parents[1] / "tables/tiny/ledgers.csv")
+    (row,) = table[(table["arm"] == "rule~certified") & (table["dataset"] == "toy-line")].to_dict(
+        "records"
+    )
+    assert row["status"] == "proved"
+    assert float(row["epsilon_spent"]) == pytest.approx(1)
+    shown = content(page)
+    ledgers = {
+        one[0]: one[list(shown["point"]).index("ledger")]
+        for curve in shown["studies"][0]["curves"]
+        if (curve["arm"], curve["dataset"]) == ("rule~certified", "toy-line")
+        for one in curve["points"]
+    }
+    assert set(ledgers) == {"0.5", "1", "2"}
+    assert ledgers["1"]
+    assert ledgers["1"] in row["ledger"]
+    assert ledgers["0.5"] == ledgers["2"] == ""

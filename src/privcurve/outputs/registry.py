@@ -24,6 +24,7 @@ from privcurve.outputs.error_profiles import ErrorProfiles
 from privcurve.outputs.error_table import ErrorTable
 from privcurve.outputs.leaderboard import Leaderboard
 from privcurve.outputs.learning_curves import LearningCurves
+from privcurve.outputs.ledgers import Ledgers
 from privcurve.outputs.mean_ranks import MeanRanks
 from privcurve.outputs.model_card import ModelCard
 from privcurve.outputs.printed import Printed
@@ -41,6 +42,7 @@ OUTPUTS: Mapping[str, Output] = {
         SelectedSettings(),
         LearningCurves(),
         Leaderboard(),
+        Ledgers(),
         Sweep(),
         Boxes(),
         Claims(),

@@ -233,7 +233,7 @@ class PrivacyStatement:
                 f"{self.learner}: not private. {why[0].upper()}{why[1:]} (epsilon = inf); it may "
                 "reveal any of its training records."
             )
-        parts = [*self._claim(), *self._protected(), self._made_of()]
+        parts = [*self._claim(), *self._protected(), self.made_of()]
         if self.calibration is not None:
             meaning = {
                 PUBLISHED: "the noise is as the paper prints it",
@@ -291,7 +291,8 @@ class PrivacyStatement:
         several = "columns" if len(self.public_columns) > 1 else "column"
         return f"{several} {_listed([str(column) for column in self.public_columns])}"
 
-    def _made_of(self) -> str:
+    def made_of(self) -> str:
+        """Say in a sentence what the ledger holds and how its costs add up."""
         if not self.ledger:
             return "The model is made of no use of the data."
         calls: Counter[str] = Counter()

@@ -66,7 +66,7 @@ FREE: Mapping[str, Mapping[str, Any]] = {
     "gb": {"learner": "gradient_boosting"},
     "majority": {"learner": "majority_class"},
 }
-OUTPUTS = ("accuracy", "selected_settings", "learning_curves", "leaderboard")
+OUTPUTS = ("accuracy", "selected_settings", "learning_curves", "ledgers", "leaderboard")
 
 
 @dataclass(frozen=True)

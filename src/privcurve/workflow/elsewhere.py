@@ -1,4 +1,4 @@
-"""Outputs that put tables of other studies together: are those there."""
+"""What outputs read of other studies: whether it is there."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from privcurve.audit import report
 from privcurve.experiments.study import Arm, Study
 from privcurve.figures import style
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
+from privcurve.privacy.ledger import PROVED
 
 # Of a point of a curve, in this order.
 POINT = (
@@ -58,7 +59,7 @@ def of_study(
     """
     accuracy = texts(tables["accuracy"])
     settings = _by_point(tables, "selected_settings", _setting)
-    ledgers = _by_point(tables, "ledgers", lambda row: row["ledger"])
+    ledgers = _by_point(tables, "ledgers", _ledger)
     looks = style.method_looks(map(method_of, study.arms))
     curves = []
     for (dataset, name), rows in accuracy.groupby(["dataset", "arm"], sort=False):
@@ -132,6 +133,12 @@ def _by_point(tables: Mapping[str, Path], word: str, text: Any) -> dict[tuple[st
         return {}
     rows = texts(tables[word]).to_dict("records")
     return {(row["dataset"], row["arm"], row["epsilon"]): text(row) for row in rows}
+
+
+def _ledger(row: Mapping[Any, str]) -> str:
+    """Give what a model is made of; with its status, where that is not a proof."""
+    status = "" if row["status"] == PROVED else f" (claim: {row['status']})"
+    return row["ledger"].removeprefix("The model is made of ") + status
 
 
 def _setting(row: Mapping[Any, str]) -> str:
