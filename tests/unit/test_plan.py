@@ -353,3 +353,14 @@ def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
     (note,) = made.notes(["s"])
     assert note.startswith(f"seed: the secret seed in {tmp_path / 'seeds/workflow.seed'}")
     assert made.seed.key.hex() not in note
+
+
+def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(own):
+    own()
+    found = read(Path.cwd(), ("good",), good=SMALL, mine={**SMALL, "datasets": ["mine"]})
+    with pytest.raises(StudyError, match=r"studies/mine\.yaml: the records of 'mine' are private"):
+        found.refuse(["mine"])
+    # Another study is not stopped by it, and is told of it.
+    found.refuse(["good"])
+    assert any("'mine' are private" in note for note in found.notes(["good"]))
+    assert list(found.studies) == ["good"]

@@ -520,7 +520,9 @@ def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
     assert "+0.500" in text.text
 
 
-@pytest.mark.parametrize("learner", ["lazybb", "noisy_bayes", QUICK])
+@pytest.mark.parametrize(
+    "learner", [pytest.param("lazybb", marks=pytest.mark.slow), "noisy_bayes", QUICK]
+)
 def test_a_score_that_is_a_sum_is_taken_apart(mine, learner):
     from privcurve.releases import shares
 
