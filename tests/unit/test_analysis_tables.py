@@ -15,8 +15,10 @@ from privcurve.tables.table import Table
 DATASETS = ["mushroom", "adult"]
 ARMS = ["lazybb~certified", "majority"]
 KNOWN = {
-    "lazybb~certified": SimpleNamespace(calibration="certified", settings=({}, {"n_rounds": 5})),
-    "majority": SimpleNamespace(calibration=None, settings=({},)),
+    "lazybb~certified": SimpleNamespace(
+        calibration="certified", settings=({}, {"n_rounds": 5}), tune=None
+    ),
+    "majority": SimpleNamespace(calibration=None, settings=({},), tune=None),
 }
 
 

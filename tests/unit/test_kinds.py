@@ -1,7 +1,6 @@
 """The kind of a curve follows from how its settings were chosen."""
 
 import math
-from types import SimpleNamespace
 
 from privcurve.analysis import kinds
 from privcurve.experiments.study import from_mapping
@@ -29,7 +28,7 @@ def test_the_best_of_a_grid_is_not_private():
 
 
 def test_what_pays_for_its_tuning_is_neither():
-    arm = SimpleNamespace(calibration="certified", settings=({}, {"n_rounds": 1}), tune="tnb")
+    (arm,) = arms({"learner": "lazybb", "tune": {"grid": {"n_rounds": [1, 9]}}})
     assert kinds.kind(arm) == kinds.TUNED
 
 

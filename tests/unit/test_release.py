@@ -211,8 +211,46 @@ def test_a_public_benchmark_with_a_test_part_has_an_accuracy(mine):
     mine(files=files, n_test=9, public_benchmark=True)
     found = release(asked(epsilon=2.0))
     expected = 0.0 if found.learner.predict([[0, 0]])[0] > 0 else 1.0
-    assert found.accuracy == expected
-    assert f"Accuracy {expected:.4f} on the 9 records" in found.path(CARD).read_text()
+    assert (found.accuracy.value, found.accuracy.epsilon) == (expected, 0)
+    card = found.path(CARD).read_text()
+    assert f"Accuracy {expected:.4f} (± 0.0000) on the 9 records" in card
+    with pytest.raises(ReleaseError, match="an accuracy costs nothing"):
+        release(asked(accuracy=0.1))
+
+
+def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
+    tested = 400
+    Path("data/test.csv").write_text("\n".join([LINES[0], *["33,Oslo,x,no"] * tested]) + "\n")
+    files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
+    mine(files=files, n_test=tested, budget={"epsilon": 1.5})
+    found = release(asked(accuracy=0.5))
+    assert found.accuracy.epsilon == 0.5
+    assert found.release.price.epsilon == 1.5
+    assert found.statement.epsilon == 1
+    card = found.path(CARD).read_text().replace("\\", "")
+    assert "epsilon = 1.5, pure, 0.5 of it for the accuracy" in card
+    assert "has cost epsilon = 0.5, on top of that of the model" in card
+    with pytest.raises(BookError, match="is spent"):
+        release(asked(epsilon=1e-3))
+
+
+def test_the_noise_of_an_accuracy_is_that_of_its_price():
+    """4,000 draws; their spread is 4 standard errors off by chance in one of 15,000 seeds."""
+    from types import SimpleNamespace
+
+    from privcurve.releases.accuracy import PARTS, measured
+
+    tested, draws, epsilon = 2000, 4000, 0.25
+    answers = np.zeros(tested, dtype=np.int8)
+    answers[: tested // 2] = 1
+    data = SimpleNamespace(X_test=answers, y_test=np.ones(tested, dtype=np.int8))
+    learner = SimpleNamespace(predict=lambda X: X)
+    rng = np.random.default_rng(7)
+    found = [(measured(learner, data, epsilon, rng).value - 0.5) * tested for _ in range(draws)]
+    # Of the discrete Laplace: the mean of |noise| is 1/ε, its standard deviation about that too.
+    assert abs(np.mean(np.abs(found)) - 1 / epsilon) < 4 / epsilon / np.sqrt(draws) + 1 / PARTS
+    assert abs(np.mean(found)) < 4 * np.sqrt(2 / draws) / epsilon
+    assert measured(learner, data, 0.0, None).value == 0.5
 
 
 def test_a_statement_with_a_known_seed_survives_its_file():
@@ -261,7 +299,7 @@ def test_a_copy_of_the_description_does_not_double_the_budget(mine):
 BAD = {
     "no such learner": ({"learner": "privgamm"}, "unknown learner 'privgamm'; did you mean"),
     "not private": ({"learner": "logistic_regression"}, "no certified guarantee"),
-    "a peer": ({"learner": "dpl_logistic_regression"}, "no certified guarantee"),
+    "a peer": ({"learner": "dpl_decision_tree"}, "no certified guarantee"),
     "epsilon 0": ({"epsilon": 0.0}, "epsilon = 0.0 is not a number above 0"),
     "epsilon negative": ({"epsilon": -1.0}, "not a number above 0"),
     "epsilon nan": ({"epsilon": math.nan}, "not a number above 0"),
@@ -300,6 +338,22 @@ def test_a_learner_for_other_neighbours_than_the_budgets_is_refused(mine):
     adding = {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": 60}, "learner": "privgam"}
     with pytest.raises(BookError, match="would cost epsilon = 3 for replace-one neighbours"):
         release(asked(epsilon=1.5, **adding))
+
+
+def test_an_accuracy_needs_a_test_part_and_a_price(mine):
+    with pytest.raises(ReleaseError, match="has no test part"):
+        release(asked(accuracy=0.1))
+    for wrong in (-1.0, math.inf, math.nan):
+        with pytest.raises(ReleaseError, match="not a finite epsilon"):
+            release(asked(accuracy=wrong))
+    assert not book().path.exists()
+
+
+def test_a_lost_ledger_is_noticed(mine):
+    release(asked())
+    book().path.unlink()
+    with pytest.raises(ReleaseError, match=r"1/model\.json is there, but the ledger.* restore"):
+        release(asked())
 
 
 def test_data_that_can_not_be_read_spend_nothing(mine):
@@ -388,12 +442,12 @@ def test_the_command_says_what_it_has_written(mine, capsys):
 
 def test_settings_are_read_as_what_they_are(mine):
     mine(budget={"epsilon": 9, "delta": 1e-3})
-    words = ["--learner", "privgam", "--delta", "1e-6", "--set", "method=cyclic"]
-    words += ["--set", "n_rounds=2", "--set", "n_steps=none"]
+    words = ["--learner", "privgam", "--delta", "1e-6", "--set", "method=greedy"]
+    words += ["--set", "n_steps=3", "--set", "n_estimate=none"]
     assert main.main(["release", "mine", "--epsilon", "1", *words]) == 0
     content = json.loads(Path("releases/mine/1", MODEL).read_text())
-    assert content["parameters"]["n_rounds"] == 2
-    assert content["parameters"]["n_steps"] is None
+    assert content["parameters"]["n_steps"] == 3
+    assert content["parameters"]["n_estimate"] is None
     assert content["delta"] == 1e-6
 
 
@@ -435,3 +489,30 @@ def test_a_damaged_ledger_and_an_open_seed_are_named(mine, capsys):
     book().path.write_text("nothing\n")
     assert main.main(words) == 1
     assert "restored from a backup" in capsys.readouterr().err
+
+
+# The card of pairs -----------------------------------------------------------------
+
+
+def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
+    from types import SimpleNamespace
+
+    from privcurve.learners.additive.model import AdditiveModel, PairShape
+    from privcurve.releases import card
+
+    domain = datasets.describe("mine").domain
+    widths = domain.n_bins
+    groups = (np.arange(widths[0]) // 5, np.arange(widths[1]))
+    shape = (int(groups[0].max()) + 1, widths[1])
+    values = np.arange(1.0, 1.0 + shape[0] * shape[1]).reshape(shape) / 8
+    pair = PairShape((0, 1), groups, values, values / 2)
+    zeros = tuple(np.zeros(k) for k in widths)
+    model = AdditiveModel(0.5, 0.1, zeros, zeros, (pair,))
+    released = SimpleNamespace(learner=SimpleNamespace(model_=model), domain=domain)
+    text, rows = card._decides(released)
+    assert rows.header[:2] == ("age, beside its own", "and town")
+    assert len(rows.rows) == values.size
+    first, last = domain.columns[0].bin_names[0], domain.columns[0].bin_names[4]
+    assert rows.rows[0] == (f"{first} … {last}", "town = Oslo", "+0.125", "± 0.062")
+    assert rows.rows[-1][2] == f"{values[-1, -1]:+.3f}"
+    assert "+0.500" in text.text

@@ -122,6 +122,7 @@ def test_without_privacy_all_settings_are_tried():
         LazyBBClassifier(n_rounds=k, epsilon=np.inf, n_bins=N_BINS, classes=(-1, 1)).fit(X, Y)
         for k in (1, 9)
     ]
+    assert model.model_ is model.best_.model_
     assert model.score_ == max((one.predict(X) == Y).mean() for one in alone)
     assert not model.privacy_.private
 

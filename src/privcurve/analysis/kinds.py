@@ -45,6 +45,10 @@ class HasSettings(Protocol):
     def settings(self) -> tuple[Any, ...]:
         """The settings that were compared."""
 
+    @property
+    def tune(self) -> Any:
+        """Not None if its setting is chosen by private selection, within its ε."""
+
 
 def kind(arm: HasSettings, epsilon: float | None = None, *, selected: bool = True) -> str:
     """Give the kind of a curve, or of one of its points.
@@ -52,8 +56,6 @@ def kind(arm: HasSettings, epsilon: float | None = None, *, selected: bool = Tru
     Parameters
     ----------
     arm : HasSettings
-        With a `tune` that is not None if its settings are chosen by private selection within its
-        ε.
     epsilon : float, optional
         A point: at infinity any learner is not private.
     selected : bool
@@ -67,7 +69,7 @@ def kind(arm: HasSettings, epsilon: float | None = None, *, selected: bool = Tru
     """
     if arm.calibration is None or epsilon == math.inf:
         return NOT_PRIVATE
-    if getattr(arm, "tune", None) is not None:
+    if arm.tune is not None:
         return TUNED
     return UNPAID if selected and len(arm.settings) > 1 else RULE
 

@@ -38,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--neighbours", default="", help="whom epsilon is for; the learner's first by default"
     )
     parser.add_argument(
+        "--accuracy", default="0", help="epsilon, on top, of a noisy accuracy on the test part"
+    )
+    parser.add_argument(
         "--seed", help="a file ….seed in place of the dataset's own; public benchmarks: a number"
     )
     parser.add_argument("--output", type=Path, help="folder for the model and its card")
@@ -55,6 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.learner,
         _parameters(arguments.learner, arguments.parameters),
         arguments.neighbours,
+        _number("--accuracy", arguments.accuracy),
     )
     _report(release(asked, seed=arguments.seed, output=arguments.output))
 

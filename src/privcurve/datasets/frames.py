@@ -58,15 +58,13 @@ def lacking(domain: Domain, source: str, fields: list[str]) -> DatasetError | No
     """Give the error for columns that are not there, or there twice; None if all are."""
     missing = [name for name in domain.names if name not in fields]
     if missing:
-        hints = "".join(
-            f" {name!r}{near.rstrip('.?')}?"
-            for name in missing
-            if (near := nearest(name, fields)) != "."
-        )
-        several = "columns" if len(missing) > 1 else "column"
+        several = f"columns {', '.join(map(repr, missing))}, which the model asks for."
+        if len(missing) == 1:
+            several = (
+                f"column {missing[0]!r}, which the model asks for{nearest(missing[0], fields)}"
+            )
         return DatasetError(
-            f"{source} has no {several} {', '.join(map(repr, missing))}, which the model asks for."
-            f"{hints} Its columns: {', '.join(fields) or 'none'}."
+            f"{source} has no {several} Its columns: {', '.join(fields) or 'none'}."
         )
     twice = [name for name in domain.names if fields.count(name) > 1]
     if twice:

@@ -167,7 +167,9 @@ def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.Cur
         panel.fill_between(
             epsilon, mean - std, mean + std, color=curve.colour, alpha=0.16, linewidth=0, zorder=1.5
         )
-        panel.plot(epsilon, mean, label=arm, zorder=3 - 0.01 * order, **curve.line())
+        # What is thin would be hidden below what is not.
+        level = 3 + curve.thin - 0.01 * order
+        panel.plot(epsilon, mean, label=arm, zorder=level, **curve.line())
         missing = epsilon[np.isnan(mean)]
         panel.plot(
             missing,

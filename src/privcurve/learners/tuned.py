@@ -73,6 +73,8 @@ class TunedClassifier(CodedClassifier):
     score_ : float
         Its noisy share of training records that are decided right. It is that of the best of
         several, so it is more often too high than too low.
+    model_ : object
+        The model of `best_`, where it has one that a person can read.
     n_features_used_ : int
     n_records_ : int
         Records trained on.
@@ -239,6 +241,12 @@ class TunedClassifier(CodedClassifier):
         check_is_fitted(self)
         chances: NDArray[np.float64] = self.best_.predict_proba(self._code(X, fit=False))
         return chances
+
+    @property
+    def model_(self) -> Any:
+        """What was kept, readable, where its learner makes it so."""
+        check_is_fitted(self)
+        return self.best_.model_
 
     def _measures(self) -> dict[str, float]:
         return dict(self.best_.measures_)

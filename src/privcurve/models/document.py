@@ -71,6 +71,8 @@ def save(
         If the file can't be written.
     """
     content = document(estimator, domain, statement=statement, dataset=dataset, notes=notes)
+    if Path(path).is_dir():
+        raise ModelError(f"{path} is a folder: name the file to write, such as model.json")
     text.write(Path(path), content)
 
 

@@ -124,10 +124,19 @@ class Model:
         ModelError
             If the learner gives none.
         """
-        if not self.has_probabilities:
-            raise ModelError(f"{self.learner} gives no probabilities: ask for labels alone")
+        self.check_probabilities()
         found: NDArray[np.float64] = self._estimator.predict_proba(codes)
         return found
+
+    def check_probabilities(self) -> None:
+        """Refuse what :meth:`predict_proba` would refuse.
+
+        Raises
+        ------
+        ModelError
+        """
+        if not self.has_probabilities:
+            raise ModelError(f"{self.learner} gives no probabilities: ask for labels alone")
 
     @property
     def has_probabilities(self) -> bool:

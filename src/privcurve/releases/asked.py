@@ -14,6 +14,7 @@ from privcurve.learners import registry
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
+from privcurve.releases.accuracy import Accuracy
 from privcurve.releases.book import Budget, Price, Release
 
 # From the working folder; kept out of git.
@@ -38,6 +39,8 @@ class Asked:
         Hyperparameters; the others are at their defaults.
     neighbours : str
         Whom the guarantee is for, a word of ``privacy.budget``; empty for the learner's first.
+    accuracy : float
+        The ε, on top, of a noisy accuracy on the test part; 0 for none.
     """
 
     dataset: str
@@ -46,6 +49,7 @@ class Asked:
     learner: str = DEFAULT_LEARNER
     parameters: Mapping[str, Any] = field(default_factory=dict)
     neighbours: str = ""
+    accuracy: float = 0.0
 
     @property
     def relation(self) -> str:
@@ -54,7 +58,8 @@ class Asked:
 
     def price(self, seed: Seed) -> Price:
         """Give what it costs; ε is infinite if the seed is public."""
-        epsilon = self.epsilon if isinstance(seed, SecretSeed) else math.inf
+        whole = self.epsilon + self.accuracy
+        epsilon = whole if isinstance(seed, SecretSeed) else math.inf
         return Price(epsilon, self.delta, self.relation)
 
     @property
@@ -82,8 +87,8 @@ class Released:
     statement : PrivacyStatement
         What holds for the model as it leaves.
     seed : Seed
-    accuracy : float or None
-        On the test part of a public benchmark; None otherwise: it would have to be paid for.
+    accuracy : Accuracy or None
+        On the test part of a public benchmark, or what was paid for; None otherwise.
     folder : Path
         Where its files are.
     ledger : Path
@@ -99,7 +104,7 @@ class Released:
     learner: Any
     statement: PrivacyStatement
     seed: Seed
-    accuracy: float | None
+    accuracy: Accuracy | None
     folder: Path
     ledger: Path
 

@@ -5,11 +5,13 @@ All on it is public, or paid for: it may leave with the model.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from privcurve import __version__
+from privcurve.datasets import Domain
 from privcurve.datasets.domain import NUMERIC, Column
 from privcurve.learners import registry
 from privcurve.privacy import budget as words
@@ -19,6 +21,9 @@ from privcurve.privacy.seeds import SecretSeed
 from privcurve.releases.asked import MODEL, Released, plain
 from privcurve.releases.book import Price, level, spent
 from privcurve.releases.page import Block, Code, Heading, Page, Points, Rows, Text
+
+if TYPE_CHECKING:
+    from privcurve.learners.additive.model import PairShape
 
 ABOUT = "made by privcurve release; its card, beside it, says what it guarantees and what not"
 
@@ -96,12 +101,18 @@ def _what(released: Released) -> Iterator[Block]:
         ("learner", f"{known.title} ({asked.learner}, version {known.version})"),
         ("settings", "; ".join(given) or "none"),
         ("trained on", _trained_on(released)),
-        ("privacy", level(released.price) + (", pure" if not asked.delta else "")),
+        ("privacy", _level(released)),
         ("neighbours", words.relation(asked.relation).description),
         ("made with", f"privcurve {__version__}"),
         ("files", "model.json (JSON; nothing in it is a program), this card"),
     ]
     yield Rows(("", "this model"), rows)
+
+
+def _level(released: Released) -> str:
+    pure = "" if released.asked.delta else ", pure"
+    paid = released.asked.accuracy
+    return level(released.price) + pure + (f", {paid:g} of it for the accuracy" if paid else "")
 
 
 def _trained_on(released: Released) -> str:
@@ -126,16 +137,24 @@ def _guarantee(released: Released) -> Iterator[Block]:
 
 
 def _accuracy(released: Released) -> str:
-    if released.accuracy is not None:
+    found = released.accuracy
+    if found is not None:
+        said = (
+            f"Accuracy {found.value:.4f} (± {found.error:.4f}) on the "
+            f"{released.description.n_test:,} records of the dataset's test part, which it was not "
+            "trained on"
+        )
+        if not found.epsilon:
+            return f"{said} and which are public."
         return (
-            f"Accuracy {released.accuracy:.4f} on the {released.description.n_test:,} records of "
-            "the dataset's test part, which it was not trained on and which are public."
+            f"{said}. The number has noise (discrete Laplace) and has cost epsilon = "
+            f"{found.epsilon:g}, on top of that of the model."
         )
     return (
         "No accuracy is stated. A number measured on the records would be a release of its own and "
         "cost ε, or would be measured on records that trained the model. Measure it where the "
-        "model is used, on new records of people who agreed to that; or keep apart, before a "
-        "release, records that never train anything."
+        "model is used, on new records of people who agreed to that; or keep records apart in a "
+        "test part, and pay for a noisy accuracy on them (privcurve release --accuracy)."
     )
 
 
@@ -151,6 +170,7 @@ def _decides(released: Released) -> Iterator[Block]:
         f"the value of each column's bin. Above 0 the model says that {positive}. After ± stand "
         "standard errors, of noise and of the spread of records (approximate)."
     )
+    largest = max(float(abs(values).max()) for values in model.shapes)
     spans = [float(values.max() - values.min()) for values in model.shapes]
     for j in sorted(range(len(spans)), key=lambda j: -spans[j]):
         if not model.shapes[j].any():
@@ -160,10 +180,46 @@ def _decides(released: Released) -> Iterator[Block]:
             (name, f"{value:+.3f}", f"± {error:.3f}")
             for name, value, error in zip(domain.columns[j].bin_names, values, errors, strict=True)
         ]
-        yield Rows((domain.names[j], "value", "error"), rows, values)
-    unused = [domain.names[j] for j, span in enumerate(spans) if not model.shapes[j].any()]
+        yield Rows((domain.names[j], "value", "error"), rows, values, largest)
+    for pair in model.pairs:
+        yield from _pair(pair, domain, largest)
+    in_pairs = {j for pair in model.pairs for j in pair.columns}
+    unused = [
+        name
+        for j, name in enumerate(domain.names)
+        if j not in in_pairs and not model.shapes[j].any()
+    ]
     if unused:
         yield Text(f"Without effect: {', '.join(unused)}.")
+
+
+def _pair(pair: PairShape, domain: Domain, largest: float) -> Iterator[Block]:
+    """Give what a pair of columns adds beside what each of them does: a row a pair of groups."""
+    names = [
+        _grouped(domain.columns[j].bin_names, groups.tolist())
+        for j, groups in zip(pair.columns, pair.groups, strict=True)
+    ]
+    cells = list(itertools.product(*(range(len(each)) for each in names)))
+    values = [float(pair.values[cell]) for cell in cells]
+    rows = [
+        (names[0][a], names[1][b], f"{value:+.3f}", f"± {float(pair.errors[a, b]):.3f}")
+        for (a, b), value in zip(cells, values, strict=True)
+    ]
+    first, second = (domain.names[j] for j in pair.columns)
+    yield Rows(
+        (f"{first}, beside its own", f"and {second}", "value", "error"), rows, values, largest
+    )
+
+
+def _grouped(bin_names: Sequence[str], groups: Sequence[int]) -> list[str]:
+    """Name groups of codes: by their only one, or by the first and the last."""
+    found: dict[int, list[str]] = {}
+    for name, group in zip(bin_names, groups, strict=True):
+        found.setdefault(group, []).append(name)
+    return [
+        each[0] if len(each) == 1 else f"{each[0]} … {each[-1]}"
+        for _, each in sorted(found.items())
+    ]
 
 
 def _words(released: Released, model: Any) -> str:

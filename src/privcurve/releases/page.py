@@ -48,11 +48,14 @@ class Rows:
     rows : sequence of sequences of str
     bars : sequence of float
         One number a row, drawn beside it on the page; empty for none.
+    largest : float
+        The number of the longest bar; of these by default.
     """
 
     header: tuple[str, ...]
     rows: Sequence[Sequence[str]]
     bars: Sequence[float] = ()
+    largest: float = 0.0
 
 
 Block = Heading | Text | Points | Code | Rows
@@ -125,7 +128,7 @@ def _table(block: Rows) -> str:
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in block.header)
     if block.bars:
         head += '<th scope="col" aria-hidden="true"></th>'
-    largest = max(map(abs, block.bars), default=0.0) or 1.0
+    largest = max(block.largest, *map(abs, block.bars), 1e-9)
     lines = []
     for k, row in enumerate(block.rows):
         cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
@@ -156,7 +159,8 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0; }
 main { max-width: 52rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.9rem; }
+.wide { overflow-x: auto; margin-bottom: 1rem; }
+table { border-collapse: collapse; font-size: 0.9rem; }
 th, td { text-align: left; padding: 0.2rem 0.7rem 0.2rem 0; border-bottom: 1px solid var(--line); }
 td { font-variant-numeric: tabular-nums; } .bar { min-width: 120px; }
 svg line { stroke: currentColor; stroke-width: 0.6; } .up { fill: #0072b2; }

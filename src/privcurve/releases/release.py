@@ -21,6 +21,7 @@ from privcurve.privacy.accountants.compose import NONE
 from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import card
+from privcurve.releases.accuracy import Accuracy, measured
 from privcurve.releases.asked import CARD, MODEL, PAGE, RELEASES, Asked, Released
 from privcurve.releases.book import DONE, FAILED, Book, Budget
 from privcurve.releases.errors import ReleaseError
@@ -71,6 +72,7 @@ def release(
     """
     description = datasets.describe(asked.dataset)
     check(asked, description.domain)
+    _check_accuracy(asked, description)
     records = description.of_records
     chosen = _seed(seed, description)
     budget = Budget.of(datasets.describe(records).budget)
@@ -85,7 +87,8 @@ def release(
     begun = book.reserve(budget, asked.price(chosen), _facts(asked, data, chosen, token))
     before = tuple(one.price for one in book.releases()[: begun.number - 1])
     try:
-        learner = _trained(template, data, _stream(asked, data, chosen, begun.number, token))
+        rng = _stream("release", asked, data, chosen, begun.number, token)
+        learner = _trained(template, data, rng)
         statement = _statement(asked, learner, chosen)
         released = Released(
             asked,
@@ -97,7 +100,7 @@ def release(
             learner,
             statement,
             chosen,
-            _accuracy(learner, data) if description.public_benchmark else None,
+            _accuracy(asked, description, learner, data, chosen, begun.number, token),
             folder or releases / records / str(begun.number),
             book.path,
         )
@@ -214,6 +217,12 @@ def _folder(output: Path | None, home: Path, book: Book) -> Path | None:
             f"{folder / taken[0]} is there already, of an earlier release: name another folder "
             f"(--output), or leave it out for one of its own below {book.path.parent}"
         )
+    following = home / str(len(book.releases()) + 1) / MODEL
+    if following.exists():
+        raise ReleaseError(
+            f"{following} is there, but the ledger, {book.path}, does not know of it: restore the "
+            "ledger, without which what is spent can't be known"
+        )
     return output
 
 
@@ -224,6 +233,7 @@ def _facts(asked: Asked, data: Dataset, seed: Seed, token: str) -> dict[str, Any
         "learner": asked.learner,
         "version": registry.entry(asked.learner).version,
         "parameters": dict(asked.parameters),
+        "accuracy": asked.accuracy,
         "checksum": data.checksum,
         "sources": dict(data.sources),
         "seed": seeds.named(seed),
@@ -232,15 +242,15 @@ def _facts(asked: Asked, data: Dataset, seed: Seed, token: str) -> dict[str, Any
 
 
 def _stream(
-    asked: Asked, data: Dataset, seed: Seed, number: int, token: str
+    what: str, asked: Asked, data: Dataset, seed: Seed, number: int, token: str
 ) -> np.random.Generator:
-    """Give the stream of one release: it is used once, though a ledger were lost.
+    """Give a stream of one release: it is used once, though a ledger were lost.
 
     Two models of equal noise and unequal ε would give away both. So the stream follows from all
     that is asked, the release's number, and a random token.
     """
     key = {
-        "for": "release",
+        "for": what,
         "release": number,
         "token": token,
         "dataset": asked.dataset,
@@ -297,10 +307,40 @@ def with_known_seed(statement: PrivacyStatement) -> PrivacyStatement:
     )
 
 
-def _accuracy(learner: Any, data: Dataset) -> float | None:
-    if data.X_test is None:
+def _check_accuracy(asked: Asked, description: Description) -> None:
+    if not asked.accuracy:
+        return
+    if not 0 < asked.accuracy < math.inf:
+        raise ReleaseError(f"accuracy = {asked.accuracy!r} is not a finite epsilon above 0")
+    if description.public_benchmark:
+        raise ReleaseError(
+            f"the records of {description.name} are public: an accuracy costs nothing, and is on "
+            "the card if there is a test part"
+        )
+    if not description.n_test:
+        raise ReleaseError(
+            f"{description.name} has no test part that an accuracy could be paid for: on records "
+            "that train the model it would not be that of new ones. Give it one (files: test:)."
+        )
+    if asked.relation != words.REPLACE_ONE:
+        raise ReleaseError(f"an accuracy is paid for with neighbours: {words.REPLACE_ONE} alone")
+
+
+def _accuracy(
+    asked: Asked,
+    description: Description,
+    learner: Any,
+    data: Dataset,
+    seed: Seed,
+    number: int,
+    token: str,
+) -> Accuracy | None:
+    if description.public_benchmark and data.X_test is not None:
+        return measured(learner, data, 0.0, None)
+    if not asked.accuracy:
         return None
-    return float((learner.predict(data.X_test) == data.y_test).mean())
+    rng = _stream("accuracy", asked, data, seed, number, token)
+    return measured(learner, data, asked.accuracy, rng)
 
 
 def _write(released: Released) -> str:

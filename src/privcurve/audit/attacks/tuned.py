@@ -110,9 +110,9 @@ def _tuned() -> Iterator[Claim]:
         setting = {**MAJORITY, **shape}
         yield Claim(name, CERTIFIED, 1.0, one_sided, 0.0, setting, densities=kept_densities)
     mechanisms = {"mechanism": ["permute_and_flip", "exponential"]}
-    rules = {"learner": "one_rule", "settings": mechanisms, "expected_runs": 3.0}
+    rules = {"learner": "one_rule", "settings": mechanisms, "expected_runs": 1.5}
     yield whole_state(name, CERTIFIED, {**rules, "score_share": 0.3}, 120)
-    some = {"learner": "one_rule", "expected_runs": 2.0, "score_share": 0.3}
+    some = {"learner": "one_rule", "expected_runs": 1.5, "score_share": 0.3}
     for delta in DELTAS:
         yield whole_state(name, CERTIFIED, some, 120, delta=delta)
 

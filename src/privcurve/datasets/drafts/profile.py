@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from privcurve.datasets.dates import ISO, days
 from privcurve.datasets.numbers import numbers
@@ -40,13 +43,13 @@ class Range:
     high: float = float("-inf")
     whole: bool = True
 
-    def add(self, amounts: Mapping[float, int]) -> None:
+    def add(self, amounts: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
         """Add some values, each with how often it is there."""
-        if amounts:
-            self.n += sum(amounts.values())
-            self.low = min(self.low, min(amounts))
-            self.high = max(self.high, max(amounts))
-            self.whole = self.whole and all(float(amount).is_integer() for amount in amounts)
+        if len(amounts):
+            self.n += int(counts.sum())
+            self.low = min(self.low, float(amounts.min()))
+            self.high = max(self.high, float(amounts.max()))
+            self.whole = self.whole and bool((np.floor(amounts) == amounts).all())
 
 
 @dataclass
@@ -94,7 +97,9 @@ class Profile:
 
     def add(self, texts: Iterable[str]) -> None:
         """Look at some more values."""
-        counts = Counter(text.strip() for text in texts)
+        counts: Counter[str] = Counter()
+        for text, count in Counter(texts).items():
+            counts[text.strip()] += count
         self.n += counts.total()
         for word in [text for text in counts if text.lower() in MISSING_WORDS]:
             self.missing[word] += counts.pop(word)
@@ -113,11 +118,11 @@ class Profile:
     def _numbers(self, counts: Counter[str]) -> None:
         texts = list(counts)
         together = "".join(texts)
-        self.points.add(_amounts(counts, texts, "."))
+        self.points.add(*_amounts(counts, texts, "."))
         if "," in together:
-            self.commas.add(_amounts(counts, texts, ","))
+            self.commas.add(*_amounts(counts, texts, ","))
         elif "." not in together:
-            self.commas.add(_amounts(counts, texts, "."))
+            self.commas.add(*_amounts(counts, texts, "."))
         self.zeros = self.zeros or any(map(_LEADING_ZERO.match, texts))
 
     def _dates(self, counts: Counter[str]) -> None:
@@ -125,25 +130,23 @@ class Profile:
         if not like:
             return
         for form in list(self.dates):
-            found: Counter[float] = Counter()
-            for text, count in like.items():
-                day = _day(text, form)
-                if day is not None:
-                    found[day] += count
-            self.dates[form].add(found)
+            read = [(day, n) for text, n in like.items() if (day := _day(text, form)) is not None]
+            found = np.array(read, dtype=np.float64).reshape(-1, 2)
+            self.dates[form].add(found[:, 0], found[:, 1].astype(np.int64))
             if self.dates[form].n < NEARLY_ALL * self.n_there / 2:
                 # It will not be that one: a column of a million dates is tried once, not 31 times.
                 del self.dates[form]
 
 
-def _amounts(counts: Counter[str], texts: list[str], decimal: str) -> dict[float, int]:
+def _amounts(
+    counts: Counter[str], texts: list[str], decimal: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Give the numbers among some texts, each with how often it is there."""
     found, _, wrong = numbers(texts, (), decimal)
-    amounts: Counter[float] = Counter()
-    for row, amount in enumerate(found.tolist()):
-        if row not in wrong:
-            amounts[amount] += counts[texts[row]]
-    return amounts
+    times = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
+    right = np.ones(len(texts), dtype=bool)
+    right[list(wrong)] = False
+    return found[right], times[right]
 
 
 def _day(text: str, form: str) -> float | None:

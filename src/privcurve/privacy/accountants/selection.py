@@ -4,7 +4,8 @@ A run is a mechanism whose outputs are totally ordered. It is run K times, on co
 time, and the best output is given: neither K nor the others. K has a truncated negative binomial
 distribution, whose shape η is -1 < η, with 1 for the geometric and 0 for the logarithmic one.
 
-Statements, proofs and sources are in docs/tuning.md, by the numbers given here.
+Statements, proofs and sources are in docs/tuning.md, by the numbers given here; the pure case is in
+PRIVACY.md §g, with a constant that holds for any γ.
 """
 
 from __future__ import annotations

@@ -221,6 +221,7 @@ def epsilon_that_spends(
     raise ValueError("no epsilon is so small that a training spends what a run may")
 
 
+@lru_cache(maxsize=1024)
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """Give ε that ρ-zCDP is worth at δ, by the conversion of Canonne, Kamath and Steinke."""
     root = math.sqrt(rho * math.log(1 / delta))
