@@ -46,6 +46,15 @@ def test_the_sentence_says_what_to_take_and_what_it_costs():
     assert "(B, δ = 1e-06) is within its error" in ranking(nearer, "d", 1, TITLES).sentence()
 
 
+def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_told():
+    first = TABLE.assign(kind="best setting, not private")
+    first.loc[0, ["calibration", "accuracy"]] = "published", 0.9
+    made = ranking(first, "d", 1, TITLES)
+    assert made.sentence().startswith("at ε = 1 take A: ")
+    assert made.sentence().endswith("chosen on the records, which ε does not cover")
+    assert "1. B, noise as published" in made.lines()[0]
+
+
 def test_what_is_missing_is_not_ranked():
     assert "nothing was trained" in ranking(TABLE, "d", 2, TITLES).sentence()
     lines = ranking(TABLE, "d", 1, TITLES).lines(1)

@@ -11,8 +11,9 @@ from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Labe
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.privacy.budget import CERTIFIED
 
-# Its answers are private, its teachers are not: there is nothing that could be handed over.
-NOT_HANDED_OVER = {"pate"}
+# Answers of PATE are private, its teachers are not: there is nothing that could be handed over. Of
+# private selection what was kept is, a model of another learner (test_tuned.py).
+NOT_HANDED_OVER = {"pate", "tuned"}
 
 
 def domain_of(n_bins):

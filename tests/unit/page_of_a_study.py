@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import pandas as pd
 from made_up_study import BOOST, lay_out
 
 OUTPUTS = [
@@ -34,3 +35,8 @@ def make_page(folder):
     finally:
         os.chdir(back)
     return folder / "results/tiny/leaderboard.html"
+
+
+def texts(path):
+    """Read a CSV as it is written."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -5,9 +5,7 @@ import re
 
 import pandas as pd
 import pytest
-from page_of_a_study import make_page
-
-from privcurve.outputs.page import data
+from page_of_a_study import make_page, texts
 
 MEBIBYTES = 6
 
@@ -32,7 +30,7 @@ def test_one_file_that_is_not_too_large_and_names_no_other(page):
 
 
 def test_every_number_is_the_text_of_the_table(page):
-    table = data.texts(page.parents[1] / "tables/tiny/accuracy.csv")
+    table = texts(page.parents[1] / "tables/tiny/accuracy.csv")
     shown = content(page)
     (study,) = shown["studies"]
     rows = [
@@ -66,7 +64,7 @@ def test_settings_kinds_and_the_worst_that_the_audit_found(page):
 
 
 def test_the_ledger_is_that_of_its_table(page):
-    table = data.texts(page.parents[1] / "tables/tiny/ledgers.csv")
+    table = texts(page.parents[1] / "tables/tiny/ledgers.csv")
     (row,) = table[(table["arm"] == "rule~certified") & (table["dataset"] == "toy-line")].to_dict(
         "records"
     )

@@ -4,9 +4,7 @@ import shutil
 
 import pandas as pd
 import pytest
-from page_of_a_study import make_page
-
-from privcurve.outputs.page import data
+from page_of_a_study import make_page, texts
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -88,7 +86,7 @@ class Opened:
 
 def expected(tables, dataset, epsilon):
     """Give the accuracy of the arms at an ε, best first, as the CSV has it."""
-    table = data.texts(tables / "accuracy.csv")
+    table = texts(tables / "accuracy.csv")
     mine = table[(table["dataset"] == dataset) & (table["epsilon"] == epsilon)]
     order = mine["accuracy"].astype(float).sort_values(ascending=False, kind="stable").index
     return mine.loc[order]

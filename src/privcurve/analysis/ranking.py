@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from privcurve.analysis.kinds import UNPAID
+
 MAJORITY = "majority_class"
 DIGITS = 3
 
@@ -37,18 +39,17 @@ class Ranking:
         return f"{self.titles[row['arm']]}{published}{delta}"
 
     @property
-    def tied(self) -> int:
-        """How many of the learners behind the best are within its error."""
-        best = self.private.iloc[0]
-        gaps = best["accuracy"] - self.private["accuracy"].iloc[1:]
-        return int((gaps <= best["accuracy_std"]).sum())
+    def sound(self) -> pd.DataFrame:
+        """The learners that may be recommended: noise as proved, where there is any such."""
+        proved = self.private[self.private["calibration"] == "certified"]
+        return self.private if proved.empty else proved
 
     def sentence(self) -> str:
         """Say which to take, what privacy costs, and how sure that is."""
         at = f"at ε = {self.epsilon:g}"
         if self.private.empty:
             return f"{at} nothing was trained that is complete"
-        best = self.private.iloc[0]
+        best = self.sound.iloc[0]
         parts = [f"{at} take {self.name(best)}: {_score(best)}"]
         better = self.free[self.free["learner"] != MAJORITY]
         if len(better):
@@ -56,9 +57,13 @@ class Ranking:
         majority = self.free[self.free["learner"] == MAJORITY]
         if len(majority):
             parts.append(f"majority {majority['accuracy'].iloc[0]:.{DIGITS}f}")
-        if len(self.private) > 1:
-            within = "is within its error" if self.tied else "is not within its error"
-            parts.append(f"the next ({self.name(self.private.iloc[1])}) {within}")
+        if len(self.sound) > 1:
+            following = self.sound.iloc[1]
+            near = best["accuracy"] - following["accuracy"] <= best["accuracy_std"]
+            within = "is within its error" if near else "is not within its error"
+            parts.append(f"the next ({self.name(following)}) {within}")
+        if best.get("kind") == UNPAID:
+            parts.append("its setting was chosen on the records, which ε does not cover")
         return "; ".join(parts)
 
     def lines(self, most: int | None = None) -> list[str]:

@@ -34,7 +34,7 @@ ENVELOPE: dict[str, Any] = {"color": "0.82", "linewidth": 4.2, "solid_capstyle":
 ENVELOPE_NAME = "best certified by rule or paid, δ = 0"
 
 # How long a line of a panel's title may be, in letters.
-TITLE = 34
+TITLE = 30
 
 # Leading digits of ε in the order in which they are labelled while there is room.
 NICE_DIGITS = ("1", "5", "2", "3")

@@ -36,12 +36,15 @@ class PairShape:
     errors: NDArray[np.float64]
 
     def check(self, n_bins: NDArray[np.int64]) -> None:
-        """Check what was read from a file: see :meth:`AdditiveModel.check`."""
-        known = set(self.columns) <= set(range(len(n_bins))) and self.values.ndim == 2
-        require(known and self.errors.shape == self.values.shape, "a pair is of other columns")
-        for j, groups, size in zip(self.columns, self.groups, self.values.shape, strict=True):
-            inside = groups.shape == (n_bins[j],) and all_between(groups, 0, size)
-            require(inside, "a pair has other groups than its values")
+        """Check what was read from a file; raises ValueError."""
+        sizes = self.values.shape
+        two = len(self.columns) == len(self.groups) == len(sizes) == 2
+        require(two and self.errors.shape == sizes, "a pair is not of two columns")
+        for j, groups, size in zip(self.columns, self.groups, sizes, strict=True):
+            inside = 0 <= j < len(n_bins) and groups.shape == (n_bins[j],)
+            require(inside, "a pair is of other columns")
+            known = len(groups) > 0 and groups.min() >= 0 and groups.max() < size
+            require(bool(known), "a pair's groups are not those of its values")
 
     def scores(self, codes: Codes) -> NDArray[np.float64]:
         """Give the value of each row."""

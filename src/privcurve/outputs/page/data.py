@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import csv
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from privcurve.analysis import kinds
-from privcurve.analysis.accuracy import ARM
 from privcurve.analysis.names import method_of
-from privcurve.audit import report
 from privcurve.experiments.study import Arm, Study
-from privcurve.figures import style
+from privcurve.figures.looks import method_looks
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
 from privcurve.privacy.ledger import PROVED
 
@@ -23,7 +21,10 @@ POINT = (
     *("setting", "ledger", "error"),
 )
 # Columns of the table of settings that are no hyperparameters.
-NO_SETTING = {*ARM, "kind", "n_settings", "n_failed_settings", "status", "error"}
+NO_SETTING = {
+    *("dataset", "arm", "learner", "calibration", "delta", "epsilon", "kind"),
+    *("n_settings", "n_failed_settings", "status", "error"),
+}
 SYMBOLS = {
     **{"o": "circle", "s": "square", "^": "triangle-up", "D": "diamond"},
     **{"v": "triangle-down", "P": "cross", "X": "x", "h": "hexagon"},
@@ -34,9 +35,13 @@ AUDIT_NOTE = (
 )
 
 
-def texts(path: Path) -> pd.DataFrame:
+Rows = list[dict[str, str]]
+
+
+def texts(path: Path) -> Rows:
     """Read a CSV as it is written: every value is text, a missing one the empty text."""
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def of_study(
@@ -57,21 +62,22 @@ def of_study(
     dict
         `name`, `title`, `datasets` (pairs of name and title) and `curves`.
     """
-    accuracy = texts(tables["accuracy"])
     settings = _by_point(tables, "selected_settings", _setting)
     ledgers = _by_point(tables, "ledgers", _ledger)
-    looks = style.method_looks(map(method_of, study.arms))
+    looks = method_looks(map(method_of, study.arms))
     curves = []
-    for (dataset, name), rows in accuracy.groupby(["dataset", "arm"], sort=False):
-        arm = study.arms[str(name)]
+    for (dataset, name), group in itertools.groupby(
+        texts(tables["accuracy"]), key=lambda row: (row["dataset"], row["arm"])
+    ):
+        arm, rows = study.arms[name], list(group)
         colour, marker = looks[method_of(arm.name)]
         curves.append(
             {
                 **{"dataset": dataset, "arm": arm.name, "learner": arm.learner},
                 **{"title": arm.title, "calibration": arm.calibration or ""},
-                **{"delta": rows["delta"].iloc[0], "relation": arm.relation or ""},
+                **{"delta": rows[0]["delta"], "relation": arm.relation or ""},
                 **{"colour": colour, "symbol": SYMBOLS[marker]},
-                "points": [_point(row, arm, settings, ledgers) for row in rows.to_dict("records")],
+                "points": [_point(row, arm, settings, ledgers) for row in rows],
             }
         )
     return {
@@ -113,7 +119,7 @@ def whole(studies: Iterable[dict[str, Any]], audit: Path | None) -> dict[str, An
 
 
 def _point(
-    row: Mapping[Any, str],
+    row: Mapping[str, str],
     arm: Arm,
     settings: Mapping[tuple[str, ...], str],
     ledgers: Mapping[tuple[str, ...], str],
@@ -127,31 +133,37 @@ def _point(
     return [more.get(name, row.get(name, "")) for name in POINT]
 
 
-def _by_point(tables: Mapping[str, Path], word: str, text: Any) -> dict[tuple[str, ...], str]:
+def _by_point(
+    tables: Mapping[str, Path], word: str, text: Callable[[Mapping[str, str]], str]
+) -> dict[tuple[str, ...], str]:
     """Give a text for each dataset, arm and ε of a table; nothing if the table is not there."""
     if word not in tables:
         return {}
-    rows = texts(tables[word]).to_dict("records")
+    rows = texts(tables[word])
     return {(row["dataset"], row["arm"], row["epsilon"]): text(row) for row in rows}
 
 
-def _ledger(row: Mapping[Any, str]) -> str:
+def _ledger(row: Mapping[str, str]) -> str:
     """Give what a model is made of; with its status, where that is not a proof."""
     status = "" if row["status"] == PROVED else f" (claim: {row['status']})"
     return row["ledger"].removeprefix("The model is made of ") + status
 
 
-def _setting(row: Mapping[Any, str]) -> str:
+def _setting(row: Mapping[str, str]) -> str:
     given = {name: value for name, value in row.items() if value and name not in NO_SETTING}
     return ", ".join(f"{name} = {value}" for name, value in given.items())
 
 
 def _found(audit: Path) -> dict[tuple[str, str, str, bool], dict[str, str]]:
     """Give the worst that was found against each claim of a learner, as its CSV has it."""
+    import pandas as pd
+
+    from privcurve.audit import report
+
     frame, written = pd.read_csv(audit), texts(audit)
     stated = report.claimed(frame.assign(row=range(len(frame))))
     found = {}
-    for row in (written.iloc[place] for place in report.worst(stated)["row"]):
+    for row in (written[place] for place in report.worst(stated)["row"]):
         key = (row["learner"], row["calibration"], row["neighbours"], row["delta"] != "0")
         told = ("epsilon", "delta", "found_epsilon", "method", "verdict")
         found[key] = {name: row[name] for name in told}
