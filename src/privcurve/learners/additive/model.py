@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes
 from privcurve.learners.additive.residuals import SCORE_BITS
 from privcurve.learners.chances import whole_residuals
-from privcurve.learners.checks import all_between, require
+from privcurve.learners.checks import require
 
 if TYPE_CHECKING:
     from privcurve.learners.additive.fitting import Fit
