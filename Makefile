@@ -23,14 +23,10 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
-quickstart: $(READY)  ## set up, then a small study on data that needs no download
+quickstart: $(READY)  ## set up, then a small study on data that needs no download (VERBOSE=1: show Snakemake)
 	@echo '$(BIN)/snakemake --cores $(CORES) $@'
-	@$(BIN)/snakemake --cores $(CORES) $@ || { $(TELL_OF_LOCK); exit 1; }
-	@echo
-	@cat results/tables/quickstart/accuracy.md
-	@echo
-	@echo "table:  results/tables/quickstart/accuracy.md (.csv, .tex)"
-	@echo "figure: results/figures/quickstart.pdf (.png, .csv)"
+	@$(BIN)/python -m privcurve.steps.study --cores $(CORES) $(if $(VERBOSE),--verbose) $@ \
+	  || { $(TELL_OF_LOCK); exit 1; }
 
 test: $(READY)  ## set up, then the test suite
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
@@ -60,6 +56,7 @@ benchmark: $(READY)  ## speed of kernels (ratios in one run), audit, start of a 
 	$(BIN)/python benchmarks/lazybb.py
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/partial.py
+	$(BIN)/python benchmarks/privgam.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/scale.py

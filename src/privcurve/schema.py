@@ -121,10 +121,61 @@ def check(content: Any, schema: Path, where: str) -> None:
     SchemaError
         Naming each fault by its place; an unknown key with the nearest known one.
     """
+    found = sorted(message for _, message in faults(content, schema))
+    if found:
+        raise SchemaError("\n".join(f"{where}: {fault}" for fault in found))
+
+
+def faults(content: Any, schema: Path) -> list[tuple[tuple[str | int, ...], str]]:
+    """Give what a schema does not allow: where in the content, and a message that says it too."""
     validator = _validator(schema, state(schema))
-    faults = [_fault(error, content) for error in validator.iter_errors(content)]
-    if faults:
-        raise SchemaError("\n".join(f"{where}: {fault}" for fault in sorted(faults)))
+    return [
+        (tuple(error.absolute_path) + _unknown(error)[:1], _fault(error, content))
+        for error in validator.iter_errors(content)
+    ]
+
+
+def _unknown(error: Any) -> tuple[str, ...]:
+    """Give the keys that a schema does not know, if that is the fault."""
+    if error.validator != "additionalProperties" or not isinstance(error.instance, Mapping):
+        return ()
+    return tuple(key for key in error.instance if key not in error.schema.get("properties", {}))
+
+
+class Lines:
+    """On which line of a YAML file something stands.
+
+    Parameters
+    ----------
+    path : Path
+        A file that :func:`read_yaml` reads.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+
+    def of(self, *place: str | int) -> int:
+        """Give the line of a place, or of the nearest that is there on the way to it.
+
+        Parameters
+        ----------
+        *place : str or int
+            Keys of mappings and positions in lists, from the top.
+        """
+        node, line = self._root, 1
+        for step in place:
+            if isinstance(node, yaml.MappingNode):
+                pairs = [(key, value) for key, value in node.value if key.value == str(step)]
+                if not pairs:
+                    break
+                key, node = pairs[0]
+                line = key.start_mark.line + 1
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                node = node.value[step]
+                line = node.start_mark.line + 1
+            else:
+                break
+        return line
 
 
 def state(path: Path) -> tuple[int, ...]:
@@ -148,16 +199,17 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
 def _fault(error: Any, content: Any) -> str:
     place = _place(list(error.absolute_path), content)
     prefix = f"{place}: " if place else ""
-    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
+    unknown = _unknown(error)
+    if unknown:
         known = list(error.schema.get("properties", {}))
-        unknown = [key for key in error.instance if key not in known]
         hints = []
         for key in unknown:
             hints.append(f"unknown key {key!r}{nearest(key, known)} Allowed: {', '.join(known)}.")
         return prefix + " ".join(hints)
     if error.validator == "required":
-        missing = [key for key in error.validator_value if key not in error.instance]
-        return prefix + f"missing key {missing[0]!r}"
+        # There is an error for each key that is missing, which only its message names.
+        missing = next(key for key in error.validator_value if error.message.startswith(repr(key)))
+        return prefix + f"missing key {missing!r}"
     if error.validator == "not":
         return prefix + "does not belong here"
     if error.validator == "minProperties":
@@ -167,7 +219,12 @@ def _fault(error: Any, content: Any) -> str:
             + (f"{error.validator_value} keys")
         )
     if error.validator == "minItems":
-        return prefix + "the list is empty"
+        n = len(error.instance)
+        return prefix + (f"{n} of {error.validator_value} entries" if n else "the list is empty")
+    if error.validator == "type" and error.validator_value == "array":
+        if error.instance is None:
+            return f"{prefix}nothing is written there"
+        return f"{prefix}{error.instance!r} is no list: write it in brackets, [a, b, …]"
     if isinstance(error.instance, bool):
         return (
             f"{prefix}{error.instance}: YAML reads yes, no, on and off as truth values; "

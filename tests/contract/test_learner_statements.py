@@ -5,10 +5,11 @@ from made_learners import changes, learners, make, offered, private, private_lea
 
 from privcurve.learners.registry import LEARNERS, entry
 from privcurve.privacy.budget import relation
-from privcurve.privacy.ledger import ASSUMED_BOTH, NOT_COVERED, NOT_FLOATS
+from privcurve.privacy.ledger import ASSUMED_BOTH, NOT_COVERED, NOT_FLOATS, NOT_SELECTION
 
-# Learners whose sums are whole numbers, with exact noise, cover floating-point arithmetic.
-WHOLE_NUMBERS = {"privgam": {NOT_FLOATS}}
+# Learners whose sums are whole numbers, with exact noise, cover floating-point arithmetic; one
+# that chooses settings privately covers the choice.
+COVERED = {"privgam": {NOT_FLOATS}, "tuned": {NOT_SELECTION}}
 
 
 @offered
@@ -27,7 +28,7 @@ def test_statement_adds_up_to_epsilon(name, calibration, epsilon):
     assert entry(name).peer == (statement.neighbours == "add-remove")
     assert statement.calibration == calibration
     assert statement.ledger
-    assert set(NOT_COVERED) - set(statement.exclusions) == WHOLE_NUMBERS.get(name, set())
+    assert set(NOT_COVERED) - set(statement.exclusions) == COVERED.get(name, set())
     assert type(statement).from_json(statement.to_json()) == statement
     assert relation(statement.neighbours).change in str(statement)
 

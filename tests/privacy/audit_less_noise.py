@@ -9,6 +9,7 @@ from privcurve.learners import (
     noisy_bayes,
     pate,
     random_trees,
+    tuned,
 )
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.bdpe import BDPEClassifier
@@ -151,3 +152,16 @@ def holders_with(patch, noise):
     patch.setattr(distributed_topdown, "level_holders", of_levels)
     patch.setattr(distributed_topdown, "published_holders", of_printed)
     patch.setattr(random_trees, "random_trees", of_leaves)
+
+
+def tuned_with(patch, noise):
+    """Divide the noise of what a run releases: of the training and of the score."""
+    budget_of = tuned.budget_of
+
+    def more(*arguments):
+        known = budget_of(*arguments)
+        power = 1 if known.pure else 2
+        scale = max(1, int(noise * known.score_scale))
+        return replace(known, training=known.training / noise**power, score_scale=scale)
+
+    patch.setattr(tuned, "budget_of", more)

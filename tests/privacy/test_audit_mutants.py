@@ -22,6 +22,7 @@ from audit_less_noise import (
     majority_with,
     pate_with,
     people_with,
+    tuned_with,
 )
 
 from privcurve.audit.attacks import pairs as audited
@@ -145,6 +146,7 @@ BREAK = {
     "distributed_topdown": distributed_with,
     "random_trees": holders_with,
     "privgam": additive_with,
+    "tuned": tuned_with,
 }
 
 

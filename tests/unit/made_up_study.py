@@ -49,6 +49,8 @@ STUDY = {
             }
         },
         {"audit": {"learners": ["one_rule"]}},
+        "leaderboard",
+        {"ledgers": {"epsilons": [2]}},
     ],
 }
 # Of thresholds of one private column: the other outputs are not for its learner, nor for its data.
@@ -64,6 +66,11 @@ LINE = {
     },
     "outputs": [{"thresholds": {"learner": "brc", "epsilon": 100, "boundary": 1000}}],
 }
+# Of an additive model.
+ADDITIVE = {
+    "learners": {"gam": {"learner": "privgam", "deltas": [0, 1e-5]}},
+    "outputs": [{"shapes": {"learner": "gam", "epsilon": 2, "delta": 1e-5}}],
+}
 # Two datasets, so that there are ranks.
 MANY = {
     "datasets": ["toy-line", "toy-line-fine"],
@@ -72,7 +79,7 @@ MANY = {
         "rule": {"learner": "one_rule"},
         "majority": {"learner": "majority_class"},
     },
-    "outputs": ["error_table", "mean_ranks"],
+    "outputs": ["error_table", "mean_ranks", {"comparison": {"arm": "boost~certified"}}],
 }
 # All settings of boosted ensembles and of forests: nothing is selected.
 _OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}

@@ -194,8 +194,15 @@ def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):
 
 def test_an_arm_is_named_with_its_calibration_where_there_are_both():
     titles = arm_titles(asked("error_table"))
-    assert titles["boost~certified"].endswith(", certified")
+    assert titles["boost~certified"].endswith(", certified, unpaid")
     assert "," not in titles["majority"]
+
+
+def test_an_arm_is_named_by_its_kind_where_others_are_by_rule():
+    titles = arm_titles(asked("error_table"))
+    assert "paid" not in next(title for name, title in titles.items() if "rule" in name)
+    alone = arm_titles(asked("error_table", learners={"boost": BOOST}))
+    assert alone["boost~certified"].endswith(", certified")
 
 
 def test_an_arm_is_named_with_its_delta_where_others_have_none():

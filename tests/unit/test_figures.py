@@ -11,6 +11,7 @@ import pytest
 import yaml
 from matplotlib.text import Annotation
 
+from privcurve.analysis import kinds
 from privcurve.figures import learning_curves as curves
 from privcurve.figures import style
 
@@ -26,6 +27,12 @@ TITLES = {
     "majority": "Majority class",
 }
 DATASETS = {"adult": "Adult", "codrna": "Cod-RNA", "mushroom": "Mushroom"}
+KIND = {
+    "lazybb~certified": kinds.UNPAID,
+    "lazybb~published": kinds.UNPAID,
+    "one_rule~certified": kinds.RULE,
+    "dp_lr~published": kinds.TUNED,
+}
 BASELINES = {"lr": 0.86, "gb": 0.865, "majority": 0.6}
 
 
@@ -41,6 +48,7 @@ def accuracy(datasets=DATASETS):
                     "calibration": arm.partition("~")[2] or None,
                     "delta": 0.0,
                     "epsilon": epsilon,
+                    "kind": kinds.NOT_PRIVATE if arm in BASELINES else KIND[arm],
                     "scored_on": "test" if dataset == "adult" else "folds",
                     "accuracy": BASELINES.get(arm, 0.6 + (0 if math.isinf(epsilon) else rise)),
                     "accuracy_std": 0.01,
@@ -79,18 +87,47 @@ def test_the_values_are_those_of_the_frame():
     np.testing.assert_array_equal(found.get_ydata(), rows["accuracy"])
 
 
-def test_the_legend_names_every_curve_and_its_calibration():
+def test_the_legend_names_every_curve_its_calibration_and_what_its_settings_cost():
     (legend,) = draw(accuracy()).legends
     assert [text.get_text() for text in legend.get_texts()] == [
-        "LazyBB, 1-rules (certified)",
-        "LazyBB, 1-rules (published)",
+        "LazyBB, 1-rules (certified, best setting, not private)",
+        "LazyBB, 1-rules (published, best setting, not private)",
         "1-rule (certified)",
-        "DP logistic regression (published)",
+        "DP logistic regression (published, tuned, paid)",
     ]
 
 
-def test_calibrations_share_a_colour_and_differ_in_line_and_mark():
+def test_what_is_not_paid_for_is_thin_and_dashed():
     panel = draw(accuracy()).axes[0]
+    unpaid, rule = line(panel, "lazybb~certified"), line(panel, "one_rule~certified")
+    assert unpaid.get_linestyle() == "--"
+    assert rule.get_linestyle() == "-"
+    assert unpaid.get_linewidth() < 0.7 * rule.get_linewidth()
+    # A limit without noise does not tell how the curve was chosen.
+    frame = accuracy()
+    frame.loc[frame["arm"] == "gb", ["arm", "kind"]] = ["one_rule~certified", kinds.NOT_PRIVATE]
+    assert line(draw(frame).axes[0], "one_rule~certified").get_linestyle() == "-"
+
+
+def test_the_best_by_rule_at_each_epsilon_is_underlaid():
+    frame = accuracy()
+    frame["arm"] = frame["arm"].replace("dp_lr~published", "dp_lr~certified")
+    frame.loc[frame["arm"] == "dp_lr~certified", "calibration"] = "certified"
+    titles = {**TITLES, "dp_lr~certified": "DP logistic regression"}
+    rows = frame["arm"].isin(["one_rule~certified", "dp_lr~certified"])
+    mine = frame[rows & (frame["dataset"] == "adult")].groupby("epsilon")["accuracy"].max()
+    figure = draw(frame[rows], titles=titles)
+    found = line(figure.axes[0], "_envelope")
+    assert found.get_xdata().tolist() == mine.index.tolist()
+    assert found.get_ydata().tolist() == mine.tolist()
+    assert figure.legends[0].get_texts()[-1].get_text() == curves.ENVELOPE_NAME
+    # Neither one curve alone, nor one whose settings were not paid for, is an envelope.
+    frame.loc[frame["arm"] == "dp_lr~certified", "kind"] = kinds.UNPAID
+    assert not len(line(draw(frame[rows], titles=titles).axes[0], "_envelope").get_xdata())
+
+
+def test_calibrations_share_a_colour_and_differ_in_line_and_mark():
+    panel = draw(accuracy().replace({"kind": kinds.UNPAID}, kinds.RULE)).axes[0]
     certified, published = line(panel, "lazybb~certified"), line(panel, "lazybb~published")
     assert certified.get_color() == published.get_color()
     assert certified.get_marker() == published.get_marker()

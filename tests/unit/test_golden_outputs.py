@@ -8,11 +8,12 @@ file beside this one: ``python tests/unit/test_golden_outputs.py``.
 import hashlib
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 
 import pytest
-from made_up_study import GRID, LINE, MANY, lay_out
+from made_up_study import ADDITIVE, GRID, LINE, MANY, lay_out
 
 from privcurve.figures import style
 from privcurve.learners import registry
@@ -24,6 +25,7 @@ GOLDEN = Path(__file__).with_name("golden_outputs.json")
 TRAINED = {
     **dict.fromkeys(("model_card", "rademacher", "advantage_and_margins", "printed"), "lazybb"),
     "thresholds": "brc",
+    "shapes": "privgam",
 }
 
 
@@ -35,7 +37,8 @@ def version(word):
 def make_all(folder):
     """Make every output of the made-up studies; give the digest of each."""
     found = {}
-    for name, changes in (("whole", {}), ("line", LINE), ("many", MANY), ("grid", GRID)):
+    studies = {"whole": {}, "line": LINE, "additive": ADDITIVE, "many": MANY, "grid": GRID}
+    for name, changes in studies.items():
         (folder / name).mkdir()
         found |= make_study(folder / name, changes)
     return found
@@ -71,6 +74,12 @@ def digest(asked, drawn):
     """Give the digest of an output's tables, and of what its figures show."""
     parts = [
         path.read_bytes() for path in asked.files.all if path.suffix in (".csv", ".md", ".tex")
+    ]
+    # Of a page its data: template, scripts and Plotly are in what it is made for.
+    parts += [
+        re.search(rb'id="data">(.*?)</script>', path.read_bytes())[1]
+        for path in asked.files.all
+        if path.suffix == ".html"
     ]
     parts += [json.dumps(drawn[stem]).encode() for stem in asked.files.figures]
     return hashlib.sha256(b"".join(parts)).hexdigest()

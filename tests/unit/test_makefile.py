@@ -13,13 +13,13 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make
 
 @pytest.fixture
 def checkout(tmp_path):
-    """The Makefile in a folder whose environment is ready, and whose Snakemake fails."""
+    """The Makefile in a folder whose environment is ready, and whose runs fail."""
     for name in ("requirements.lock", "pyproject.toml", "Makefile"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / ".venv/bin").mkdir(parents=True)
-    snakemake = tmp_path / ".venv/bin/snakemake"
-    snakemake.write_text("#!/bin/sh\necho it fails with $*\nexit 1\n")
-    snakemake.chmod(0o755)
+    python = tmp_path / ".venv/bin/python"
+    python.write_text("#!/bin/sh\necho it fails with $*\nexit 1\n")
+    python.chmod(0o755)
     (tmp_path / ".venv/ready").touch()
     (tmp_path / ".snakemake/locks").mkdir(parents=True)
     return tmp_path
@@ -34,7 +34,7 @@ def quickstart(folder):
         check=False,
     )
     assert done.returncode != 0
-    assert "it fails with --cores 3 quickstart" in done.stdout
+    assert "it fails with -m privcurve.steps.study --cores 3 quickstart" in done.stdout
     return done.stdout
 
 

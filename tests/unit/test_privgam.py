@@ -99,6 +99,11 @@ def test_the_rule_reads_public_facts_alone():
     for method, pure in ((rule.CYCLIC, False), (rule.GREEDY, True), (rule.GREEDY, False)):
         for linear in (True, False):
             assert 0 < rule.least_share(method, 10, 5, pure, linear) < 0.03
+    # Adult: from ε = 0.5 on.
+    assert rule.has_pairs(32_561, 0.135, 14)
+    assert not rule.has_pairs(32_561, 0.0325, 14)
+    assert not rule.has_pairs(10**9, 1.0, 1)
+    assert rule.least_share(rule.CYCLIC, 1, 2, False, False, pairs=True) < 0.2 * 0.4 / 5
 
 
 @pytest.mark.parametrize("pure", [True, False])
@@ -117,12 +122,14 @@ def test_the_rule_ends_at_a_noisy_majority(pure):
     assert model.privacy_.epsilon_spent == pytest.approx(0.1, rel=1e-9)
 
 
+@pytest.mark.parametrize("pairs", [True, False])
 @pytest.mark.parametrize("linear", [True, False])
 @pytest.mark.parametrize("n_rounds", [1, 2, 10])
-def test_shares_of_rounds_add_up(n_rounds, linear):
-    total = (rule.GRAM_SHARE + rule.LINE_SHARE) * linear
+def test_shares_of_rounds_add_up(n_rounds, linear, pairs):
+    total = rule.of_columns(pairs) * (rule.GRAM_SHARE + rule.LINE_SHARE) * linear
+    total += rule.PAIR_SHARE * pairs
     for t in range(1, n_rounds + 1):
-        each = rule.cyclic_unit(t, n_rounds, 7, linear)
+        each = rule.cyclic_unit(t, n_rounds, 7, linear, pairs)
         total += each * (7 + linear + rule.INTERCEPT_WEIGHT * (1 + (t == n_rounds)))
     assert total == pytest.approx(1)
 
@@ -229,7 +236,7 @@ def test_statement_says_by_whom_settings_were_chosen():
     X, y = problem(200)
     assert ASSUMED_RULE in learner().fit(X, y).privacy_.assumptions
     assert "public rule, fixed before and apart from these records" in ASSUMED_RULE
-    for setting in ({"n_steps": 5}, {"bins": "all"}, {"method": "greedy"}):
+    for setting in ({"n_steps": 5}, {"bins": "all"}, {"method": "greedy"}, {"pairs": "no"}):
         assert ASSUMED_SETTINGS in learner(**setting).fit(X, y).privacy_.assumptions
 
 
@@ -237,6 +244,8 @@ def test_what_cannot_be_is_refused():
     X, y = problem(50)
     with pytest.raises(ValueError, match="'cyclic' has Gaussian noise, so it needs delta > 0"):
         learner(method="cyclic").fit(X, y)
+    with pytest.raises(ValueError, match="pairs = 'yes' come after rounds of all columns"):
+        learner(pairs="yes", delta=1e-5).fit(X, y)
     with pytest.raises(ValueError, match="linear = 'yes' needs all columns to be ordered"):
         learner(linear="yes").fit(X, y)
     with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):

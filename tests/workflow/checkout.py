@@ -161,8 +161,8 @@ def make(folder):
     return made
 
 
-def write_dataset(project, name, categories, colours=("red", "blue") * 20):
-    """Give a checkout a dataset of its own, of one column."""
+def write_dataset(project, name, categories, colours=("red", "blue") * 20, public=True):
+    """Give a checkout a dataset of its own, of one column; its records are public or not."""
     table = project.folder / f"{name}.csv"
     table.write_text(
         "colour,label\n" + "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in colours)
@@ -171,6 +171,7 @@ def write_dataset(project, name, categories, colours=("red", "blue") * 20):
         "title": "Colours",
         "citation": "own",
         "licence": "own",
+        "public_benchmark": public,
         "n_rows": len(colours),
         "files": {"train": {"local": str(table)}},
         "parser": {"kind": "delimited", "header": True},

@@ -12,7 +12,10 @@ from raw_files import compressed, idx, workbook
 pytestmark = pytest.mark.workflow
 
 LABEL = {"column": "sick", "negative": "no", "positive": "yes"}
-COMMON = {"title": "t", "citation": "own", "licence": "own", "label": LABEL, "n_rows": 40}
+COMMON = {
+    **{"title": "t", "citation": "own", "licence": "own", "public_benchmark": True},
+    **{"label": LABEL, "n_rows": 40},
+}
 
 # Two files of one part, packed both ways; like columns by a pattern; logarithmic bins; gaps.
 FORMS = {

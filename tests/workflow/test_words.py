@@ -18,6 +18,8 @@ LEARNERS = {
     },
     # Of a lone setting nothing is selected.
     "one_rule": {"learner": "one_rule"},
+    # Each training selects for itself, and pays.
+    "paid": {"learner": "one_rule", "tune": {"grid": {"mechanism": ["auto", "exponential"]}}},
 }
 WORDS = {"epsilons": [1], "splits": SPLITS, "train_shares": [0.1, 1], "metric": "auc"}
 PLAIN = ("folds", "repeats")
@@ -30,7 +32,7 @@ def cells(project, pattern):
 def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(project):
     project.write_study(**WORDS, learners=LEARNERS, without=PLAIN)
     refits = "results/refits/tiny/toy-line"
-    arms = ["boost~certified~density=0.5", "one_rule~certified"]
+    arms = ["boost~certified~density=0.5", "one_rule~certified", "paid~certified"]
     names = [name + share for name in arms for share in ("", "~train_share=0.1")]
     targets = [f"{refits}/{name}/cells.parquet" for name in names]
     output = project.run(*targets)
@@ -39,6 +41,10 @@ def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(pr
     fresh = cells(project, "refits/tiny/**/cells.parquet")
     assert set(fresh["fold"]) == {f"{k}@0.2" for k in (1, 2, 3)}
     assert set(fresh["status"]) == {"ok"}
+    paid = fresh[fresh["arm"].str.startswith("paid")]
+    assert set(paid["learner"]) == {"tuned"}
+    assert paid["epsilon_spent"].tolist() == pytest.approx([1.0] * 6)
+    assert "paid~certified: of epsilon = 1 private selection leaves 0.41" in output
     small = fresh["arm"].str.endswith("~train_share=0.1")
     n_train = round(0.8 * len_of(project))
     assert set(fresh["n_train"][~small]) == {n_train}
@@ -55,10 +61,10 @@ def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(pr
     without = (*PLAIN, "metric", "train_shares")
     project.write_study(**everything, learners=LEARNERS, without=without)
     project.run("tiny")
-    assert project.counts() == (3, 2 * 3, 0)
+    assert project.counts() == (3, 3 * 3, 0)
     runs = cells(project, "cells/tiny/**/shard~0-of-1.parquet")
     # Those that selected are still there.
-    assert len(runs[runs["repeat"] > 0]) == (2 + 1) * 3
+    assert len(runs[runs["repeat"] > 0]) == (2 + 1 + 1) * 3
     (drawn,) = project.outputs().keys() & {"results/figures/tiny/sweep.csv"}
     assert len(pd.read_csv(project.folder / drawn)) == 2
 

@@ -27,7 +27,7 @@ rule audit_learner:
         runtime=growing(30),
     params:
         folder=subpath(input.data, parent=True),
-        seed=config["seed"],
+        seed=SEED,
         digest=lambda wildcards: PLAN.audit_digest(wildcards.learner),
     message:
         "Audit {wildcards.learner}"

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from privcurve.steps._common import failed_attempts
 from privcurve.workflow import plan, reading, snakemake as insides
 from privcurve.workflow.snakemake import growing
 
+# On command lines of jobs: a public number, or where a secret is, never the secret.
+SEED = config["seed"]
+if isinstance(SEED, str):
+    SEED = shlex.quote(SEED)
 ENVIRONMENT = "../../environment.yml"
 SHARD_FILE = "results/cells/{curve}/shard~{shard}-of-{shards}.parquet"
 REFIT_FILE = "results/refits/{curve}/cells.parquet"
@@ -29,7 +34,9 @@ if config.get("data_mirror"):
     os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
 try:
-    PLAN = reading.read(config, Path(workflow.basedir))
+    PLAN = reading.read(
+        config, Path(workflow.basedir), make_seed=workflow.is_main_process
+    )
 except (ValueError, datasets.DatasetError, OSError) as error:
     raise WorkflowError(str(error)) from None
 

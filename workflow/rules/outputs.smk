@@ -45,7 +45,7 @@ for asked in PLAN.outputs.values():
             study=str(PLAN.files[asked.study.name]),
             word=asked.output.word,
             options=json.dumps(asked.options),
-            seed=config["seed"],
+            seed=SEED,
             per_job=config["seconds_per_job"],
             digest=lambda wildcards, asked=asked: PLAN.digest(asked),
         message:

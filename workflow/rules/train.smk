@@ -26,7 +26,7 @@ rule train:
         arm=arm,
         digest=shard_digest,
         attempts=attempts,
-        seed=config["seed"],
+        seed=SEED,
     message:
         "Train {params.arm} on {params.dataset} (shard {wildcards.shard} of {wildcards.shards})"
     shell:
@@ -61,7 +61,7 @@ rule refit:
         shards=lambda wildcards: curve(wildcards).shards,
         digest=refit_digest,
         attempts=attempts,
-        seed=config["seed"],
+        seed=SEED,
     message:
         "Select settings of {params.arm} on {params.dataset} and train them afresh"
     shell:
@@ -109,7 +109,7 @@ for bundle in PLAN.bundles:
             attempts=lambda wildcards, bundle=bundle: list(
                 map(failed_attempts, bundle.failures)
             ),
-            seed=config["seed"],
+            seed=SEED,
         message:
             f"Train {len(bundle.curves)} small curves of {bundle.study} ({bundle.name})"
         shell:

@@ -67,7 +67,7 @@ def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[dict[str, Any]]:
     means = errors.rank(axis=1).mean().sort_values(kind="stable")
     friedman = _friedman(errors)
     found = [
-        (a, b, _wilcoxon((errors[a] - errors[b]).tolist()))
+        (a, b, wilcoxon((errors[a] - errors[b]).tolist()))
         for a, b in itertools.combinations(means.index, 2)
     ]
     corrected = holm([p for _, _, p in found])
@@ -91,14 +91,25 @@ def _friedman(errors: pd.DataFrame) -> float:
 
     columns = [errors[arm].tolist() for arm in errors]
     if len(columns) == 2:
-        return _wilcoxon([a - b for a, b in zip(*columns, strict=True)])
+        return wilcoxon([a - b for a, b in zip(*columns, strict=True)])
     if all(column == columns[0] for column in columns):
         return 1.0
     return float(stats.friedmanchisquare(*columns).pvalue)
 
 
-def _wilcoxon(gaps: Sequence[float]) -> float:
-    """Give the two-sided p-value; zeros are halved between the signs (Pratt's ranks)."""
+def wilcoxon(gaps: Sequence[float]) -> float:
+    """Give the two-sided p-value of Wilcoxon's signed-rank test.
+
+    Parameters
+    ----------
+    gaps : sequence of float
+        Paired differences.
+
+    Returns
+    -------
+    float
+        Zeros are halved between the signs (Pratt's ranks); 1 if all are zero.
+    """
     from scipy import stats
 
     if not any(gaps):

@@ -17,8 +17,10 @@ from privcurve.audit.states import States
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
+from privcurve.privacy import seeds
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.seeds import Seed
 
 EXACT = "exact"
 DENSITY = "density"
@@ -177,14 +179,14 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", function))
 
 
-def generator(name: str, seed: int) -> np.random.Generator:
+def generator(name: str, seed: Seed) -> np.random.Generator:
     """Give the random stream of a claim.
 
     Parameters
     ----------
     name : str
-    seed : int
+    seed : Seed
         Base seed of the run.
     """
-    digest = hashlib.sha256(json.dumps([name, seed]).encode()).hexdigest()
-    return np.random.default_rng(np.random.SeedSequence(int(digest, 16)))
+    digest = hashlib.sha256(json.dumps([name, seeds.named(seed)]).encode()).hexdigest()
+    return seeds.generator(seed, digest)

@@ -40,6 +40,9 @@ def realised_losses(
         Residuals(codes, signs, np.ones(len(signs), dtype=np.int64), maps, fit.budget.bits)
         for codes, signs in (left, right)
     ]
+    for side in sides:
+        for crossing in fit.crossings:
+            side.cross(crossing)
     signs = [np.asarray(side[1], dtype=np.int64) for side in (left, right)]
     places = LinearPart(sides[0].n_bins).places / 2.0**PLACE_BITS
     along = [np.stack([places[j][c] for j, c in enumerate(s.columns)]) for s in sides]
@@ -55,7 +58,7 @@ def realised_losses(
                     slopes = [s * r * u for s, r, u in zip(signs, a, along, strict=True)]
                     moved = ((slopes[0] - slopes[1]) ** 2).sum(axis=0)
                 else:
-                    bins = [side.columns[step.column] for side in sides]
+                    bins = [side.column(step.column) for side in sides]
                     same = (bins[0] == bins[1]) & (signs[0] == signs[1])
                     moved = np.where(same, (a[0] - a[1]) ** 2, a[0] ** 2 + a[1] ** 2)
             total += moved * step.rate**2

@@ -14,6 +14,7 @@ from privcurve.audit.search import Found, search_densities, search_exact, search
 from privcurve.learners.registry import entry
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.seeds import Seed
 
 STANDS = "stands"
 VIOLATED = "violated"
@@ -47,7 +48,7 @@ def n_comparisons(claims: Iterable[Claim]) -> int:
     return sum(c.n_pairs for c in claims if c.method == SAMPLED)
 
 
-def run(claims: Sequence[Claim], target: Target, seed: int, comparisons: int) -> pd.DataFrame:
+def run(claims: Sequence[Claim], target: Target, seed: Seed, comparisons: int) -> pd.DataFrame:
     """Audit.
 
     Parameters
@@ -55,7 +56,7 @@ def run(claims: Sequence[Claim], target: Target, seed: int, comparisons: int) ->
     claims : sequence of Claim
     target : Target
         The dataset that canaries are put into.
-    seed : int
+    seed : Seed
         Base seed of the run.
     comparisons : int
         Sampled pairs of the whole run, all learners together; see :func:`n_comparisons`.
@@ -76,7 +77,7 @@ def run(claims: Sequence[Claim], target: Target, seed: int, comparisons: int) ->
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _search(c: Claim, target: Target, seed: int, comparisons: int) -> Found:
+def _search(c: Claim, target: Target, seed: Seed, comparisons: int) -> Found:
     pairs = _checked(c, target)
     if c.distribution is not None:
         distribution = c.distribution

@@ -7,7 +7,7 @@ import importlib
 from typing import Protocol, cast
 
 # In the order of use.
-COMMANDS: tuple[str, ...] = ()
+COMMANDS: tuple[str, ...] = ("describe", "check", "compare", "release", "predict")
 
 
 class Command(Protocol):

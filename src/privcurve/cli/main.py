@@ -70,9 +70,21 @@ def _expected() -> tuple[type[Exception], ...]:
     """Errors whose message is meant for the reader."""
     from privcurve.datasets import DatasetError
     from privcurve.experiments.study import StudyError
+    from privcurve.models.errors import ModelError
+    from privcurve.privacy.seeds import SeedError
+    from privcurve.releases.errors import ReleaseError
     from privcurve.schema import SchemaError
 
-    return (CommandError, DatasetError, StudyError, SchemaError, OSError)
+    named = (
+        CommandError,
+        DatasetError,
+        ModelError,
+        ReleaseError,
+        SchemaError,
+        SeedError,
+        StudyError,
+    )
+    return (*named, OSError)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from privcurve.datasets.domain import Column, Domain, Label
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import load
+from privcurve.datasets.origin import is_public
 from privcurve.datasets.rows import check_folds, distinct, stratified_folds
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "facts",
     "fetch",
     "is_current",
+    "is_public",
     "load",
     "names",
     "read",

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.coding import MOST_CLASSES
+from privcurve.datasets.dates import ISO, days, tells_days
 from privcurve.datasets.description import (
     DELIMITED,
     EXCEL,
     IDX,
     LIBSVM,
+    PARQUET,
     TEST,
     TRAIN,
     WITH_FILES,
@@ -23,12 +25,25 @@ from privcurve.datasets.description import (
     Records,
     SourceFile,
 )
-from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label
+from privcurve.datasets.domain import (
+    CATEGORICAL,
+    FAIL,
+    MISSING,
+    NUMERIC,
+    OTHER,
+    Column,
+    Domain,
+    Label,
+)
 from privcurve.datasets.problems import Problems
 from privcurve.schema import nearest
 
 DEFAULT_BINS = 10
 MOST_BINS = 65536
+
+# Kinds of columns that are numbers or categories once they are coded.
+DATE = "date"
+TEXT = "text"
 
 # The column of labels in files whose fields are numbered.
 LABEL = "label"
@@ -103,10 +118,13 @@ def build(
         path=path,
         source=content.get("folder", name if base is None else base.source),
         paths=(path,) if base is None else (path, *base.paths),
-        title=content["title"],
-        citation=content["citation"],
-        licence=content["licence"],
+        title=content.get("title", name),
+        citation=content.get("citation", ""),
+        licence=content.get("licence", ""),
         how_to_get=content.get("how_to_get", ""),
+        public_benchmark=bool(content.get("public_benchmark", False)),
+        budget=content.get("budget", {}),
+        own_files=new_files,
         n_rows=int(content["n_rows"]),
         n_test=n_test,
         raw_sizes=raw_sizes,
@@ -116,10 +134,11 @@ def build(
         domain=Domain(
             columns,
             _named(label, bool(content.get("public_label", False))),
+            _texts(content.get("missing", MISSING)),
+            content.get("unknown", FAIL),
+            content.get("decimal", "."),
         ),
         label=label,
-        missing=content.get("missing", "?"),
-        unknown=content.get("unknown", "fail"),
         bound_sources={entry["name"]: entry["source"] for entry in entries if "source" in entry},
         clipped=frozenset(e["name"] for e in entries if e.get("clipping", everywhere)),
     )
@@ -132,12 +151,17 @@ def _column_faults(entries: list[Mapping[str, Any]], columns: tuple[Column, ...]
             faults.append(f"the column {name!r} is described twice; keep one")
     for entry, column in zip(entries, columns, strict=True):
         if column.kind == NUMERIC:
+            if column.dates and not tells_days(column.dates):
+                faults.append(
+                    f"format of {column.name!r}, {column.dates!r}, does not tell year, month and "
+                    "day in the words of Python's strptime, such as %d.%m.%Y"
+                )
             try:
                 _ = column.edges
             except (ValueError, OverflowError) as error:
                 faults.append(f"bounds of {column.name!r} {error}")
         else:
-            if len(column.codes) < len(entry["categories"]):
+            if len(column.codes) < len(column.categories):
                 twice = Counter(value for value, _ in column.categories).most_common(1)[0][0]
                 faults.append(
                     f"a category of {column.name!r}, {twice!r}, is listed twice; keep one"
@@ -186,6 +210,8 @@ def _parser_faults(parser: Parser, columns: tuple[Column, ...], label: LabelSpec
         faults.append(f"parser: encoding {parser.encoding!r} is unknown; try utf-8")
     if parser.kind in (DELIMITED, EXCEL) and parser.header == bool(parser.fields):
         faults.append("parser needs either header: true or the list fields")
+    if parser.kind == PARQUET and (parser.header or parser.fields):
+        faults.append("a Parquet file names its fields itself; drop parser: header and fields")
     if parser.kind in (LIBSVM, IDX):
         if not parser.fields:
             faults.append("parser needs the list fields: names of the numbers, in their order")
@@ -253,25 +279,52 @@ def _file_faults(
 
 
 def _column(entry: Mapping[str, Any], public_names: set[str]) -> Column:
-    public = bool(entry.get("public", entry["name"] in public_names))
-    if entry["kind"] == NUMERIC:
-        low, high = (_float(bound) for bound in entry["bounds"])
+    name, kind = entry["name"], entry["kind"]
+    public = bool(entry.get("public", name in public_names))
+    if kind in (NUMERIC, DATE):
+        low, high = (_day(b) if kind == DATE else _float(b) for b in entry["bounds"])
         return Column(
-            entry["name"],
+            name,
             NUMERIC,
             (low, high),
             int(entry.get("n_bins", DEFAULT_BINS)),
             public=public,
             spacing=entry.get("spacing", "equal"),
             missing_bin=entry.get("missing") == "bin",
+            dates=entry.get("format", ISO) if kind == DATE else "",
         )
-    return Column(entry["name"], CATEGORICAL, categories=_pairs(entry["categories"]), public=public)
+    if kind == TEXT:
+        groups = _grouped(entry["groups"])
+        return Column(name, CATEGORICAL, categories=groups, public=public, patterns=True)
+    return Column(name, CATEGORICAL, categories=_pairs(entry["categories"]), public=public)
+
+
+def _grouped(groups: Any) -> tuple[tuple[str, str], ...]:
+    """Give patterns with the titles of their groups; then those for all other texts and none."""
+    if not isinstance(groups, Mapping):
+        groups = {str(pattern): pattern for pattern in groups}
+    pairs = [
+        (pattern, str(title)) for title, patterns in groups.items() for pattern in _texts(patterns)
+    ]
+    listed = {pattern for pattern, _ in pairs}
+    return (*pairs, *((title, title) for title in (OTHER, MISSING) if title not in listed))
 
 
 def _pairs(listed: Any) -> tuple[tuple[str, str], ...]:
     """Give values with their titles, which in a list are the values themselves."""
     pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
     return tuple((str(value), str(title)) for value, title in pairs)
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    return tuple(str(v) for v in (given if isinstance(given, list) else [given]))
+
+
+def _day(bound: str) -> float:
+    try:
+        return float(days(bound))
+    except ValueError:  # the 31st of February
+        return float("nan")
 
 
 def _float(bound: float) -> float:
@@ -282,13 +335,10 @@ def _float(bound: float) -> float:
 
 
 def _label(entry: Mapping[str, Any]) -> LabelSpec:
-    def values(given: Any) -> tuple[str, ...]:
-        return tuple(str(v) for v in (given if isinstance(given, list) else [given]))
-
     return LabelSpec(
         entry["column"],
-        values(entry.get("negative", [])),
-        values(entry.get("positive", [])),
+        _texts(entry.get("negative", [])),
+        _texts(entry.get("positive", [])),
         entry.get("strip", ""),
         _pairs(entry.get("classes", [])),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,21 @@ from privcurve.schema import nearest
 
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parents[2]
-_SCHEMA = _PACKAGE / "dataset.schema.yaml"
+SCHEMA = _PACKAGE / "dataset.schema.yaml"
+
+# Where a user's own descriptions are, in the working folder; git ignores it.
+LOCAL = "descriptions"
 
 
 def folders() -> tuple[Path, ...]:
-    """Where descriptions are looked for: working directory, checkout, installed wheel."""
+    """Where descriptions are looked for: the user's own, working folder, checkout, wheel."""
     relative = Path("resources", "datasets")
-    candidates = [Path.cwd() / relative, _CHECKOUT / relative, _PACKAGE / "descriptions"]
+    candidates = [
+        Path.cwd() / LOCAL,
+        Path.cwd() / relative,
+        _CHECKOUT / relative,
+        _PACKAGE / "descriptions",
+    ]
     return tuple(folder for folder in dict.fromkeys(candidates) if folder.is_dir())
 
 
@@ -59,16 +68,21 @@ def find(name: str) -> Path:
     Raises
     ------
     DatasetError
-        If there is none.
+        If there is none, or if one of the user's own has the name of another.
     """
-    for folder in folders():
-        path = folder / f"{name}.yaml"
-        if path.is_file():
-            return path
-    raise DatasetError(
-        f"unknown dataset {name!r}{nearest(name, names())} There are: {', '.join(names())}. "
-        f"A dataset of your own needs a file resources/datasets/{name}.yaml."
-    )
+    found = [path for folder in folders() if (path := folder / f"{name}.yaml").is_file()]
+    if not found:
+        raise DatasetError(
+            f"unknown dataset {name!r}{nearest(name, names())} There are: {', '.join(names())}. "
+            f"A dataset of your own needs a file {LOCAL}/{name}.yaml in this folder, {Path.cwd()}: "
+            f"privcurve describe drafts it."
+        )
+    if len(found) > 1 and found[0].parent == Path.cwd() / LOCAL:
+        raise DatasetError(
+            f"{found[0]} has the name of another dataset, {found[1]}: which one is meant? Give "
+            f"yours a name of its own, such as {LOCAL}/my-{name}.yaml."
+        )
+    return found[0]
 
 
 def read_description(path: Path) -> Description:
@@ -98,6 +112,22 @@ def read_description(path: Path) -> Description:
     )
 
 
+def content_of(path: Path) -> dict[str, Any]:
+    """Read one YAML file, and check nothing but that it is one of keys.
+
+    Raises
+    ------
+    DatasetError
+    """
+    try:
+        content = _dates_as_texts(schema.read_yaml(path))
+    except schema.SchemaError as error:
+        raise DatasetError(str(error)) from None
+    if not isinstance(content, dict):
+        raise DatasetError(f"{path} is no description: it has no keys, such as columns and label")
+    return content
+
+
 def _checked(path: Path) -> dict[str, Any]:
     content = deepcopy(_read(path, schema.state(path)))
     try:
@@ -109,16 +139,30 @@ def _checked(path: Path) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _read(path: Path, changed: tuple[int, ...]) -> Any:
     # Variants of a dataset read it again.
+    content = content_of(path)
     try:
-        content = schema.read_yaml(path)
-    except schema.SchemaError as error:
-        raise DatasetError(str(error)) from None
-    _check(content, str(path))
+        _check(content, str(path))
+    except DatasetError as error:
+        if path.parent.name != LOCAL:
+            raise
+        hint = f"privcurve check {path.stem} names the lines, and what to do."
+        raise DatasetError(f"{error}\n{hint}") from None
+    return content
+
+
+def _dates_as_texts(content: Any) -> Any:
+    """Write dates, which YAML knows, as they stand in the file."""
+    if isinstance(content, date):
+        return content.isoformat()
+    if isinstance(content, dict):
+        return {_dates_as_texts(key): _dates_as_texts(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_dates_as_texts(entry) for entry in content]
     return content
 
 
 def _check(content: Any, where: str) -> None:
     try:
-        schema.check(content, _SCHEMA, where)
+        schema.check(content, SCHEMA, where)
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None

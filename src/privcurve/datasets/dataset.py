@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.catalogue import find
+from privcurve.datasets.catalogue import describe, find
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.origin import same_description, same_files
@@ -106,7 +106,7 @@ def save(dataset: Dataset, folder: str | os.PathLike[str]) -> None:
         "clipped": {part: dict(shares) for part, shares in dataset.clipped.items()},
         "sources": dict(dataset.sources),
         "origin": dict(dataset.origin),
-        "domain": json.loads(dataset.domain.to_json()),
+        "domain": dataset.domain.to_dict(),
     }
     replace_text(folder / _DOMAIN, json.dumps(facts, indent=1) + "\n")
 
@@ -193,7 +193,9 @@ def read(folder: str | os.PathLike[str]) -> Dataset:
         found = json.loads((folder / _DOMAIN).read_text(encoding="utf-8"))
         with np.load(folder / _ARRAYS, allow_pickle=False) as archive:
             parts = {key: archive[key] for key in archive.files}
-        domain = Domain.from_json(json.dumps(found["domain"]))
+        domain = Domain.from_dict(found["domain"])
+        if "unknown" not in found["domain"]:  # coded before domains said it
+            domain = describe(found["name"]).domain
         digest = checksum(domain, parts)
         if digest != found["checksum"]:
             raise ValueError(f"its checksum is {digest}, not {found['checksum']}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,13 @@ TEST = "test"
 
 # Kinds of parsers.
 DELIMITED = "delimited"
+PARQUET = "parquet"
 LIBSVM = "libsvm"
 EXCEL = "excel"
 IDX = "idx"
 SKLEARN = "sklearn"
 GENERATED = "generated"
-WITH_FILES = (DELIMITED, LIBSVM, EXCEL, IDX)
+WITH_FILES = (DELIMITED, PARQUET, LIBSVM, EXCEL, IDX)
 
 # Which records of a more frequent label are taken.
 FIRST = "first"
@@ -68,7 +69,7 @@ class Parser:
     Attributes
     ----------
     kind : str
-        ``delimited``, ``libsvm``, ``excel``, ``idx``, ``sklearn`` or ``generated``.
+        ``delimited``, ``parquet``, ``libsvm``, ``excel``, ``idx``, ``sklearn`` or ``generated``.
     separator : str
         One character, or ``whitespace``.
     header : bool
@@ -199,6 +200,12 @@ class Description:
     title, citation, licence : str
     how_to_get : str
         What to do where a raw file is missing; mostly nothing is said.
+    public_benchmark : bool
+        Whether the records themselves are public. If they are not, a seed must be secret.
+    budget : mapping of str to float or str
+        ``epsilon``, ``delta``, ``neighbours`` of all releases together; empty for no limit.
+    own_files : frozenset of str
+        Of a variant, the parts whose files are not those of what it is based on.
     n_rows : int
         Public number of training records, of what `records` leaves.
     n_test : int
@@ -211,11 +218,6 @@ class Description:
     parser : Parser
     domain : Domain
     label : LabelSpec
-    missing : str
-        What the file writes for a missing value.
-    unknown : str
-        ``fail``; or ``other``: unknown categories go to the category ``other`` of
-        each column that declares it.
     bound_sources : mapping of str to str
         Where the bounds of each numeric column come from.
     clipped : frozenset of str
@@ -237,16 +239,27 @@ class Description:
     parser: Parser
     domain: Domain
     label: LabelSpec
-    missing: str
-    unknown: str
     bound_sources: Mapping[str, str]
     clipped: frozenset[str]
     how_to_get: str = ""
+    public_benchmark: bool = False
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    own_files: frozenset[str] = frozenset()
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The parts whose files make the training records."""
         return self.records.parts or (TRAIN,)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What the file writes for a missing value."""
+        return self.domain.missing
+
+    @property
+    def unknown(self) -> str:
+        """What becomes of unknown categories, see :class:`~privcurve.datasets.domain.Domain`."""
+        return self.domain.unknown
 
     @property
     def read_files(self) -> dict[str, tuple[SourceFile, ...]]:
@@ -260,11 +273,17 @@ class Description:
             for file in files:
                 yield from (file, file.labels) if file.labels else (file,)
 
+    @property
+    def of_records(self) -> str:
+        """The dataset whose records these are: itself, or what it is based on."""
+        base = self.paths[-1].stem
+        return self.name if TRAIN in self.own_files else base
+
     def lacks(self, local: str) -> str:
         """Say that one of the user's own files is missing, and what to do."""
         advice = (
-            f"Correct files: local in {self.path} (a path from the folder where the run is "
-            "started)."
+            f"Correct files: local in {self.path} (a path from the working folder, which is "
+            f"{Path.cwd()})."
         )
         return f"there is no file {Path(local).absolute()}. {self.how_to_get or advice}"
 
@@ -282,8 +301,11 @@ class Description:
             "records": asdict(self.records),
             "parser": asdict(self.parser),
             "label": self.label.meaning,
-            "missing": self.missing,
+            "missing": self.missing[0] if len(self.missing) == 1 else list(self.missing),
             "unknown": self.unknown,
         }
+        if self.domain.decimal != ".":
+            # The key is younger than the first coded data, which are not to be coded again.
+            meaning["decimal"] = self.domain.decimal
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

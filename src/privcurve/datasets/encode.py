@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import code_between, code_type
-from privcurve.datasets.description import Description
-from privcurve.datasets.domain import NUMERIC, Column
+from privcurve.coding import Codes, code_between, code_type
+from privcurve.datasets.columns import MISSING, NUMERIC, Column
+from privcurve.datasets.dates import dates
 from privcurve.datasets.numbers import numbers
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import RawTable
+from privcurve.datasets.values import Codes as CodesOfTexts
 from privcurve.schema import nearest
 
-MISSING = "?"
-OTHER = "other"
+if TYPE_CHECKING:
+    from privcurve.datasets.description import Description, LabelSpec
+    from privcurve.datasets.domain import Domain
+
+
+class Reading(Protocol):
+    """What says how raw values are read: a description, or what stands for one."""
+
+    @property
+    def domain(self) -> Domain:
+        """Columns, and what becomes of missing and unknown values."""
+
+    @property
+    def path(self) -> object:
+        """Where this is decided, for messages."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +68,37 @@ def encode(description: Description, table: RawTable, problems: Problems) -> Cod
     -------
     Coded
     """
-    domain = description.domain
+    X, clipped = encode_columns(description, table, problems)
+    return Coded(X, _labels(description, table, problems), clipped)
+
+
+def encode_columns(
+    said: Reading, table: RawTable, problems: Problems
+) -> tuple[Codes, NDArray[np.int64]]:
+    """Code the columns of some records, which may have no labels.
+
+    Parameters
+    ----------
+    said : Reading
+    table, problems
+        As for :func:`encode`.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_rows, n_columns), uint8 or uint16
+    clipped : ndarray of shape (n_columns,)
+    """
+    domain = said.domain
     X: NDArray[Any] = np.empty(
         (len(table.lines), len(domain.columns)), dtype=code_type(domain.n_bins)
     )
     clipped = np.zeros(len(domain.columns), dtype=np.int64)
     for j, column in enumerate(domain.columns):
         if column.kind == NUMERIC:
-            X[:, j], clipped[j] = _numeric(description, table, column, problems)
+            X[:, j], clipped[j] = _numeric(said, table, column, problems)
         else:
-            X[:, j] = _categories(description, table, column, problems)
-    return Coded(X, _labels(description, table, problems), clipped)
+            X[:, j] = _categories(said, table, column, problems)
+    return X, clipped
 
 
 def bin_codes(values: NDArray[np.float64], column: Column) -> tuple[NDArray[np.int64], int]:
@@ -89,22 +124,37 @@ def bin_codes(values: NDArray[np.float64], column: Column) -> tuple[NDArray[np.i
     return code_between(values, column.edges), n_clipped
 
 
+def amounts(
+    domain: Domain, column: Column, values: Sequence[Any] | NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
+    """Read a numeric column, of numbers or dates: :func:`privcurve.datasets.numbers.numbers`."""
+    if column.dates:
+        return dates(values, column.dates, domain.missing)
+    return numbers(values, domain.missing, domain.decimal)
+
+
+def texts(values: Sequence[Any] | NDArray[Any]) -> list[str]:
+    """Give the texts of a column of categories; files of numbers hold them as whole numbers."""
+    return [v.strip() if isinstance(v, str) else f"{v:.10g}" for v in values]
+
+
 def _numeric(
-    description: Description, table: RawTable, column: Column, problems: Problems
+    said: Reading, table: RawTable, column: Column, problems: Problems
 ) -> tuple[NDArray[np.int64], int]:
-    found, absent, wrong = numbers(table.columns[column.name], description.missing)
+    found, absent, wrong = amounts(said.domain, column, table.columns[column.name])
     if absent.any() and not column.missing_bin:
         row = int(np.argmax(absent))
         problems.add(
             f"{table.where(row)}: {column.name!r} is missing. Correct the file; or decide that "
-            f"missing values have a bin of their own: missing: bin in {description.path}.",
+            f"missing values have a bin of their own: missing: bin in {said.path}.",
             (column.name, "missing"),
             int(absent.sum()),
         )
     for row, fault in wrong.items():
         problems.add(
             f"{table.where(row)}: {column.name!r} is {fault}. Correct the file; if the column does "
-            f"not hold numbers, describe it as categorical in {description.path}.",
+            f"not hold {'such dates' if column.dates else 'numbers'}, describe it as "
+            f"{'of another format' if column.dates else 'categorical'} in {said.path}.",
             (column.name, fault),
         )
     codes, n_clipped = bin_codes(found, column)
@@ -112,35 +162,30 @@ def _numeric(
     return codes, n_clipped
 
 
-def _categories(
-    description: Description, table: RawTable, column: Column, problems: Problems
-) -> list[int]:
-    # Files of numbers hold categories as whole numbers.
-    texts = [v.strip() if isinstance(v, str) else f"{v:.10g}" for v in table.columns[column.name]]
-    codes = dict(column.codes)
-    if MISSING in codes:
-        codes[description.missing] = codes[MISSING]
-    if OTHER in codes and description.unknown == OTHER:
-        fallback = codes[OTHER]
-        return [codes.get(text, fallback) for text in texts]
-    coded = [codes.get(text, -1) for text in texts]
+def _categories(said: Reading, table: RawTable, column: Column, problems: Problems) -> list[int]:
+    found = texts(table.columns[column.name])
+    codes = CodesOfTexts(column, said.domain.missing, said.domain.unknown)
+    coded = [codes[text] for text in found]
     for row in (row for row, code in enumerate(coded) if code < 0):
-        text = texts[row]
+        text = found[row]
         coded[row] = 0
-        if text in ("", description.missing):
+        if text in ("", *said.domain.missing):
+            remedy = f"and list {MISSING!r} in {said.path}."
+            if MISSING in column.codes:
+                remedy = f"and add {text!r} to missing in {said.path}."
             problems.add(
                 f"{table.where(row)}: {column.name!r} is missing, which is not one of its "
-                f"categories. Correct the file; or decide that missing values are a category, and "
-                f"list {MISSING!r} in {description.path}.",
+                f"categories. Correct the file; or decide that missing values are a category, "
+                f"{remedy}",
                 (column.name, "missing"),
             )
         else:
             problems.add(
                 f"{table.where(row)}: {column.name!r} is {text!r}, which is not one of its "
-                f"categories{nearest(text, codes)} Correct the file; or decide from what is public "
-                "(a codebook, a list of towns), not from the records, which values there can be: "
-                f"list all of them in {description.path}, or set unknown: other there and list "
-                "the category 'other'.",
+                f"categories{nearest(text, column.codes)} Correct the file; or decide from what is "
+                "public (a codebook, a list of towns), not from the records, which values there "
+                f"can be: list all of them in {said.path}, or set unknown: other there and "
+                "list the category 'other'.",
                 (column.name, text),
             )
         if problems.full:
@@ -148,24 +193,29 @@ def _categories(
     return [max(code, 0) for code in coded]
 
 
+def labels(label: LabelSpec, values: Sequence[Any] | NDArray[Any]) -> list[str]:
+    """Give the texts of labels, as a description spells them."""
+    return [str(value).strip().removesuffix(label.strip) for value in values]
+
+
 def _labels(description: Description, table: RawTable, problems: Problems) -> NDArray[np.int8]:
     label = description.label
     codes = label.codes
-    texts = [str(text).strip().removesuffix(label.strip) for text in table.columns[label.column]]
-    for row in (row for row, text in enumerate(texts) if text not in codes):
+    found = labels(label, table.columns[label.column])
+    for row in (row for row, text in enumerate(found) if text not in codes):
         if label.classes:
-            known = f"none of its classes ({', '.join(label.names)}){nearest(texts[row], codes)}"
+            known = f"none of its classes ({', '.join(label.names)}){nearest(found[row], codes)}"
             known = known.removesuffix(".")
         else:
             negative, positive = label.names
             known = f"neither {positive} (positive) nor {negative} (negative)"
         end = "" if known.endswith("?") else "."
         problems.add(
-            f"{table.where(row)}: the label {label.column!r} is {texts[row]!r}, "
+            f"{table.where(row)}: the label {label.column!r} is {found[row]!r}, "
             f"which is {known}{end} Correct the file, or decide what it means: "
             f"label in {description.path}.",
-            ("label", texts[row]),
+            ("label", found[row]),
         )
         if problems.full:
             break
-    return np.array([codes.get(text, 0) for text in texts], dtype=np.int8)
+    return np.array([codes.get(text, 0) for text in found], dtype=np.int8)

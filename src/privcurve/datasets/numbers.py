@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,7 +35,7 @@ def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type:
 
 
 def numbers(
-    values: Sequence[Any] | NDArray[Any], missing: str
+    values: Sequence[Any] | NDArray[Any], missing: Collection[str], decimal: str = "."
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
     """Read a column of numbers.
 
@@ -43,8 +43,11 @@ def numbers(
     ----------
     values : sequence
         Texts, or an array of numbers, in which NaN is a missing value.
-    missing : str
-        What the file writes for a missing value; nothing at all is one too.
+    missing : collection of str
+        What the file writes for a missing value; nothing at all is one too. One that is a number
+        is meant in whatever way it is written.
+    decimal : str
+        What stands between units and tenths.
 
     Returns
     -------
@@ -55,33 +58,60 @@ def numbers(
     wrong : dict of int to str
         By row, what is neither missing nor a finite number, and what is wrong with it.
     """
-    n_rows = len(values)
     if isinstance(values, np.ndarray):
-        found = np.asarray(values, dtype=np.float64)
-        absent = np.isnan(found)
-        infinite = np.flatnonzero(np.isinf(found))
-        return found, absent, {int(row): _not_finite(found[row]) for row in infinite}
-    absent = np.zeros(n_rows, dtype=bool)
-    try:
         found = np.array(values, dtype=np.float64)
-        if np.isfinite(found).all() and "_" not in "".join(values):
+        absent = np.isnan(found)
+        wrong = {int(row): _not_finite(found[row]) for row in np.flatnonzero(np.isinf(found))}
+    else:
+        found, absent, wrong = _texts(values, {"", *missing}, decimal)
+    markers = [amount for amount in map(_amount, missing) if amount is not None]
+    if markers:
+        absent |= np.isin(found, markers)
+        found[absent] = np.nan
+    return found, absent, wrong
+
+
+def _texts(
+    values: Sequence[str], absences: set[str], decimal: str
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
+    absent = np.zeros(len(values), dtype=bool)
+    try:
+        plain = values if decimal == "." else [value.replace(decimal, ".") for value in values]
+        found = np.array(plain, dtype=np.float64)
+        together = "".join(values)
+        if np.isfinite(found).all() and "_" not in together and _uses(decimal, together):
             return found, absent, {}
     except ValueError:
         pass
-    found = np.full(n_rows, np.nan)
+    found = np.full(len(values), np.nan)
     wrong: dict[int, str] = {}
     for row, value in enumerate(values):
         text = value.strip()
-        if text in ("", missing):
+        if text in absences:
             absent[row] = True
             continue
         try:
-            found[row] = number(text)
+            if not _uses(decimal, text):
+                raise ValueError
+            found[row] = number(text.replace(decimal, "."))
             if not np.isfinite(found[row]):
                 wrong[row] = _not_finite(found[row])
         except ValueError:
             wrong[row] = f"{text!r}, not a number"
     return found, absent, wrong
+
+
+def _uses(decimal: str, text: str) -> bool:
+    """Whether a text has no point, where a comma stands for it: 1.000 is then a thousand."""
+    return decimal == "." or "." not in text
+
+
+def _amount(marker: str) -> float | None:
+    try:
+        amount = number(marker)
+    except ValueError:
+        return None
+    return amount if np.isfinite(amount) else None
 
 
 def _not_finite(value: float) -> str:

@@ -27,7 +27,8 @@ def origin(description: Description) -> dict[str, Any]:
     -------
     dict
         ``description``, the digest of its meaning; ``yaml``, the checksums of the files that it
-        was read from; ``local``, the state of each file of the user's own.
+        was read from; ``public_benchmark``, whether the records are public; ``local``, the state of
+        each file of the user's own.
     """
     local = {}
     for file in description.source_files():
@@ -38,6 +39,7 @@ def origin(description: Description) -> dict[str, Any]:
     return {
         "description": description.digest,
         "yaml": {path.stem: sha256_of(path) for path in description.paths},
+        "public_benchmark": description.public_benchmark,
         "local": local,
     }
 
@@ -56,14 +58,43 @@ def same_description(name: str, made_from: Mapping[str, Any]) -> bool:
     bool
         True too where the description is not there to be compared.
     """
-    yaml = made_from.get("yaml", {})
     try:
         # Mostly not a byte has changed: then nothing needs to be parsed.
-        if yaml and all(sha256_of(find(stem)) == digest for stem, digest in yaml.items()):
+        if _same_bytes(made_from):
             return True
     except DatasetError:
         return True
     return describe(name).digest == made_from.get("description")
+
+
+def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
+    """Whether a dataset's description says that its records are public.
+
+    Parameters
+    ----------
+    name : str
+    made_from : mapping
+        What :func:`origin` gave of coded data: where the description has the same bytes still, it
+        is not parsed again.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    DatasetError
+        If the description is not there, or not valid.
+    """
+    if "public_benchmark" in made_from and _same_bytes(made_from):
+        return bool(made_from["public_benchmark"])
+    return describe(name).public_benchmark
+
+
+def _same_bytes(made_from: Mapping[str, Any]) -> bool:
+    """Whether the files of a description are, byte for byte, those that were read."""
+    yaml = made_from.get("yaml", {})
+    return bool(yaml) and all(sha256_of(find(stem)) == digest for stem, digest in yaml.items())
 
 
 def same_files(made_from: Mapping[str, Any]) -> bool:

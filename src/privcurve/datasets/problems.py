@@ -71,14 +71,19 @@ class Problems:
         if self._found:
             self.fail()
 
-    def fail(self) -> NoReturn:
-        """Raise an error that names all problems."""
-        told = [
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What is said of each problem."""
+        return tuple(
             message + (f" ({self._repeats[key]} more like it)" if self._repeats[key] else "")
             for key, message in self._found.items()
-        ]
+        )
+
+    def fail(self) -> NoReturn:
+        """Raise an error that names all problems."""
+        told = self.told
         if len(told) == 1:
-            raise DatasetError(f"dataset {self.dataset!r}: {told[0]}")
+            raise DatasetError(f"dataset {self.dataset!r}: {told[0]}", told)
         most = "at least " if self.full else ""
         lines = "\n".join(f"  {message}" for message in told)
-        raise DatasetError(f"dataset {self.dataset!r}: {most}{len(told)} problems:\n{lines}")
+        raise DatasetError(f"dataset {self.dataset!r}: {most}{len(told)} problems:\n{lines}", told)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
 
+from privcurve.datasets.description import TRAIN
 from privcurve.datasets.domain import NUMERIC
 from privcurve.datasets.problems import Problems
 from privcurve.schema import nearest
@@ -125,6 +126,14 @@ def merged(
     """
     whole = {**base, **changes}
     name = whole.pop("based_on")
+    if "files" in changes:
+        # Records of its own: that the others are public says nothing of these.
+        whole["public_benchmark"] = changes.get("public_benchmark", False)
+    if TRAIN in changes.get("files", {}):
+        if "budget" not in changes:
+            whole.pop("budget", None)
+    elif "budget" in changes:
+        problems.add(f"budget: the records are those of {name}, and share its budget: say it there")
     for key in _IN_PART:
         if key in base and key in changes:
             whole[key] = {**base[key], **changes[key]}

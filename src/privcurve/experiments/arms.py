@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from privcurve.experiments import canonical
-from privcurve.learners import registry
+from privcurve.experiments import canonical, paid
+from privcurve.learners import registry, tuning
 from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
@@ -62,6 +62,9 @@ class Arm:
         What arms that differ in `varied` alone have in common; by default the name.
     base_title : str
         The title of these together; by default the title.
+    tune : mapping or None
+        Where each training chooses its setting privately, within its ε: the entry's words for it.
+        The learner is then ``tuned``, and its one setting names what is chosen from.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Arm:
     varied: Mapping[str, Any] = field(default_factory=dict)
     base: str = ""
     base_title: str = ""
+    tune: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", self.base or self.name)
@@ -90,6 +94,22 @@ class Arm:
             for epsilon in self.epsilons
             for setting, text in zip(self.settings, texts, strict=True)
         )
+
+    @property
+    def version(self) -> int:
+        """The version of its learner: a part of a cell's id.
+
+        Of a learner that chooses settings, with the version of the one whose settings they are.
+        """
+        own = registry.entry(self.learner).version
+        if self.tune is None:
+            return own
+        return 1000 * own + registry.entry(self.settings[0]["learner"]).version
+
+    @property
+    def method(self) -> LearnerEntry:
+        """The entry of the learner whose settings it has: what a study calls its learner."""
+        return registry.entry(self.settings[0]["learner"] if self.tune else self.learner)
 
     @property
     def relation(self) -> str | None:
@@ -139,7 +159,14 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
         what.
     """
     entry = registry.entry(spec["learner"])
-    relation = _relation(entry, spec.get("neighbours"), study.get("neighbours"))
+    if "tune" in spec:
+        paid.check(spec)
+    elif entry.name == tuning.NAME:
+        raise ValueError(
+            "a study gives the learner whose settings are chosen, and 'tune': {grid: …} beside it"
+        )
+    chosen = registry.entry(tuning.NAME) if "tune" in spec else entry
+    relation = _relation(chosen, spec.get("neighbours"), study.get("neighbours"))
     shares = [float(share) for share in study.get("train_shares", [1])]
     _check_distinct(TRAIN_SHARE, shares)
     bad = [share for share in shares if not 0 < share <= 1]
@@ -149,9 +176,12 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
         both = sorted(set(varied) & {*spec.get("fixed", {}), *spec.get("grid", {})})
         if both:
             raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
-        settings = _expand(entry, {**spec.get("fixed", {}), **varied}, spec.get("grid", {}))
-        _check_public(entry, settings, relation)
-        for arm in _budgets(label, spec, study.get("epsilons"), entry, settings):
+        fixed = {**spec.get("fixed", {}), **varied}
+        settings = _expand(entry, fixed, {**spec.get("grid", {}), **paid.tried(spec)})
+        if "tune" in spec:
+            settings = (paid.setting(entry, fixed, spec["tune"]),)
+        _check_public(chosen, settings, relation)
+        for arm in _budgets(label, spec, study.get("epsilons"), chosen, settings, entry):
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
                 yield replace(
@@ -196,9 +226,11 @@ def _budgets(
     epsilons: Sequence[Any] | None,
     entry: LearnerEntry,
     settings: tuple[Mapping[str, Any], ...],
+    method: LearnerEntry,
 ) -> Iterator[Arm]:
     """Give an arm for each calibration and δ."""
-    title = spec.get("title", entry.title)
+    tune = spec.get("tune")
+    title = spec.get("title", method.title)
     if not entry.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
@@ -229,7 +261,10 @@ def _budgets(
         if delta == 0 and not entry.pure:
             raise ValueError(f"{entry.name} needs a delta above 0, for example deltas: [1.0e-5]")
         name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
-        yield Arm(name, entry.name, title, calibration, delta, own, settings)
+        arm = Arm(name, entry.name, title, calibration, delta, own, settings, tune=tune)
+        if tune:
+            paid.check_budgets(settings[0], own, delta)
+        yield arm
 
 
 def _check_public(

@@ -12,6 +12,7 @@ from privcurve.experiments import canonical
 from privcurve.experiments.jobs import About, Curve, curve
 from privcurve.experiments.results import is_current
 from privcurve.experiments.study import Study
+from privcurve.privacy.seeds import Seed
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def bundles(curves: Iterable[Curve]) -> list[Bundle]:
 
 def curves(
     study: Study,
-    seed: int,
+    seed: Seed,
     seconds_per_job: float,
     about: Callable[[str], About] = describe,
 ) -> list[Curve]:
@@ -121,7 +122,7 @@ def curves(
     Parameters
     ----------
     study : Study
-    seed : int
+    seed : Seed
         Base seed of the run.
     seconds_per_job : float
     about : callable

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from privcurve.experiments import canonical
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.splits import Split
-from privcurve.learners import registry
+from privcurve.privacy import seeds
+from privcurve.privacy.seeds import Seed
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Cell:
     point: Point
     split: Split
     id: str
+    seed: Seed = field(repr=False, compare=False)
 
 
 class CellIds:
@@ -32,11 +34,11 @@ class CellIds:
     checksum : str
         Of the coded dataset.
     arm : Arm
-    seed : int
-        Base seed of the run.
+    seed : Seed
+        Base seed of the run; of a secret one, ids hold the name.
     """
 
-    def __init__(self, dataset: str, checksum: str, arm: Arm, seed: int) -> None:
+    def __init__(self, dataset: str, checksum: str, arm: Arm, seed: Seed) -> None:
         facts = {
             "calibration": arm.calibration,
             "checksum": checksum,
@@ -48,15 +50,15 @@ class CellIds:
         # What a study need not say stands in the key only where it says something else.
         relation = {} if arm.neighbours is None else {"neighbours": arm.neighbours}
         share = {} if arm.train_share == 1 else {"train_share": arm.train_share}
-        version = registry.entry(arm.learner).version
         self._learner = canonical.text({"learner": arm.learner, **relation})[1:-1]
-        self._seed = canonical.text({"seed": seed})[1:-1]
-        self._version = canonical.text({**share, "version": version})[1:-1]
+        self._base = seed
+        self._seed = canonical.text({"seed": seeds.named(seed)})[1:-1]
+        self._version = canonical.text({**share, "version": arm.version})[1:-1]
 
     def cell(self, point: Point, split: Split) -> Cell:
         """Give the cell of a point on a split."""
         (name,) = self.names(point, [split])
-        return Cell(point, split, name)
+        return Cell(point, split, name, self._base)
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
         """Give the ids of the cells of a point."""
@@ -71,4 +73,4 @@ class CellIds:
 
 def generator(cell: Cell) -> np.random.Generator:
     """Give the random stream of a cell."""
-    return np.random.default_rng(np.random.SeedSequence(int(cell.id, 16)))
+    return seeds.generator(cell.seed, cell.id)

@@ -17,6 +17,8 @@ from privcurve.experiments.shards import n_shards, shard_points, shard_seconds
 from privcurve.experiments.splits import Split
 from privcurve.experiments.study import ALL, BEST, DEFAULT_METRIC, Finalists, Study
 from privcurve.learners import registry
+from privcurve.privacy import seeds
+from privcurve.privacy.seeds import Seed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,14 +28,14 @@ CODED = Path("results/data")
 STORE = Path("results/store")
 
 
-def _digest(study: Study, arm: Arm, seed: int, shard: int = 0, shards: int = 1) -> str:
+def _digest(study: Study, arm: Arm, seed: Seed, shard: int = 0, shards: int = 1) -> str:
     """Give a digest of what a shard is asked for; on each dataset it is the same.
 
     What a study need not say stands in it only where it says something else.
     """
     runs = study.repeats if study.select == ALL and not study.holdout else None
     holdouts = (study.holdout, study.repeats) if study.holdout else None
-    return _digest_of(arm, study.folds, holdouts, runs, seed, shard, shards)
+    return _digest_of(arm, study.folds, holdouts, runs, seeds.named(seed), shard, shards)
 
 
 @cache
@@ -42,7 +44,7 @@ def _digest_of(
     folds: int,
     holdouts: tuple[float, int] | None,
     runs: int | None,
-    seed: int,
+    seed: int | str,
     shard: int,
     shards: int,
 ) -> str:
@@ -63,7 +65,7 @@ def _digest_of(
             arm.delta,
             folds,
             seed,
-            registry.entry(arm.learner).version,
+            arm.version,
             *([more] if more else []),
         ]
     )
@@ -103,7 +105,7 @@ class Curve:
     dataset : About
     arm : Arm
     shards : int
-    seed : int
+    seed : Seed
         Base seed of the run.
     bundle : str
         The job that a small one shares with others, ``bundle~k``; empty where its jobs are
@@ -114,7 +116,7 @@ class Curve:
     dataset: About
     arm: Arm
     shards: int
-    seed: int
+    seed: Seed
     bundle: str = ""
 
     @property
@@ -370,7 +372,7 @@ def begun(study: str) -> bool:
     return any(Path("results", part, study).is_dir() for part in ("cells", "refits"))
 
 
-def curve(study: Study, dataset: About, arm: Arm, seed: int, seconds_per_job: float) -> Curve:
+def curve(study: Study, dataset: About, arm: Arm, seed: Seed, seconds_per_job: float) -> Curve:
     """Cut an arm on a dataset into jobs of about `seconds_per_job`."""
     whole = Curve(study, dataset, arm, 1, seed)
     if is_lone(study, arm):

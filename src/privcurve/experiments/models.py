@@ -24,6 +24,8 @@ from privcurve.experiments.splits import TEST, Part, Split
 from privcurve.experiments.study import StudyError
 from privcurve.learners import registry
 from privcurve.learners.lazybb_rounds import round_advantages
+from privcurve.privacy import seeds
+from privcurve.privacy.seeds import Seed
 
 # Stands for the fold of a model that is trained on a dataset without a test part.
 WHOLE = "whole"
@@ -161,7 +163,7 @@ def round_by_round(
     epsilon: float,
     setting: dict[str, Any],
     repeats: int,
-    seed: int,
+    seed: Seed,
 ) -> tuple[list[NDArray[np.float64]], dict[str, list[tuple[NDArray[np.float64], Any]]]]:
     """Train a setting, which need not be in any grid, and look at its rounds and margins.
 
@@ -175,7 +177,7 @@ def round_by_round(
     setting : dict
     repeats : int
         Runs.
-    seed : int
+    seed : Seed
 
     Returns
     -------
@@ -196,7 +198,7 @@ def round_by_round(
 
 
 def inspect(
-    dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: int
+    dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
     """Train a point of an arm of LazyBB, or of a tree, some times, each time with its own noise.
 
@@ -213,7 +215,7 @@ def inspect(
 
 
 def train_afresh(
-    dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: int
+    dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
     """Train a point of an arm some times, each time with its own noise.
 
@@ -223,7 +225,7 @@ def train_afresh(
     arm : Arm
     point : Point
     repeats : int
-    seed : int
+    seed : Seed
         Base seed.
 
     Yields
@@ -251,7 +253,12 @@ def train_afresh(
         yield Inspection(repeat, learner, train, unseen)
 
 
-def stream(name: str, dataset: Dataset, seed: int) -> np.random.Generator:
+def stream(name: str, dataset: Dataset, seed: Seed) -> np.random.Generator:
     """Give the random stream of a named computation on a dataset."""
-    key = {"name": name, "dataset": dataset.name, "checksum": dataset.checksum, "seed": seed}
-    return np.random.default_rng(np.random.SeedSequence(int(canonical.digest(key), 16)))
+    key = {
+        "name": name,
+        "dataset": dataset.name,
+        "checksum": dataset.checksum,
+        "seed": seeds.named(seed),
+    }
+    return seeds.generator(seed, canonical.digest(key))

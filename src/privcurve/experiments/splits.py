@@ -10,6 +10,8 @@ import numpy as np
 
 from privcurve.datasets import Dataset, distinct, stratified_folds
 from privcurve.experiments import canonical
+from privcurve.privacy import seeds
+from privcurve.privacy.seeds import Seed
 
 TEST = "test"
 
@@ -96,7 +98,7 @@ def fresh_holdouts(share: float, repeats: int) -> list[Split]:
 
 
 def partition_generator(
-    dataset: str, checksum: str, n_folds: int, partition: int, seed: int, **more: Any
+    dataset: str, checksum: str, n_folds: int, partition: int, seed: Seed, **more: Any
 ) -> np.random.Generator:
     """Give the stream that draws a partition of a dataset into folds.
 
@@ -110,10 +112,10 @@ def partition_generator(
         "checksum": checksum,
         "folds": n_folds,
         "partition": partition,
-        "seed": seed,
+        "seed": seeds.named(seed),
         **more,
     }
-    return np.random.default_rng(np.random.SeedSequence(int(canonical.digest(key), 16)))
+    return seeds.generator(seed, canonical.digest(key))
 
 
 def held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
@@ -187,13 +189,13 @@ class Splitter:
     Parameters
     ----------
     dataset : Dataset
-    seed : int
+    seed : Seed
         Base seed.
     train_share : float
         The share of the training part that trains: sub-samples of one split are nested.
     """
 
-    def __init__(self, dataset: Dataset, seed: int, train_share: float = 1.0) -> None:
+    def __init__(self, dataset: Dataset, seed: Seed, train_share: float = 1.0) -> None:
         self._dataset = dataset
         self._seed = seed
         self._share = train_share

@@ -9,6 +9,7 @@ from typing import Any
 
 from privcurve import schema
 from privcurve.datasets import Description, describe, names
+from privcurve.experiments import paid
 from privcurve.experiments.arms import Arm, Point, arms
 from privcurve.experiments.splits import (
     Split,
@@ -303,6 +304,9 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
         If a relation of neighbours has no meaning on a dataset, or a dataset has more classes
         than its learners take or what selects is for.
     """
+    for arm in study.arms.values():
+        if arm.tune is not None:
+            yield f"{where}: {arm.name}: {paid.price(arm.settings[0], arm.epsilons, arm.delta)}"
     partial = [arm for arm in study.arms.values() if arm.claim == PRIVATE_COLUMNS]
     if study.neighbours == PRIVATE_COLUMNS and not partial:
         raise StudyError(
@@ -328,8 +332,13 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
     if n_classes == 2:
         return
     has = f"{about.name} has {n_classes} (label: classes in {about.path})"
-    learners = dict.fromkeys(arm.learner for arm in study.arms.values())
-    binary = [name for name in learners if not registry.entry(name).multiclass]
+    binary = list(
+        dict.fromkeys(
+            arm.method.name
+            for arm in study.arms.values()
+            if not registry.entry(arm.learner).multiclass
+        )
+    )
     if binary:
         many = [name for name in registry.names() if registry.entry(name).multiclass]
         of_two = [

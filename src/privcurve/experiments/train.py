@@ -22,6 +22,7 @@ from privcurve.experiments.splits import (
 )
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
+from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class Trainer:
     ----------
     dataset : Dataset
     arm : Arm
-    seed : int
+    seed : Seed
         Base seed.
     store : Path
         Folder of the store; results are kept in a folder of this dataset and learner.
@@ -57,7 +58,7 @@ class Trainer:
         self,
         dataset: Dataset,
         arm: Arm,
-        seed: int,
+        seed: Seed,
         store: Path,
         splitter: Splitter | None = None,
     ) -> None:
@@ -66,7 +67,7 @@ class Trainer:
         self._ids = CellIds(dataset.name, dataset.checksum, arm, seed)
         self._splitter = splitter or Splitter(dataset, seed, arm.train_share)
         self._folder = store / dataset.name / arm.learner
-        self._version = registry.entry(arm.learner).version
+        self._version = arm.version
         self.n_trained = self.n_reused = self.n_failed = 0
         self.training_seconds = 0.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
+from privcurve.analysis import kinds
 from privcurve.analysis.names import method_of
 from privcurve.figures import style
 from privcurve.figures.labels import label_lines
@@ -20,7 +22,7 @@ from privcurve.figures.style import save
 
 __all__ = ["learning_curves", "save"]
 
-COLUMNS = ("dataset", "arm", "calibration", "delta", "epsilon", "scored_on")
+COLUMNS = ("dataset", "arm", "calibration", "delta", "epsilon", "kind", "scored_on")
 METRICS = {
     "accuracy": "Accuracy",
     "balanced_accuracy": "Balanced accuracy",
@@ -28,6 +30,11 @@ METRICS = {
     "log_loss": "Log loss",
 }
 SCORED_ON = {"test": "test set", "folds": "fresh folds"}
+ENVELOPE: dict[str, Any] = {"color": "0.82", "linewidth": 4.2, "solid_capstyle": "round"}
+ENVELOPE_NAME = "best certified by rule or paid, δ = 0"
+
+# How long a line of a panel's title may be, in letters.
+TITLE = 30
 
 # Leading digits of ε in the order in which they are labelled while there is room.
 NICE_DIGITS = ("1", "5", "2", "3")
@@ -45,13 +52,16 @@ def learning_curves(
     A curve joins an arm's finite ε. An arm at ε = ∞ is a horizontal line with its name on it:
     grey if it is there alone, of the curve's colour if it is a private learner's own limit.
     A missing accuracy is a gap in the curve and a cross on the ε axis; a
-    missing horizontal line is named below its panel.
+    missing horizontal line is named below its panel. What is selected without paying for it is thin
+    and dashed, and named so; where two certified curves or more are by rule (or paid) with δ = 0,
+    the best of them at each ε is underlaid with grey.
 
     Parameters
     ----------
     accuracy : DataFrame
         One row for each dataset, arm and ε, with the columns dataset, arm, calibration,
-        delta, epsilon, scored_on ("test" or "folds"), accuracy and accuracy_std.
+        delta, epsilon, kind (one of :data:`privcurve.analysis.kinds.KINDS`), scored_on ("test" or
+        "folds"), accuracy and accuracy_std.
     titles : mapping of str to str
         The arms to draw and their names; the order settles colours and the legend.
     datasets : mapping of str to str
@@ -77,8 +87,11 @@ def learning_curves(
         for arm, value in facts["calibration"].items()
     }
     deltas = {str(arm): float(value) for arm, value in facts["delta"].items()}
-    styles = style.curve_styles(curves, calibrations, deltas)
-    names = {arm: _name(titles[arm], calibrations[arm], deltas[arm]) for arm in curves}
+    chosen = dict(zip(finite["arm"], finite["kind"], strict=True))
+    unpaid = [arm for arm in curves if chosen[arm] == kinds.UNPAID]
+    styles = style.curve_styles(curves, calibrations, deltas, unpaid)
+    names = {arm: _name(titles[arm], calibrations[arm], deltas[arm], chosen[arm]) for arm in curves}
+    best = kinds.envelope(finite, metric)
 
     limits = [arm for arm in curves if arm in set(frame.loc[np.isinf(frame["epsilon"]), "arm"])]
     looks = _limit_looks(limits, styles) | _baseline_looks(baselines)
@@ -91,10 +104,14 @@ def learning_curves(
         for panel, dataset in zip(panels, datasets, strict=True):
             part = frame[frame["dataset"] == dataset].sort_values("epsilon")
             _draw_curves(panel, part, styles)
+            mine = best[best["dataset"] == dataset]
+            panel.plot(mine["epsilon"], mine["score"], label="_envelope", zorder=1.4, **ENVELOPE)
             lines[panel] = _draw_limits(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
         _label_axes(panels, frame, list(datasets), METRICS.get(metric, metric))
         handles = [Line2D([], [], label=names[arm], **styles[arm].line()) for arm in curves]
+        if len(best):
+            handles.append(Line2D([], [], label=ENVELOPE_NAME, **ENVELOPE))
         if finite["score"].isna().any():
             handles.append(
                 Line2D([], [], color="0.3", marker="x", linestyle="none", label="missing")
@@ -128,11 +145,13 @@ def _checked(
     return frame
 
 
-def _name(title: str, calibration: str | None, delta: float) -> str:
-    """Give the name in the legend: it always says how the noise was calibrated."""
+def _name(title: str, calibration: str | None, delta: float, kind: str) -> str:
+    """Give the name in the legend: how the noise was calibrated, and what settings have cost."""
     parts = [] if calibration is None or calibration in title else [calibration]
     if delta > 0:
         parts.append(f"δ = {delta:g}")
+    if kind != kinds.RULE:
+        parts.append(kind)
     return f"{title} ({', '.join(parts)})" if parts else title
 
 
@@ -148,7 +167,9 @@ def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.Cur
         panel.fill_between(
             epsilon, mean - std, mean + std, color=curve.colour, alpha=0.16, linewidth=0, zorder=1.5
         )
-        panel.plot(epsilon, mean, label=arm, zorder=3 - 0.01 * order, **curve.line())
+        # What is thin would be hidden below what is not.
+        level = 3 + curve.thin - 0.01 * order
+        panel.plot(epsilon, mean, label=arm, zorder=level, **curve.line())
         missing = epsilon[np.isnan(mean)]
         panel.plot(
             missing,
@@ -210,7 +231,7 @@ def _draw_limits(
 
 
 def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
-    panel.set_title(title)
+    panel.set_title(textwrap.fill(title, TITLE))
     epsilons = sorted(set(part.loc[np.isfinite(part["epsilon"]), "epsilon"])) or [1.0]
     panel.set_xscale("log")
     pad = (epsilons[-1] / epsilons[0]) ** 0.05 if len(epsilons) > 1 else 2.0

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,82 +17,18 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 from privcurve.analysis.names import method_of
+from privcurve.figures.looks import COLOURS as COLOURS
+from privcurve.figures.looks import MARKERS as MARKERS
+from privcurve.figures.looks import method_looks as method_looks
 from privcurve.files import replace_file
 
 # Widths of a two-column paper, in inches.
 COLUMN_WIDTH = 3.4
 TEXT_WIDTH = 7.0
 
-# Okabe and Ito's palette, safe for colour-blind readers, without its yellow (too light on
-# white) and its black (kept for baselines), and with Tol's wine as a seventh. The order
-# alternates dark and light, so that neighbours differ in grey too.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#882255")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 BASELINE_COLOUR = "0.35"
 BASELINE_DASHES: tuple[tuple[float, ...], ...] = ((4, 1.5), (1, 1.2), (6, 1.5, 1, 1.5), (9, 2))
 
-# A method looks the same in all figures: colour and marker by what a study calls it, or by the
-# learner's name. What is not here gets its look by its name too (:func:`method_looks`).
-LOOKS: Mapping[str, tuple[int, int]] = {
-    "lazybb_1r": (0, 0),
-    "lazybb": (0, 0),
-    "lazybb_trees": (1, 1),
-    "lazybb_topdown": (2, 2),
-    "one_rule": (3, 3),
-    "dp_lr": (4, 4),
-    "dp_logistic_regression": (4, 4),
-    "dpboost": (5, 5),
-    "dp_bag": (6, 6),
-    "dp_bagging": (6, 6),
-    "topdown": (2, 7),
-    "dp_ebm": (5, 7),
-    "dpl_random_forest": (2, 3),
-    "dpl_decision_tree": (3, 6),
-    "brc": (6, 3),
-    "brc_private": (1, 2),
-    "brc_zero": (1, 0),
-    "brc_em": (2, 6),
-    "adaboost": (0, 5),
-    "bfp": (0, 6),
-    "bfp_private": (3, 1),
-    "pate": (5, 0),
-    "single": (0, 0),
-    "noisy_counts": (3, 1),
-    "local_rnm": (2, 2),
-    "votes_local": (0, 0),
-    "votes_sums": (4, 5),
-    "histograms_local": (4, 1),
-    "histograms_sums": (5, 3),
-    "random_trees_local": (3, 6),
-    "random_trees_sums": (6, 4),
-    "votes_placed": (0, 4),
-    "sums_placed": (5, 6),
-    "published_single": (0, 6),
-    "published_counts": (4, 7),
-    "bdpe_oc": (3, 2),
-    "bdpe": (3, 4),
-    "bdpe_low": (1, 4),
-    "bdpe_one": (2, 4),
-    "bdpe_constant": (4, 0),
-    "boost_oc": (0, 2),
-    "boost_low": (1, 5),
-    "boost_one": (3, 5),
-    "rf_l": (5, 2),
-    "rf_e": (6, 2),
-    "tree_of_rules": (2, 0),
-    "dp_forest": (2, 1),
-    "random_trees": (6, 0),
-    "privgam": (5, 1),
-    "noisy_bayes": (6, 1),
-    "noisy_majority": (6, 5),
-    "linear_start": (4, 2),
-    "rules_start": (0, 1),
-    "bayes_start": (2, 5),
-    "threshold": (0, 3),
-    "linear": (1, 3),
-    "table_5_1": (0, 7),
-    "lower": (3, 0),
-}
 DASHES_OF = {"lr": 0, "gb": 1, "lr_public": 1, "majority": 2}
 
 PANELS_PER_ROW = 3
@@ -157,12 +92,15 @@ class CurveStyle:
         The calibration's, as is `filled`: certified is solid (dash-dotted where δ > 0) and
         filled, published dashed (dotted) and hollow.
     filled : bool
+    thin : bool
+        Whether the choice of its settings is not private: such a curve is thin, and dashed.
     """
 
     colour: str
     marker: str
     linestyle: Any
     filled: bool
+    thin: bool = False
 
     def line(self) -> dict[str, Any]:
         """Give matplotlib's keywords for the line."""
@@ -173,32 +111,8 @@ class CurveStyle:
             "markerfacecolor": self.colour if self.filled else "white",
             "markeredgecolor": self.colour,
             "markeredgewidth": 0.8,
+            **({"linewidth": 0.6, "markersize": 2.2} if self.thin else {}),
         }
-
-
-def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Give each method its colour and its marker.
-
-    Both follow from the method's name. Of two methods of a figure whose names lead to the same
-    colour, the second in the alphabet takes the next one that is free, if `LOOKS` has neither.
-
-    Parameters
-    ----------
-    methods : iterable of str
-
-    Returns
-    -------
-    dict of str to (colour, marker)
-    """
-    names = list(dict.fromkeys(methods))
-    looks = {name: LOOKS[name] for name in names if name in LOOKS}
-    for name in sorted(set(names) - set(looks)):
-        taken = {colour for colour, _ in looks.values()}
-        number = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
-        order = [(number + i) % len(COLOURS) for i in range(len(COLOURS))]
-        colour = next((one for one in order if one not in taken), order[0])
-        looks[name] = colour, number // len(COLOURS) % len(MARKERS)
-    return {name: (COLOURS[looks[name][0]], MARKERS[looks[name][1]]) for name in names}
 
 
 def baseline_dashes(methods: Iterable[str]) -> dict[str, tuple[float, ...]]:
@@ -212,7 +126,10 @@ def baseline_dashes(methods: Iterable[str]) -> dict[str, tuple[float, ...]]:
 
 
 def curve_styles(
-    arms: Iterable[str], calibrations: Mapping[str, str | None], deltas: Mapping[str, float]
+    arms: Iterable[str],
+    calibrations: Mapping[str, str | None],
+    deltas: Mapping[str, float],
+    thin: Collection[str] = (),
 ) -> dict[str, CurveStyle]:
     """Give each arm its style: colour and marker by method, line and filling by calibration.
 
@@ -221,6 +138,8 @@ def curve_styles(
     arms : iterable of str
     calibrations, deltas : mapping
         Of each arm.
+    thin : collection of str
+        Arms whose choice of settings is not private.
 
     Returns
     -------
@@ -234,8 +153,9 @@ def curve_styles(
         if deltas[arm] > 0:
             linestyle: Any = (0, (5, 1.2, 1, 1.2)) if not published else (0, (1, 1.2))
         else:
-            linestyle = (0, (3.2, 1.4)) if published else "-"
-        styles[arm] = CurveStyle(*looks[method_of(arm)], linestyle, not published)
+            linestyle = (0, (3.2, 1.4)) if published or arm in thin else "-"
+        look = looks[method_of(arm)]
+        styles[arm] = CurveStyle(*look, linestyle, not published, arm in thin)
     # Curves of one method that differ in a parameter: each has a look of its own.
     shared = [arm for arm in arms if list(styles.values()).count(styles[arm]) > 1]
     for arm, look in method_looks(shared).items():

@@ -115,8 +115,8 @@ class SecureSum:
     ----------
     n_holders : int
     n_colluding : int
-        At most so many holders tell the coordinator their noise: the shares of the others
-        make up the noise that the guarantee needs.
+        At most so many other holders use or tell their shares of the noise: those that
+        remain make up the noise that the guarantee needs.
     """
 
     n_holders: int

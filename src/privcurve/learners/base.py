@@ -61,6 +61,12 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     _learner: ClassVar[str]
 
+    # What scores of a fitted learner are made of, by attribute, each with its type (see
+    # `privcurve.models.codec`; with None: it may be absent). All of it is released: the ledger
+    # pays for it. Empty where a model can't be handed over, and why.
+    _released: ClassVar[Mapping[str, Any]] = {}
+    _kept_back: ClassVar[str] = "what it learns is not written down in a form of its own"
+
     n_bins: int | Sequence[int] | None
     bounds: tuple[ArrayLike, ArrayLike] | None
     classes: Sequence[Any] | None
@@ -213,6 +219,11 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return replace(statement, assumptions=assumed)
 
     @property
+    def chances_by_link(self) -> bool:
+        """Whether probabilities, where there are any, come of votes and not of fitted log-odds."""
+        return False
+
+    @property
     def measures_(self) -> dict[str, float]:
         """Sizes of the fitted model by name, such as nodes and leaves of a tree.
 
@@ -266,6 +277,21 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     def _measures(self) -> dict[str, float]:
         return {}
+
+    def _handed_over(self) -> CodedClassifier:
+        """Give the learner whose model is written to a file: of a choice, what was chosen."""
+        return self
+
+    def _restore(self) -> None:
+        """Check what was read from a file (`_released`), and settle what follows from it.
+
+        Nothing that passes may make a kernel read beyond its arrays.
+
+        Raises
+        ------
+        ValueError
+            If it is no model for these columns and classes.
+        """
 
     # Checks ------------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +22,13 @@ from privcurve.kernels.boosted_trees import (
 from privcurve.kernels.boosted_trees import EXACT as EXACT_ALPHA
 from privcurve.kernels.boosted_trees import RELEASED as RELEASED_ALPHA
 from privcurve.kernels.dpboost import NO_SPLIT
-from privcurve.kernels.m_alpha import largest_link, link_of_leaves, record_weights
-from privcurve.learners.checks import RandomState
+from privcurve.kernels.m_alpha import (
+    largest_link,
+    link_of_leaves,
+    log_odds_of_margins,
+    record_weights,
+)
+from privcurve.learners.checks import RandomState, require
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.calibration.bdpe import (
@@ -115,6 +120,10 @@ class BDPEClassifier(TreeSumClassifier):
     """
 
     _learner = "bdpe"
+    _released: ClassVar[Mapping[str, Any]] = {
+        **TreeSumClassifier._released,
+        "leverages_": NDArray[np.float64],
+    }
 
     def __init__(
         self,
@@ -339,6 +348,14 @@ class BDPEClassifier(TreeSumClassifier):
             delta=float(self.delta),
             calibration=self.calibration,
         )
+
+    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return log_odds_of_margins(scores, float(self.boost_alpha))
+
+    def _restore(self) -> None:
+        shape = self.splits_.shape[:1]
+        require(self.leverages_.shape == shape, "it has not one leverage a tree")
+        super()._restore()
 
     def _tree_values(self) -> NDArray[np.float64]:
         return np.asarray(self.leverages_[:, None] * self.leaf_values_)

@@ -89,7 +89,7 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        self._roles = Roles.of(self._learner, self.public_columns, self.n_features_in_)
+        self._roles = self._roles_read()
         n = int(counts.sum())
         noise = people_noise(
             n=n,
@@ -106,6 +106,9 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier):
             self._boost(rounds, codes, signs, counts)
         self._adopt(rounds.votes, rounds.estimates, n)
         return noise.statement(rounds.alphas, self._roles.public)
+
+    def _roles_read(self) -> Roles:
+        return Roles.of(self._learner, self.public_columns, self.n_features_in_)
 
 
 class _LearnedHalfSpaces:

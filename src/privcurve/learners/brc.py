@@ -154,9 +154,7 @@ class BRCClassifier(HalfSpaceVoteClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        ignored = self.algorithm == "private" or self.weights == "adaboost"
-        known = None if ignored else self.public_columns
-        self._roles = Roles.of(self._learner, known, self.n_features_in_)
+        self._roles = self._roles_read()
         n = int(counts.sum())
         noise = self._noise(n)
         spaces = _RandomHalfSpaces(self, noise, self._points(codes, public=False), signs > 0, rng)
@@ -167,6 +165,11 @@ class BRCClassifier(HalfSpaceVoteClassifier):
         self._boost(rounds, codes, signs, counts)
         self._adopt(rounds.votes, rounds.estimates, n)
         return noise.statement(rounds.alphas, self._roles.public)
+
+    def _roles_read(self) -> Roles:
+        ignored = self.algorithm == "private" or self.weights == "adaboost"
+        known = None if ignored else self.public_columns
+        return Roles.of(self._learner, known, self.n_features_in_)
 
     def _kept(self) -> int:
         return int(self.n_rounds if self.n_kept is None else self.n_kept)

@@ -203,3 +203,20 @@ def check_labels(
     for position, label in enumerate(labels[1:], 1):
         positions[given == label] = position
     return labels, positions
+
+
+def require(condition: object, fault: str) -> None:
+    """Refuse what was read from a model's file.
+
+    Raises
+    ------
+    ValueError
+        With `fault`, if the condition does not hold.
+    """
+    if not condition:
+        raise ValueError(fault)
+
+
+def all_between(numbers: NDArray[Any], low: int, high: int) -> bool:
+    """Whether all whole numbers are at least `low` and below `high`."""
+    return bool(((numbers >= low) & (numbers < high)).all())

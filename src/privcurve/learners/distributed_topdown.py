@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from privcurve.holders.sums import CENTRAL, LOCAL, Sums, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions, list_questions
-from privcurve.learners.base import CodedClassifier
+from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.learners.dealt import check_ordered, deal_to_holders
 from privcurve.learners.topdown import TopDownTreeClassifier
@@ -51,7 +51,7 @@ class ClassTree(TreeModel):
         return f"class {int(self.forest.labels[tree, node])}"
 
 
-class DistributedTopDownClassifier(CodedClassifier):
+class DistributedTopDownClassifier(LinkedClassifier):
     r"""A decision tree that several data holders grow with a coordinator, by noisy messages.
 
     ``published``: Algorithm 1 of Wang, Dick and Balcan (PPAI 2020). The node of the largest
@@ -92,7 +92,8 @@ class DistributedTopDownClassifier(CodedClassifier):
     n_holders : int
         Among whom the records are dealt. A curator has all of them, whatever it is.
     n_colluding : int
-        With ``secure_sum``: how many holders may tell the coordinator their noise.
+        With ``secure_sum``: how many other holders may use or tell their shares of the noise. A
+        holder is protected from another curious one if that one is among them.
     placement : str
         See :func:`privcurve.holders.placement.deal`.
     criterion : str
@@ -136,6 +137,7 @@ class DistributedTopDownClassifier(CodedClassifier):
     """
 
     _learner = "distributed_topdown"
+    _released: ClassVar[Mapping[str, Any]] = {"model_": TreeModel}
 
     def __init__(
         self,
@@ -326,6 +328,13 @@ class DistributedTopDownClassifier(CodedClassifier):
         self.model_ = model
         self.n_features_used_ = model.n_features_used
         self.transcript_ = transcript
+
+    def _restore(self) -> None:
+        if len(self.classes_) == 2:
+            self.model_.check(self.n_bins_)
+        else:
+            forest = self.model_.check(self.n_bins_, range(len(self.classes_)))
+            self.model_ = ClassTree(forest, self.n_bins_)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         votes = self.model_.tally(codes)

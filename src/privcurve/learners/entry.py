@@ -38,6 +38,9 @@ class Parameter:
         other value it must stay at its default.
     with_public : tuple of str
         Values that have a meaning only where it is known which columns are public.
+    structure : str
+        What a value is, in words, where the learner itself checks it: no number and no word of
+        a list.
     """
 
     default: Any
@@ -50,8 +53,11 @@ class Parameter:
     size: bool = False
     used_with: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     with_public: tuple[str, ...] = ()
+    structure: str = ""
 
     def __str__(self) -> str:
+        if self.structure:
+            return self.structure
         if self.choices:
             return "one of " + ", ".join(repr(choice) for choice in self.choices)
         name = "a whole number" if self.kind is int else "a number"
@@ -65,6 +71,8 @@ class Parameter:
 
     def admits(self, value: object) -> bool:
         """Whether `value` is allowed."""
+        if self.structure:
+            return True
         if value is None:
             return self.default is None
         if self.choices:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes, scaled
 from privcurve.kernels.brc import positive_rows
 from privcurve.learners.brc_weights import PrivateWeights
+from privcurve.learners.chances import LinkedClassifier
+from privcurve.learners.checks import require
 from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles
 from privcurve.learners.staged import StagedClassifier
@@ -148,7 +150,7 @@ def private_vote(space: HalfSpace, alpha: float) -> Vote:
     return Vote(alpha, False, tuple(space.coefficients.tolist()), float(space.intercept))
 
 
-class HalfSpaceVoteClassifier(StagedClassifier):
+class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     """A weighted vote of half-spaces, of public columns or of private ones.
 
     Attributes
@@ -164,6 +166,18 @@ class HalfSpaceVoteClassifier(StagedClassifier):
     """
 
     _roles: Roles
+
+    _released: ClassVar[Mapping[str, Any]] = {"votes_": tuple[Vote, ...]}
+
+    def _roles_read(self) -> Roles:
+        """Give which columns are public, by the parameters."""
+        raise NotImplementedError
+
+    def _restore(self) -> None:
+        self._roles = self._roles_read()
+        require(0 < self._kept() <= len(self.votes_), "it has fewer votes than rounds")
+        widths = [len(vote.coefficients) == len(self._columns(vote.public)) for vote in self.votes_]
+        require(all(widths), "its half-spaces are of other columns")
 
     def _kept(self) -> int:
         """Give how many rounds vote."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
-from privcurve.learners.checks import RandomState
-from privcurve.learners.one_rule import ONE_RULES
+from privcurve.coding import Codes, code_type
+from privcurve.learners.chances import cap_of, capped_weights
+from privcurve.learners.checks import RandomState, require
+from privcurve.learners.one_rule import ONE_RULES, VoteModel
 from privcurve.learners.public_part import (
     NO_START,
     PUBLIC_START,
@@ -18,7 +19,7 @@ from privcurve.learners.public_part import (
     started_roles,
 )
 from privcurve.learners.roles import Roles
-from privcurve.learners.trees import TOP_DOWN_TREES
+from privcurve.learners.trees import TOP_DOWN_TREES, TreeModel
 from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import PrivacyStatement
@@ -26,6 +27,9 @@ from privcurve.privacy.public_facts import with_public
 
 # Votes that a public start counts for in the weights of rounds, at most.
 LARGEST_START = 1000
+
+# Rows of the domain by which probabilities are found.
+POOL = 4096
 
 # Who wins a tied vote.
 LAST_ROUND = "last_round"
@@ -120,6 +124,12 @@ class LazyBBClassifier(VotingClassifier):
     """
 
     _learner = "lazybb"
+    _released: ClassVar[Mapping[str, Any]] = {
+        "model_": VoteModel | TreeModel,
+        "ties_": str,
+        "start_": PublicStart | None,
+        "cap_": float | None,
+    }
 
     def __init__(
         self,
@@ -217,6 +227,43 @@ class LazyBBClassifier(VotingClassifier):
         super()._adopt(released, n, statement)
         automatic = NEGATIVE if self.calibration == PUBLISHED else LAST_ROUND
         self.ties_ = automatic if self.ties == "auto" else self.ties
+
+    def _restore(self) -> None:
+        require(self.ties_ in (LAST_ROUND, NEGATIVE), f"ties = {self.ties_!r} is unknown")
+        started = self.start == PUBLIC_START
+        require(started == hasattr(self, "start_"), "its start is not that of its parameters")
+        if started:
+            self.start_.check(self._roles().public or (), self.n_bins_)
+        trees = isinstance(self.model_, TreeModel)
+        require(trees == (self.weak_learner != "one_rule"), "its voters are not its weak_learner")
+        super()._restore()
+
+    @property
+    def cap_(self) -> float | None:
+        """Where weights stop to grow, for probabilities alone (docs/probabilities.md); or None.
+
+        It follows from the model, by its votes on rows that are drawn from the domain.
+        """
+        if self.start == PUBLIC_START or self.model_.n_rounds == 1 or self.density == 1:
+            return None
+        if hasattr(self, "_cap"):
+            return self._cap
+        drawn = np.random.default_rng(0).integers(self.n_bins_, size=(POOL, len(self.n_bins_)))
+        votes = self._scores(drawn.astype(code_type(self.n_bins_)))
+        return cap_of(votes, float(self.learning_rate), float(self.density))
+
+    @cap_.setter
+    def cap_(self, cap: float) -> None:
+        self._cap = cap
+
+    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        cap = self.cap_
+        if cap is not None:
+            return capped_weights(scores, float(self.learning_rate), cap)
+        if self.start == PUBLIC_START or self.model_.n_rounds == 1:
+            return scores
+        # All rounds saw the same weights: together they are one vote.
+        return scores / self.model_.n_rounds
 
     def _worth(self) -> float:
         if self.vote_worth is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from privcurve.coding import Codes
 from privcurve.kernels.newton import minimise_logistic
-from privcurve.learners.checks import RandomState
+from privcurve.learners.checks import RandomState, require
 from privcurve.learners.linear_inputs import SCALED, LinearClassifier
 from privcurve.learners.log_odds import logistic_loss
 from privcurve.learners.public_part import NO_START, PUBLIC_START, PublicStart, started_roles
@@ -179,6 +179,10 @@ class DPLogisticRegressionClassifier(LinearClassifier):
     """
 
     _learner = "dp_logistic_regression"
+    _released: ClassVar[Mapping[str, Any]] = {
+        **LinearClassifier._released,
+        "start_": PublicStart | None,
+    }
 
     def __init__(
         self,
@@ -290,6 +294,15 @@ class DPLogisticRegressionClassifier(LinearClassifier):
         rows = self._rows(codes)
         inputs = rows if isinstance(rows, np.ndarray) else rows.toarray()
         return np.column_stack([inputs, np.ones(len(codes))])
+
+    def _restore(self) -> None:
+        super()._restore()
+        started = self.start == PUBLIC_START
+        require(started == hasattr(self, "start_"), "its start is not that of its parameters")
+        if started:
+            n_columns = self.n_features_in_
+            roles = started_roles(self._learner, self.start, self.public_columns, n_columns)
+            self.start_.check(roles.public or (), self.n_bins_)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         found = super()._scores(codes)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
 from privcurve.coding import Codes, one_hot
-from privcurve.learners.base import CodedClassifier
+from privcurve.learners.chances import ChanceClassifier
+from privcurve.learners.checks import require
 from privcurve.learners.one_label import CERTAIN, log_shares, only_label
 from privcurve.learners.threads import one_thread
 
@@ -61,25 +62,8 @@ def logistic_loss(
     return float(loss), gradient
 
 
-class LogOddsClassifier(CodedClassifier):
-    """A learner with `predict_proba`: the logistic function of its score, or the softmax."""
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Estimate the probability of each label.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        scores: NDArray[Any] = self.decision_function(X)
-        if scores.ndim == 2:
-            return np.asarray(softmax(scores, axis=1))
-        return np.column_stack([expit(-scores), expit(scores)])
+class LogOddsClassifier(ChanceClassifier):
+    """A learner whose score is an estimate of log-odds."""
 
 
 class OneHotClassifier(LogOddsClassifier):
@@ -99,6 +83,11 @@ class OneHotClassifier(LogOddsClassifier):
     coef_: NDArray[np.float64]
     intercept_: float | NDArray[np.float64]
 
+    _released: ClassVar[Mapping[str, Any]] = {
+        "coef_": NDArray[np.float64],
+        "intercept_": float | NDArray[np.float64],
+    }
+
     def _width(self) -> int:
         """Give how many inputs there are."""
         return int(self.n_bins_.sum())
@@ -106,6 +95,11 @@ class OneHotClassifier(LogOddsClassifier):
     def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | NDArray[np.float64]:
         """Give the inputs: what the score is linear in, times a value."""
         return one_hot(codes, self.n_bins_, value)
+
+    def _restore(self) -> None:
+        classes = () if len(self.classes_) == 2 else (len(self.classes_),)
+        fits = self.coef_.shape == (*classes, self._width())
+        require(fits and np.shape(self.intercept_) == classes, "it is linear in other columns")
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.asarray(self._rows(codes) @ self.coef_.T + self.intercept_)

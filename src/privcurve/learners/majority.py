@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from scipy.special import logit
 from sklearn.dummy import DummyClassifier
 
 from privcurve.coding import Codes
-from privcurve.learners.checks import RandomState
+from privcurve.learners.checks import RandomState, require
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.one_label import CERTAIN, log_shares
 from privcurve.privacy.ledger import PrivacyStatement
@@ -38,6 +38,7 @@ class MajorityClassClassifier(LogOddsClassifier):
     """
 
     _learner = "majority_class"
+    _released: ClassVar[Mapping[str, Any]] = {"score_": float | NDArray[np.float64]}
 
     score_: float | NDArray[np.float64]
 
@@ -68,6 +69,10 @@ class MajorityClassClassifier(LogOddsClassifier):
             self.score_ = float(np.clip(logit(share), -CERTAIN, CERTAIN))
         self.n_features_used_ = 0
         return PrivacyStatement.not_private(self._learner)
+
+    def _restore(self) -> None:
+        shape = () if len(self.classes_) == 2 else (len(self.classes_),)
+        require(np.shape(self.score_) == shape, "it is of another number of classes")
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.full((len(codes), *np.shape(self.score_)), self.score_)

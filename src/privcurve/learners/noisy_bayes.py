@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Codes
-from privcurve.learners.checks import RandomState
+from privcurve.learners.checks import RandomState, require
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.public_part import NO_START, PublicStart, started_roles
 from privcurve.learners.roles import Roles
@@ -67,6 +67,11 @@ class NoisyBayesClassifier(LogOddsClassifier):
     """
 
     _learner = "noisy_bayes"
+    _released: ClassVar[Mapping[str, Any]] = {
+        "prior_": float | PublicStart,
+        "columns_": NDArray[np.int64],
+        "log_ratios_": tuple[NDArray[np.float64], ...],
+    }
 
     def __init__(
         self,
@@ -145,6 +150,18 @@ class NoisyBayesClassifier(LogOddsClassifier):
         shares = (np.maximum(table, 0.0) + added) / (np.maximum(totals, 0.0) + len(table) * added)
         ratios = np.log(shares[:, 1]) - np.log(shares[:, 0])
         return np.asarray(float(self.damping) * ratios)
+
+    def _restore(self) -> None:
+        roles, m, _ = self._plan(self.n_features_in_)
+        started = isinstance(self.prior_, PublicStart)
+        require(started == (roles.public is not None), "its start is not that of its parameters")
+        if isinstance(self.prior_, PublicStart):
+            self.prior_.check(roles.public or (), self.n_bins_)
+        columns = self.columns_.tolist()
+        known = len(columns) == m == len(self.log_ratios_) and set(columns) <= set(roles.private)
+        require(known, "it counts other columns")
+        widths = [ratios.shape for ratios in self.log_ratios_]
+        require(widths == [(k,) for k in self.n_bins_[columns]], "its columns have other codes")
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         if isinstance(self.prior_, PublicStart):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +42,7 @@ class NoisyMajorityClassifier(CodedClassifier):
     """
 
     _learner = "noisy_majority"
+    _released: ClassVar[Mapping[str, Any]] = {"margin_": float}
 
     def __init__(
         self,

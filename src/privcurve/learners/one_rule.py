@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from privcurve.coding import Codes, bin_starts
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import PackedRows, pack
-from privcurve.learners.checks import RandomState
+from privcurve.learners.checks import RandomState, all_between, require
 from privcurve.learners.voting import Boosting, VotingClassifier
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
 from privcurve.privacy.mechanisms import MECHANISMS
@@ -94,6 +94,15 @@ class VoteModel:
     def measures(self) -> dict[str, float]:
         """Give rounds, and distinct bins that are asked for."""
         return {"rounds": self.n_rounds, "bins": self.n_features_used}
+
+    def check(self, n_bins: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give the picks if they are of these columns and make this model."""
+        picks = np.array(self.literals, dtype=np.int64)
+        inside = len(picks) and all_between(picks, 0, 2 * int(n_bins.sum()) + 2)
+        require(inside, "it has 1-rules of other columns, or none")
+        same = VoteModel.from_picks(picks, n_bins) == self
+        require(same, "its votes are not those of its 1-rules")
+        return picks
 
     def describe(self, bin_names: Sequence[Sequence[str]] | None = None) -> str:
         """Write the model as a table of votes.
@@ -253,6 +262,7 @@ class OneRuleClassifier(VotingClassifier):
     """
 
     _learner = "one_rule"
+    _released: ClassVar[Mapping[str, Any]] = {"model_": VoteModel}
 
     def __init__(
         self,

@@ -65,6 +65,10 @@ class PATEClassifier(LogOddsClassifier):
     """
 
     _learner = "pate"
+    _kept_back = (
+        "its teachers are trained without noise and stay with the holder of the data, who answers "
+        "with noise; only answers are private"
+    )
 
     # A score of a training record would be another answer about it: the pipeline asks none.
     scores_cost_answers = True

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,13 +23,14 @@ from privcurve.privacy.ledger import PrivacyStatement
 
 
 class PrivGAMClassifier(LogOddsClassifier):
-    r"""An additive model: a score for each bin of each column, and an intercept.
+    r"""An additive model: a score for each bin of each column, of some pairs, and an intercept.
 
     A step takes one column and releases, by bin and label, the sums of the residuals
     :math:`\min(|y_i - p_i|, \frac12)`, with noise. All else is made of what was released: Newton
     steps, their smoothing by empirical Bayes, columns that are left out. ``cyclic`` takes the
     columns in turn, ``greedy`` those that a noisy choice finds most worth it, and a linear part of
-    all columns at once comes before where all are ordered. Which of them, and all numbers, follow
+    all columns at once comes before where all are ordered; after ``cyclic`` come pairs of the
+    columns that matter most. Which of them, and all numbers, follow
     from a rule in public facts (:mod:`privcurve.learners.additive.rule`): nothing is tuned on the
     records. Proofs and measurements: docs/privgam.md.
 
@@ -47,6 +48,9 @@ class PrivGAMClassifier(LogOddsClassifier):
         ``rule``; ``all``; or ``few``: neighbouring bins of ordered columns together, at most 16.
     linear : str
         Whether there is a linear part: ``rule``, ``yes`` (all columns are ordered) or ``no``.
+    pairs : str
+        Whether pairs of columns have values of their own: ``rule``, ``yes`` (``cyclic`` alone) or
+        ``no``.
     neighbours : str
         ``replace-one``, or ``add-remove``: then the number of records is not public, and the rule
         goes by `n_estimate`.
@@ -89,6 +93,7 @@ class PrivGAMClassifier(LogOddsClassifier):
     """
 
     _learner = "privgam"
+    _released: ClassVar[Mapping[str, Any]] = {"model_": AdditiveModel}
 
     def __init__(
         self,
@@ -97,6 +102,7 @@ class PrivGAMClassifier(LogOddsClassifier):
         n_steps: int | None = None,
         bins: str = rule.RULE,
         linear: str = rule.RULE,
+        pairs: str = rule.RULE,
         neighbours: str = REPLACE_ONE,
         n_estimate: int | None = None,
         ordered: Sequence[bool] | bool | None = None,
@@ -113,6 +119,7 @@ class PrivGAMClassifier(LogOddsClassifier):
         self.n_steps = n_steps
         self.bins = bins
         self.linear = linear
+        self.pairs = pairs
         self.neighbours = neighbours
         self.n_estimate = n_estimate
         self.ordered = ordered
@@ -164,6 +171,7 @@ class PrivGAMClassifier(LogOddsClassifier):
             n_steps=None if self.n_steps is None else int(self.n_steps),
             bins=self.bins,
             linear=self.linear,
+            pairs=self.pairs,
             neighbours=self.neighbours,
             epsilon=float(self.epsilon),
             delta=float(self.delta),
@@ -175,6 +183,11 @@ class PrivGAMClassifier(LogOddsClassifier):
             raise ValueError(
                 "privgam: method = 'cyclic' has Gaussian noise, so it needs delta > 0; with "
                 "delta = 0 use method = 'greedy' or 'rule'"
+            )
+        if self.pairs == "yes" and self.method != rule.CYCLIC:
+            raise ValueError(
+                "privgam: pairs = 'yes' come after rounds of all columns, so they need method = "
+                "'cyclic'; with another method use pairs = 'rule' or 'no'"
             )
         if self.neighbours not in entry(self._learner).neighbours:
             offered = " or ".join(map(repr, entry(self._learner).neighbours))
@@ -200,9 +213,14 @@ class PrivGAMClassifier(LogOddsClassifier):
             raise ValueError("privgam: linear = 'yes' needs all columns to be ordered")
         return tuple(given.tolist())
 
+    def _restore(self) -> None:
+        self.model_.check(self.n_bins_)
+        self.n_features_used_ = self.model_.n_used
+
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return self.model_.log_odds(codes)
 
     def _measures(self) -> dict[str, float]:
         widths = [len(values) for values in self.model_.shapes]
-        return {"columns": self.n_features_used_, "bins": sum(widths)}
+        pairs = len(self.model_.pairs)
+        return {"columns": self.n_features_used_, "bins": sum(widths), "pairs": pairs}

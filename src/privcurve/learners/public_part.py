@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, hstack
 
 from privcurve.coding import Codes, one_hot, scaled
 from privcurve.kernels.newton import minimise_logistic
+from privcurve.learners.checks import require
 from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.learners.roles import PublicRows, Roles
 from privcurve.learners.threads import one_thread
@@ -126,6 +127,19 @@ class PublicStart:
         with one_thread():
             found = minimise_logistic(inputs, rows.signs, rows.counts.astype(np.float64), penalty)
         return cls(public, bins, found[:-1], float(found[-1]))
+
+    def check(self, columns: Sequence[int], n_bins: NDArray[np.int64]) -> None:
+        """Check what was read from a file.
+
+        Raises
+        ------
+        ValueError
+            If it is no start of these public columns.
+        """
+        bins = n_bins[list(columns)]
+        same = self.columns == tuple(columns) and np.array_equal(self.n_bins, bins)
+        fits = self.coefficients.shape == (int(bins.sum()),)
+        require(same and fits, "its start is of other public columns")
 
     def of_rows(self, codes: Codes) -> NDArray[np.float64]:
         """Give the log-odds of rows of a coded matrix (all columns)."""

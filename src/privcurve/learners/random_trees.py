@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,8 @@ from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.lazybb_trees import Forest
 from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves
-from privcurve.learners.checks import RandomState
+from privcurve.learners.chances import LinkedClassifier, whole_residuals
+from privcurve.learners.checks import RandomState, all_between, require
 from privcurve.learners.dealt import SEED, bin_codes, check_ordered, deal_to_holders
 from privcurve.learners.staged import StagedClassifier
 from privcurve.learners.trees import TreeModel
@@ -84,6 +85,26 @@ class RandomTreesModel:
     def __str__(self) -> str:
         return self.describe()
 
+    def check(self, n_bins: NDArray[np.int64], n_classes: int) -> None:
+        """Check what was read from a file.
+
+        Raises
+        ------
+        ValueError
+            If it is no model of columns with so many codes, or of so many classes.
+        """
+        shape, questions = self.trees.columns.shape, self.questions
+        complete = len(shape) == 2 and min(shape) > 0 and not (shape[1] + 1) & shape[1]
+        require(complete, "its trees are not complete")
+        same = {part.shape for part in (*self.trees[:3], questions)} == {shape}
+        known = same and np.array_equal(self.n_bins, n_bins)
+        asked = known and all_between(self.trees.columns, 0, len(n_bins))
+        asked = asked and all_between(questions, -1, 2 * int(n_bins.sum()))
+        require(asked, "its trees are of other columns")
+        leaves = shape[0], shape[1] + 1, Stumps.n_outputs(n_classes)
+        require(self.values.shape == leaves, "its leaves are not those of its trees and classes")
+        require(self.batch > 0, "a round has no trees")
+
     def add_to(
         self,
         scores: NDArray[np.float64],
@@ -97,7 +118,7 @@ class RandomTreesModel:
         add_leaves(find_leaves(bins, chosen), self.values[start:stop], scores)
 
 
-class RandomTreesClassifier(StagedClassifier):
+class RandomTreesClassifier(LinkedClassifier, StagedClassifier):
     r"""Newton boosting of random trees: only the values of leaves see the records.
 
     Before any record is read, the questions of all trees are drawn from a public stream. In
@@ -142,6 +163,7 @@ class RandomTreesClassifier(StagedClassifier):
     """
 
     _learner = "random_trees"
+    _released: ClassVar[Mapping[str, Any]] = {"model_": RandomTreesModel}
 
     def __init__(
         self,
@@ -248,6 +270,9 @@ class RandomTreesClassifier(StagedClassifier):
     def _trust(self) -> str:
         return self.trust
 
+    def _restore(self) -> None:
+        self.model_.check(self.n_bins_, len(self.classes_))
+
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         bins = bin_codes(codes, self.n_bins_)
         found = np.zeros((len(bins), self.model_.values.shape[2]))
@@ -260,6 +285,9 @@ class RandomTreesClassifier(StagedClassifier):
         for start in range(0, len(self.model_.values), self.model_.batch):
             self.model_.add_to(found, bins, start, start + self.model_.batch)
             yield self._of_classes(found.copy())
+
+    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return whole_residuals(scores) if scores.ndim == 1 else scores
 
     def _of_classes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores[:, 0] if len(self.classes_) == 2 else scores

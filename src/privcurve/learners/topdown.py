@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
 from privcurve.learners.checks import RandomState
-from privcurve.learners.trees import TOP_DOWN_TREES, TopDownTrees
+from privcurve.learners.trees import TOP_DOWN_TREES, TopDownTrees, TreeModel
 from privcurve.learners.voting import VotingClassifier
 
 
@@ -76,6 +76,7 @@ class TopDownTreeClassifier(VotingClassifier):
     """
 
     _learner = "topdown"
+    _released: ClassVar[Mapping[str, Any]] = {"model_": TreeModel}
 
     def __init__(
         self,

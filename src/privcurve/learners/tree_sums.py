@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, bin_starts
 from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees
+from privcurve.learners.chances import LinkedClassifier
+from privcurve.learners.checks import all_between, require
 from privcurve.learners.staged import StagedClassifier
 
 
@@ -32,7 +35,7 @@ def shrunk(margins: NDArray[np.float64], scale: float, n: int) -> NDArray[np.flo
     return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))
 
 
-class TreeSumClassifier(StagedClassifier):
+class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     """A learner of trees; a subclass fits `splits_` and gives `_tree_values`.
 
     Trees are complete: one row of `splits_` each, numbered as in :mod:`privcurve.kernels.dpboost`.
@@ -46,6 +49,11 @@ class TreeSumClassifier(StagedClassifier):
     """
 
     splits_: NDArray[np.int64]
+
+    _released: ClassVar[Mapping[str, Any]] = {
+        "splits_": NDArray[np.int64],
+        "leaf_values_": NDArray[np.float64],
+    }
 
     def _tree_values(self) -> NDArray[np.float64]:
         """Give what each leaf of each tree adds to the score: shape (n_trees, 2**depth)."""
@@ -81,6 +89,15 @@ class TreeSumClassifier(StagedClassifier):
         for t in range(len(self.splits_)):
             self._add_trees(codes, np.arange(len(codes)), t, t + 1, scores)
             yield scores.copy()
+
+    def _restore(self) -> None:
+        splits, values = self.splits_, self._tree_values()
+        complete = splits.ndim == 2 and splits.size and not (splits.shape[1] + 1) & splits.shape[1]
+        require(complete, "its trees are not complete")
+        asked = all_between(splits, NO_SPLIT, int(self.n_bins_.sum()))
+        require(asked, "its trees ask for what no column has")
+        require(values.shape == (len(splits), splits.shape[1] + 1), "its leaves are not its trees'")
+        self._count_questions()
 
     def _count_questions(self) -> None:
         asked = np.unique(self.splits_)

@@ -19,6 +19,7 @@ from privcurve.kernels.lazybb_trees import (
     count_tree_votes,
     node_count,
 )
+from privcurve.learners.checks import all_between, require
 from privcurve.learners.voting import Boosting
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration import trees as calibration_trees
@@ -211,6 +212,28 @@ class TreeModel:
             "leaves": inner + self.n_rounds,
             "depth": int(depth.max()),
         }
+
+    def check(self, n_bins: NDArray[np.int64], labels: Sequence[int] = (-1, 1)) -> Forest:
+        """Give the trees if they are of these columns and their leaves have these labels.
+
+        Raises
+        ------
+        ValueError
+            If they are not, or a branch does not end.
+        """
+        splits, children, leaves = self.forest
+        require(np.array_equal(self.n_bins, n_bins), "its trees are of other columns")
+        shapes = splits.shape == children.shape == leaves.shape
+        require(shapes and splits.ndim == 2 and splits.size, "its trees have no nodes")
+        asked = all_between(splits, -1, 2 * int(n_bins.sum()))
+        require(asked, "its trees ask for what no column has")
+        # A child after its parent: every branch ends.
+        inner, node = children != 0, np.arange(splits.shape[1])
+        ends = ((children > node) & (children < len(node) - 1)) | ~inner
+        require(ends.all(), "its trees have branches that do not end")
+        known = np.isin(leaves[~inner], (0, *labels)).all() and not leaves[inner].any()
+        require(known, "its trees have leaves of no label")
+        return self.forest
 
     def _leaf(self, tree: int, node: int) -> str:
         """Write what a leaf says."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes
+from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sensitivity.lazybb import check_largest_weight
@@ -94,6 +95,15 @@ class Model(Protocol):
     def measures(self) -> dict[str, float]:
         """Give sizes of the model."""
 
+    def check(self, n_bins: NDArray[np.int64]) -> Any:
+        """Check what was read from a file; give what was released, as of the weak learner.
+
+        Raises
+        ------
+        ValueError
+            If it is no model of columns with so many codes.
+        """
+
 
 class WeakLearner(Protocol):
     """What is boosted. It keeps nothing of a fit."""
@@ -140,7 +150,7 @@ class WeakLearner(Protocol):
         """Give what a fitted learner holds of it: ``model_``, a :class:`Model`, and more."""
 
 
-class VotingClassifier(StagedClassifier):
+class VotingClassifier(LinkedClassifier, StagedClassifier):
     """A vote of weak learners.
 
     A subclass says what votes (`_weak`) and, if there is more than one round, how rounds
@@ -219,6 +229,11 @@ class VotingClassifier(StagedClassifier):
         self.n_features_used_ = self.model_.n_features_used
         self.n_records_ = n
         self._fitted_statement = statement
+
+    def _restore(self) -> None:
+        released = self.model_.check(self._seen_bins())
+        for name, value in self._weak.attributes(released, self._seen_bins()).items():
+            setattr(self, name, value)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         votes: NDArray[np.int64] = self.model_.tally(self._seen(codes))

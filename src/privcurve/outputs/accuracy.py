@@ -40,6 +40,7 @@ class Accuracy(Output):
     """Table ``accuracy``: one row for each dataset, arm and ε."""
 
     word: ClassVar[str] = "accuracy"
+    version: ClassVar[int] = 2
 
     def files(self, asked: Asked) -> Files:  # noqa: D102
         return Files(tables=(asked.table,))
@@ -54,13 +55,16 @@ class Accuracy(Output):
 
 def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> Table:
     """Give the table of accuracy of a study from its selected settings and fresh trainings."""
+    from privcurve.analysis import kinds
     from privcurve.analysis.accuracy import accuracy_table
     from privcurve.tables.table import Table
 
     order = study.datasets, list(study.arms)
     frame = accuracy_table(selected, refits, study.repeats, *order, study.metric)
+    frame.insert(list(frame).index("epsilon") + 1, "kind", kinds.column(frame, study.arms))
     caption = "Accuracy of each learner at each ε"
-    return Table(frame, caption, SELECTION_NOTES + FRESH_NOTES, _shown(frame, study.metric))
+    notes = (*SELECTION_NOTES, *kinds.NOTES, *FRESH_NOTES)
+    return Table(frame, caption, notes, _shown(frame, study.metric))
 
 
 def whole(study: Study) -> Reads:
@@ -93,7 +97,7 @@ def _shown(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     from privcurve.tables.table import decimals, plus_minus, shown
 
     name = METRIC_NAMES.get(metric, metric.replace("_", " "))
-    texts = shown(frame[["dataset", "arm", "epsilon"]])
+    texts = shown(frame[["dataset", "arm", "epsilon", "kind"]])
     texts[f"CV {name} (optimistic)"] = plus_minus(
         frame[optimistic(metric)], frame[f"{optimistic(metric)}_std"]
     )

@@ -7,7 +7,7 @@ of this file or of an output's own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -72,7 +72,7 @@ class Reads:
         Datasets whose coded records or domain are read.
     outputs : tuple of str
         Other outputs of the study, by their words or names; of another study, that study's name,
-        a slash, and the word or name.
+        a slash, and the word or name; of no study but the whole run, a slash and its name.
     resources : tuple of Path
         Files of the project, such as printed numbers.
     audits : tuple of str
@@ -131,6 +131,10 @@ class Output(ABC):
     def reads(self, asked: Asked) -> Reads:
         """Say what is read."""
 
+    def facts(self, context: Context) -> Any:
+        """Give what else the bytes depend on of studies that are read, as plain JSON; or None."""
+        return None
+
     @abstractmethod
     def make(self, context: Context) -> None:
         """Write the files."""
@@ -140,11 +144,17 @@ class Output(ABC):
 OF = "/"
 
 
+def studies_of(names: Iterable[str]) -> list[str]:
+    """Give the other studies that outputs are of, by their names as :class:`Reads` has them."""
+    found = (name.partition(OF) for name in names)
+    return list(dict.fromkeys(study for study, slash, _ in found if study and slash))
+
+
 def elsewhere(reads: Reads) -> Iterator[tuple[str, str]]:
     """Give the studies and the words or names of outputs that are read of other studies."""
     for name in reads.outputs:
         study, slash, word = name.partition(OF)
-        if slash:
+        if study and slash:
             yield study, word
 
 

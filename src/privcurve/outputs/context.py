@@ -12,6 +12,8 @@ from privcurve.experiments import jobs
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study
 from privcurve.outputs.base import AUDITS, Asked
+from privcurve.privacy import seeds
+from privcurve.privacy.seeds import Seed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,14 +35,19 @@ class Context:
     others : mapping of str to Asked
         The outputs that it reads, by their words or names; those of other studies with the
         study's name and a slash before.
-    seed : int
+    seed : Seed
         Base seed.
     """
 
     asked: Asked
     curves: tuple[Curve, ...]
     others: Mapping[str, Asked]
-    seed: int
+    seed: Seed
+
+    @property
+    def shuffles(self) -> int:
+        """The seed of what is random but no noise; a public one is that of the run."""
+        return self.seed if isinstance(self.seed, int) else seeds.number(self.seed, "")
 
     @property
     def study(self) -> Study:

@@ -80,7 +80,7 @@ class EnsembleAlphas(_Ensembles):
         from privcurve.analysis import ensembles
 
         frame = ensembles.best_alphas(
-            ensemble_errors.read(context), self._read_printed(context), context.seed
+            ensemble_errors.read(context), self._read_printed(context), context.shuffles
         )
         self._write(
             context,

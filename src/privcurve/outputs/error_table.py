@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from privcurve.analysis import kinds
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, whole
 from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
@@ -15,6 +16,7 @@ class ErrorTable(Output):
     """Table: errors of fresh trainings, a row a dataset; the best in bold; wins, ties, losses."""
 
     word: ClassVar[str] = "error_table"
+    version: ClassVar[int] = 2
     options: ClassVar = {
         "baseline": Option("the arm that others win against; by default the first", TEXT),
     }
@@ -42,6 +44,7 @@ class ErrorTable(Output):
 
         study, base = context.study, baseline(context.asked)
         frame = domains.error_table(context.runs(), study.datasets, list(study.arms), base)
+        frame.insert(list(frame).index("learner") + 1, "kind", kinds.column(frame, study.arms))
         titles = arm_titles(context.asked)
         shown = domains.shown(frame, titles, base)
         context.write(
@@ -53,6 +56,7 @@ class ErrorTable(Output):
                     "the difference, paired by fold and repeat; the least private error of a row "
                     "is in bold; ranks are those of private learners.",
                     *SELECTION_NOTES[1:],
+                    *kinds.NOTES,
                     *FRESH_NOTES[1:],
                     *context.data_notes(),
                 ),
@@ -72,8 +76,9 @@ def private(asked: Asked) -> list[str]:
 
 
 def arm_titles(asked: Asked) -> dict[str, str]:
-    """Give the titles of arms, with the calibration and δ where these tell some apart."""
+    """Give the titles of arms, with the calibration, δ and kind where these tell some apart."""
     arms = asked.study.arms
+    of = {name: kinds.kind(arm) for name, arm in arms.items()}
     mixed = len({arm.delta > 0 for arm in arms.values() if arm.calibration}) > 1
     titles = {}
     for name, arm in arms.items():
@@ -83,5 +88,7 @@ def arm_titles(asked: Asked) -> dict[str, str]:
             said.append(str(arm.calibration))
         if mixed and arm.delta > 0:
             said.append(f"δ = {arm.delta:g}")
+        if of[name] in kinds.SHORT and kinds.RULE in of.values():
+            said.append(kinds.SHORT[of[name]])
         titles[name] = ", ".join(said)
     return titles

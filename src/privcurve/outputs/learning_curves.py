@@ -12,6 +12,7 @@ class LearningCurves(Output):
     """Figure: a curve an arm; methods without privacy are horizontal lines."""
 
     word: ClassVar[str] = "learning_curves"
+    version: ClassVar[int] = 2
     selects: ClassVar[bool] = False
 
     def files(self, asked: Asked) -> Files:  # noqa: D102

@@ -14,6 +14,8 @@ NOTES = (
     "Pairs differ if Friedman's test and Wilcoxon's signed-rank test of the pair, with Holm's "
     "correction for all pairs of an ε, reject at the level 0.05; Nemenyi's critical difference is "
     "given beside.",
+    "Beside learners by rule, 'unpaid' are those whose best setting cross-validation chose, which "
+    "ε does not cover.",
 )
 
 
@@ -21,6 +23,7 @@ class MeanRanks(Output):
     """Figure and table: ranks of learners over all datasets, and pairs that do not differ."""
 
     word: ClassVar[str] = "mean_ranks"
+    version: ClassVar[int] = 2
 
     def check(self, asked: Asked) -> None:  # noqa: D102
         if len(asked.study.datasets) < 2 or len(private(asked)) < 2:

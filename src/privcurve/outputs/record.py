@@ -18,6 +18,8 @@ from privcurve.experiments import canonical, jobs
 from privcurve.experiments.jobs import Curve
 from privcurve.files import replace_text
 from privcurve.outputs.base import Asked
+from privcurve.privacy import seeds
+from privcurve.privacy.seeds import Seed
 
 
 def digest(
@@ -25,7 +27,8 @@ def digest(
     curves: Sequence[Curve],
     others: Mapping[str, str],
     audits: Mapping[str, str],
-    seed: int,
+    seed: Seed,
+    seen: Any = None,
 ) -> str:
     """Give a digest of all that an output is made for: it is made again when it changes.
 
@@ -38,7 +41,9 @@ def digest(
         Digests of the outputs that it reads.
     audits : mapping of str to str
         Digests of the audits that it reads.
-    seed : int
+    seed : Seed
+    seen : object
+        What it takes from other studies beside files, as plain JSON.
 
     Returns
     -------
@@ -56,7 +61,8 @@ def digest(
             "outputs": dict(others),
             "audits": dict(audits),
             "resources": [[str(path), _sum(path)] for path in reads.resources],
-            "seed": seed,
+            "seed": seeds.named(seed),
+            **({} if seen is None else {"seen": seen}),
         }
     )
 

@@ -11,6 +11,7 @@ from privcurve.outputs.base import Output
 from privcurve.outputs.boxes import Boxes
 from privcurve.outputs.claims import Claims
 from privcurve.outputs.communication import Communication
+from privcurve.outputs.comparison import Comparison
 from privcurve.outputs.ensemble_errors import EnsembleErrors
 from privcurve.outputs.ensemble_tables import (
     EnsembleAlphas,
@@ -21,12 +22,15 @@ from privcurve.outputs.ensemble_tables import (
 )
 from privcurve.outputs.error_profiles import ErrorProfiles
 from privcurve.outputs.error_table import ErrorTable
+from privcurve.outputs.leaderboard import Leaderboard
 from privcurve.outputs.learning_curves import LearningCurves
+from privcurve.outputs.ledgers import Ledgers
 from privcurve.outputs.mean_ranks import MeanRanks
 from privcurve.outputs.model_card import ModelCard
 from privcurve.outputs.printed import Printed
 from privcurve.outputs.rademacher import Rademacher
 from privcurve.outputs.selected_settings import SelectedSettings
+from privcurve.outputs.shapes import Shapes
 from privcurve.outputs.sparsity import Sparsity
 from privcurve.outputs.sweep import Sweep
 from privcurve.outputs.thresholds import Thresholds
@@ -37,12 +41,15 @@ OUTPUTS: Mapping[str, Output] = {
         Accuracy(),
         SelectedSettings(),
         LearningCurves(),
+        Leaderboard(),
+        Ledgers(),
         Sweep(),
         Boxes(),
         Claims(),
         Communication(),
         Printed(),
         ModelCard(),
+        Shapes(),
         Thresholds(),
         Sparsity(),
         Rademacher(),
@@ -50,6 +57,7 @@ OUTPUTS: Mapping[str, Output] = {
         Audit(),
         ErrorTable(),
         MeanRanks(),
+        Comparison(),
         EnsembleErrors(),
         EnsembleLeast(),
         EnsembleAlphas(),

@@ -1,6 +1,6 @@
-"""Print the noise rate that a budget allows, under every accountant.
+"""Print the noise rate that a budget allows, under every accountant; or what a selection costs.
 
-Run ``python -m privcurve.privacy --help``.
+Run ``python -m privcurve.privacy --help``, or ``python -m privcurve.privacy tune --help``.
 """
 
 from __future__ import annotations
@@ -10,15 +10,22 @@ import math
 import sys
 from collections.abc import Sequence
 
+from privcurve.privacy import selection_table
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule, lazybb_table, one_rule
 
 LEARNERS = ("lazybb", "one_rule")
 
+# The first word, for the table of what private selection costs.
+TUNE = "tune"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; give the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == [TUNE]:
+        return selection_table.main(words[1:])
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given = parser.parse_args(words)
     if given.learner == "one_rule":
         given.rounds, given.density = 1, 1.0
     if given.rounds is None or given.density is None:
@@ -36,7 +43,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m privcurve.privacy",
         description="Noise rate of boosted 1-rules under every accountant. A larger rate is less "
-        "noise. docs/privacy.md explains the lines.",
+        "noise. docs/privacy.md explains the lines. With tune as the first word: what it costs to "
+        "choose settings privately.",
     )
     parser.add_argument("--learner", choices=LEARNERS, default="lazybb")
     parser.add_argument("--rounds", type=int, help="number of rounds (lazybb)")

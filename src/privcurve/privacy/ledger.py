@@ -228,11 +228,12 @@ class PrivacyStatement:
 
     def __str__(self) -> str:
         if not self.private:
+            why = self.caveat or "the model was trained without differential privacy"
             return (
-                f"{self.learner}: not private. The model was trained without differential "
-                "privacy (epsilon = inf); it may reveal any of its training records."
+                f"{self.learner}: not private. {why[0].upper()}{why[1:]} (epsilon = inf); it may "
+                "reveal any of its training records."
             )
-        parts = [*self._claim(), *self._protected(), self._made_of()]
+        parts = [*self._claim(), *self._protected(), self.made_of()]
         if self.calibration is not None:
             meaning = {
                 PUBLISHED: "the noise is as the paper prints it",
@@ -290,7 +291,8 @@ class PrivacyStatement:
         several = "columns" if len(self.public_columns) > 1 else "column"
         return f"{several} {_listed([str(column) for column in self.public_columns])}"
 
-    def _made_of(self) -> str:
+    def made_of(self) -> str:
+        """Say in a sentence what the ledger holds and how its costs add up."""
         if not self.ledger:
             return "The model is made of no use of the data."
         calls: Counter[str] = Counter()
@@ -367,11 +369,19 @@ def epsilon_of_ledger(
     float
     """
     chosen = accountants.accountant(accountant)
-    if not chosen.needs_delta:
+    if chosen.name == accountants.BASIC:
         return math.fsum(entry.epsilon for entry in ledger)
-    groups = Counter(_kind_and_amount(entry, chosen.pure) for entry in ledger)
-    costs = [Cost(kind, amount, count) for (kind, amount), count in groups.items()]
-    return accountants.compose(accountant, costs, delta, near)
+    return accountants.compose(accountant, _costs(ledger, chosen.pure), delta, near)
+
+
+def rho_of_ledger(ledger: Sequence[LedgerEntry]) -> float:
+    """Sum ρ (zCDP) of a ledger; infinite if a call has neither ρ nor ε."""
+    return accountants.total_rho(_costs(ledger, pure=False))
+
+
+def _costs(ledger: Sequence[LedgerEntry], pure: bool) -> list[Cost]:
+    groups = Counter(_kind_and_amount(entry, pure) for entry in ledger)
+    return [Cost(kind, amount, count) for (kind, amount), count in groups.items()]
 
 
 def _kind_and_amount(entry: LedgerEntry, pure: bool) -> tuple[str, float]:

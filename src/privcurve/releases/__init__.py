@@ -1,1 +1,1 @@
-"""What leaves the house: secret seeds, the ledger of a dataset's budget, models and their cards."""
+"""What leaves the house: the ledger of a dataset's budget, models and their cards."""

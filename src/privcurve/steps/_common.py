@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from privcurve.experiments.splits import Splitter
     from privcurve.experiments.study import StudyError
     from privcurve.experiments.train import Trainer
+    from privcurve.privacy.seeds import Seed
 
 
 def run(main: Callable[[], None]) -> None:
@@ -31,19 +32,36 @@ def run(main: Callable[[], None]) -> None:
     from privcurve.datasets import DatasetError
     from privcurve.experiments.results import IncompleteError
     from privcurve.experiments.study import StudyError
+    from privcurve.privacy.seeds import SeedError
     from privcurve.schema import SchemaError
 
     try:
         main()
-    except (DatasetError, StudyError, SchemaError, IncompleteError, OSError) as error:
+    except (DatasetError, StudyError, SchemaError, SeedError, IncompleteError, OSError) as error:
         sys.exit(f"error: {error}")
 
 
 def add_study_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name a study, and what the workflow asks of a job."""
     parser.add_argument("--study", type=Path, required=True, help="study file")
-    parser.add_argument("--seed", type=int, required=True, help="base seed")
+    add_seed_argument(parser)
     parser.add_argument("--digest", required=True, help="of what the workflow asks for")
+
+
+def add_seed_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names the base seed: of a secret one, where it is."""
+    parser.add_argument(
+        "--seed", type=_seed, required=True, help="base seed: a number, secret, or a file ….seed"
+    )
+
+
+def _seed(text: str) -> Seed:
+    from privcurve.privacy import seeds
+
+    try:
+        return seeds.resolve(text)
+    except seeds.SeedError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_curve_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,10 +94,13 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
 def curves_of_studies(folder: Path, configuration: dict[str, Any]) -> dict[str, list[Curve]]:
     """Give the jobs of each configured study, by its name."""
     from privcurve.experiments import study as studies
+    from privcurve.privacy import seeds
+    from privcurve.workflow.reading import studies_folder
 
-    seed, seconds = configuration["seed"], configuration["seconds_per_job"]
+    seed, seconds = seeds.resolve(configuration["seed"]), configuration["seconds_per_job"]
+    below = studies_folder(configuration, folder)
     return {
-        name: list(curves(studies.load(folder / "studies" / f"{name}.yaml"), seed, seconds))
+        name: list(curves(studies.load(below / f"{name}.yaml"), seed, seconds))
         for name in configuration["studies"]
     }
 
@@ -109,7 +130,7 @@ def curves_of_study(
 
     study = studies.load(arguments.study)
     # A description would be checked against its schema, which takes a tenth of a second.
-    about = cache(_coded)
+    about = cache(partial(_coded, seed=arguments.seed))
     found = []
     for dataset, arm, shards in named:
         if arm not in study.arms:
@@ -129,15 +150,17 @@ class _Coded:
     n_test: int
 
 
-def _coded(name: str) -> _Coded:
-    """Give what a curve needs to know of a dataset that is coded."""
+def _coded(name: str, seed: Seed) -> _Coded:
+    """Give what a curve needs to know of a coded dataset; refuse a seed that is not for it."""
     from privcurve import datasets
     from privcurve.experiments.jobs import CODED
+    from privcurve.privacy import seeds
 
     found = datasets.facts(CODED / name)
     if found is None:
         raise datasets.DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
-    domain = datasets.Domain.from_json(json.dumps(found["domain"]))
+    seeds.check(seed, name, datasets.is_public(name, found.get("origin", {})))
+    domain = datasets.Domain.from_dict(found["domain"])
     return _Coded(name, domain, found["n_rows"], found["n_test"])
 
 

@@ -13,7 +13,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m privcurve.steps.audit", description=__doc__)
     parser.add_argument("--learner", required=True, help="its name in the registry")
     parser.add_argument("--data", type=Path, required=True, help="folder of the coded dataset")
-    parser.add_argument("--seed", type=int, required=True, help="base seed")
+    _common.add_seed_argument(parser)
     parser.add_argument("--output", type=Path, required=True, help="CSV file to write")
     arguments = parser.parse_args()
 
@@ -23,11 +23,13 @@ def main() -> None:
     from privcurve.audit.pairs import Target, records
     from privcurve.files import replace_file
     from privcurve.learners import own
+    from privcurve.privacy import seeds
 
     known = {name: one.claims for name, one in ATTACKS.items()} | own.claims()
     if arguments.learner not in known:
         raise SystemExit(f"error: {run.missing(arguments.learner)}")
     dataset = datasets.read(arguments.data)
+    seeds.check(arguments.seed, dataset.name, datasets.is_public(dataset.name, dataset.origin))
     target = Target(dataset.name, records(dataset.X, dataset.y, dataset.domain.n_bins))
     frame = run.run(known[arguments.learner], target, arguments.seed, COMPARISONS)
     # Twelve digits: the last bits of an exponential differ between machines.

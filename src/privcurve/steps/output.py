@@ -15,17 +15,18 @@ def main() -> None:
     parser.add_argument("--study", type=Path, required=True, help="study file")
     parser.add_argument("--output", required=True, help="its word")
     parser.add_argument("--options", type=json.loads, default={}, help="in JSON")
-    parser.add_argument("--seed", type=int, required=True, help="base seed")
+    _common.add_seed_argument(parser)
     parser.add_argument("--seconds-per-job", type=float, required=True)
     parser.add_argument("--digest", required=True, help="of what the workflow asks for")
     arguments = parser.parse_args()
 
     from privcurve.outputs import record
-    from privcurve.outputs.base import ask
+    from privcurve.outputs.base import ask, studies_of
     from privcurve.outputs.registry import OUTPUTS
     from privcurve.workflow import reading
 
-    whole = reading.of_one(arguments.study, arguments.seed, arguments.seconds_per_job)
+    named = studies_of(arguments.options.get("tables") or ())
+    whole = reading.of_one(arguments.study, arguments.seed, arguments.seconds_per_job, named)
     study = whole.studies[arguments.study.stem]
     asked = ask(OUTPUTS, study, arguments.output, arguments.options, str(arguments.study))
     if whole.digest(asked) != arguments.digest:

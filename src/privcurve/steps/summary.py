@@ -16,10 +16,12 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from privcurve.experiments import jobs, summary
+    from privcurve.workflow.reading import studies_folder
 
     configuration = _common.configuration(arguments)
+    below = studies_folder(configuration, arguments.config)
     # What is configured, and what was asked for by name.
-    begun = [path.stem for path in sorted((arguments.config / "studies").glob("*.yaml"))]
+    begun = [path.stem for path in sorted(below.glob("*.yaml"))]
     begun = [name for name in begun if jobs.begun(name)]
     names = dict.fromkeys([*configuration["studies"], *begun])
     studies = {

@@ -25,18 +25,23 @@ from privcurve.outputs import record
 from privcurve.outputs.audit import audited
 from privcurve.outputs.base import AUDITS, NAME_KEY, OF, Asked, about, ask, elsewhere
 from privcurve.outputs.context import Context
+from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
 from privcurve.outputs.registry import OUTPUTS
+from privcurve.privacy import seeds
+from privcurve.privacy.seeds import SecretSeed, Seed
 
 # The workflow's own targets and rules: a study or an output may not be called like one.
 EVERYTHING = ("all", "manifest")
 PAPERS = "papers"
 AUDIT = "audit"
+LEADERBOARD = "leaderboard"
 RULES = (
-    *(*EVERYTHING, PAPERS, AUDIT, "audit_learner", "summary"),
+    *(*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "audit_learner", "summary"),
     *("prepare", "datasets_ready", "train", "refit"),
 )
 
 MANIFEST = "results/manifest.json"
+PAGE = "results/leaderboard.html"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +64,10 @@ class Plan:
     broken: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)
 
-    @property
-    def seed(self) -> int:
+    @cached_property
+    def seed(self) -> Seed:
         """The base seed."""
-        return int(self.configuration["seed"])
+        return seeds.resolve(self.configuration["seed"])
 
     # Curves
 
@@ -103,9 +108,9 @@ class Plan:
 
     @cached_property
     def outputs(self) -> Mapping[str, Asked]:
-        """All outputs of all studies, and the audit of all learners, by their targets."""
-        found = {one.target: one for name in self.studies for one in self.of_study(name)}
-        return found if self.audit is None else {**found, AUDIT: self.audit}
+        """All outputs of all studies, and those of the whole run, by their targets."""
+        found = [one for name in self.studies for one in self.of_study(name)]
+        return {one.target: one for one in (*found, self.audit, self.leaderboard) if one}
 
     def of_study(self, study: str) -> list[Asked]:
         """Give the outputs of a study."""
@@ -122,6 +127,20 @@ class Plan:
             return None
         options = {NAME_KEY: AUDIT, "learners": audited()}
         return ask(OUTPUTS, self.studies[first], AUDIT, options, AUDIT)
+
+    @cached_property
+    def leaderboard(self) -> Asked | None:
+        """The page of the configured studies, and of the audit where the run has it."""
+        tables = [
+            f"{study}{OF}{word}"
+            for study in self.configured
+            for word in page_tables(self.of_study(study))
+        ]
+        if self.audit is None or not tables:
+            return None
+        audits = [RUN_AUDIT] if self.configuration["audit"] else []
+        options = {NAME_KEY: LEADERBOARD, "tables": [*tables, *audits]}
+        return ask(OUTPUTS, self.audit.study, LEADERBOARD, options, LEADERBOARD)
 
     @property
     def audited_dataset(self) -> str:
@@ -148,6 +167,8 @@ class Plan:
         mine = _by_name(self.of_study(asked.study.name))
         for study, word in elsewhere(asked.reads):
             mine[f"{study}{OF}{word}"] = _by_name(self.of_study(study))[word]
+        if RUN_AUDIT in asked.reads.outputs and self.audit is not None:
+            mine[RUN_AUDIT] = self.audit
         others = {word: mine[word] for word in asked.reads.outputs}
         return Context(asked, curves, others, self.seed)
 
@@ -158,7 +179,7 @@ class Plan:
             others = {word: self.digest(one) for word, one in context.others.items()}
             audits = {name: self.audit_digest(name) for name in asked.reads.audits}
             self._digests[asked.target] = record.digest(
-                asked, context.curves, others, audits, self.seed
+                asked, context.curves, others, audits, self.seed, asked.output.facts(context)
             )
         return self._digests[asked.target]
 
@@ -187,14 +208,15 @@ class Plan:
     # Targets
 
     def notes(self, targets: Sequence[str]) -> list[str]:
-        """Say what is left out: studies that can't be read, learners of studies asked for."""
+        """Name a secret seed, and what is left out: studies, and learners of those asked for."""
         asked = set() if targets else {"all"}
         asked.update(part for target in targets for part in Path(target).parts)
         names = set(self.configured if asked & set(EVERYTHING) else ()) | asked
         names |= {one.study.name for one in self.outputs.values() if _is_asked(one, targets)}
         names |= set(self.papers if PAPERS in asked else ())
         mine = [note for name in self.studies if name in names for note in self._notes(name)]
-        return [f"left out: {why}" for why in self.broken.values()] + mine
+        secret = [f"seed: {self.seed}"] if isinstance(self.seed, SecretSeed) else []
+        return [*secret, *(f"left out: {why}" for why in self.broken.values()), *mine]
 
     def _notes(self, study: str) -> list[str]:
         one = self.studies[study]
@@ -221,7 +243,8 @@ class Plan:
     def run(self) -> list[Asked]:
         """The outputs of a plain ``snakemake``."""
         found = [one for name in self.configured for one in self.of_study(name)]
-        return [*found, self.audit] if self.configuration["audit"] and self.audit else found
+        audit = self.audit if self.configuration["audit"] else None
+        return [*found, *(one for one in (audit, self.leaderboard) if one)]
 
     @property
     def run_benchmarks(self) -> list[str]:
@@ -251,7 +274,7 @@ class Plan:
         known = [*RULES, *self.studies, *self.outputs]
         for target in targets or EVERYTHING[:1]:
             needed = set(Path(target).parts)
-            if target in (*EVERYTHING, MANIFEST):
+            if target in (*EVERYTHING, MANIFEST, LEADERBOARD, PAGE):
                 needed |= set(self.configuration["studies"])
             if target == PAPERS:
                 needed |= {*self.broken, *self.papers}
@@ -262,9 +285,10 @@ class Plan:
                 raise StudyError(self.broken[culprits[0]])
             if target not in known and "/" not in target and not Path(target).exists():
                 hint = schema.nearest(target, known)
+                own = (*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "summary")
                 raise StudyError(
                     f"there is no target {target!r}{hint} Studies: {', '.join(self.studies)}. "
-                    f"Others: {', '.join((*EVERYTHING, PAPERS, AUDIT, 'summary'))}, and any file."
+                    f"Others: {', '.join(own)}, and any file."
                 )
             for study in (name for name in self.studies if name in needed):
                 self._check_files(study)
@@ -334,41 +358,6 @@ def outputs_of(study: Study, where: str) -> list[Asked]:
                 f"{where}: outputs: {one.output.word} is made from {lacking[0]}; add that to them."
             )
     return list(found.values())
-
-
-def check_elsewhere(
-    asked: Iterable[Asked], studies: Mapping[str, Study], broken: Mapping[str, str], where: str
-) -> None:
-    """Check that what outputs read of other studies is there.
-
-    Parameters
-    ----------
-    asked : iterable of Asked
-        The outputs of a study.
-    studies : mapping of str to Study
-        All that can be read.
-    broken : mapping of str to str
-        Why others can't be.
-    where : str
-        What messages call the file.
-
-    Raises
-    ------
-    StudyError
-        If a study is unknown (naming the nearest) or can't be read, puts tables together itself, or
-        has no such output.
-    """
-    for name, word in (pair for one in asked for pair in elsewhere(one.reads)):
-        here = f"{where}: studies: {name}"
-        if name in broken:
-            raise StudyError(f"{here}: {broken[name]}")
-        if name not in studies:
-            hint = schema.nearest(name, studies)
-            raise StudyError(f"{where}: studies: there is no study {name!r}{hint}")
-        if studies[name].studies:
-            raise StudyError(f"{here} puts tables of others together itself: name those")
-        if word not in [given for given, _ in studies[name].outputs]:
-            raise StudyError(f"{here} has no output {word}; add that to its outputs")
 
 
 def _by_name(asked: Iterable[Asked]) -> dict[str, Asked]:

@@ -12,10 +12,16 @@ from privcurve.datasets import DatasetError
 from privcurve.experiments import study as studies
 from privcurve.experiments.study import Study, StudyError
 from privcurve.outputs.base import Asked, about
-from privcurve.workflow.plan import RULES, Plan, check_elsewhere, outputs_of
+from privcurve.privacy import seeds
+from privcurve.privacy.seeds import Seed
+from privcurve.workflow.elsewhere import check_elsewhere
+from privcurve.workflow.plan import RULES, Plan, outputs_of
+
+# Of the configuration.
+STUDIES_FOLDER = "studies_folder"
 
 
-def read(configuration: Mapping[str, Any], root: Path) -> Plan:
+def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True) -> Plan:
     """Read and check the configuration and all study files, before anything runs.
 
     Parameters
@@ -23,6 +29,9 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
     configuration : mapping
     root : Path
         The folder of the Snakefile.
+    make_seed : bool
+        Whether a secret seed that is not there is made. On a node of a cluster it must not: another
+        node would make another one.
 
     Returns
     -------
@@ -31,8 +40,9 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
 
     Raises
     ------
-    SchemaError, StudyError
-        If the configuration is not allowed or names a study that is not there.
+    SchemaError, SeedError, StudyError
+        If the configuration is not allowed, its seed can't be used, or it names a study that is not
+        there.
     """
     schemas = root / "workflow/schemas"
     # Snakemake has read it too, and keeps the last of repeated keys without a word.
@@ -40,7 +50,8 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
     if written.exists():
         schema.read_yaml(written)
     schema.check(configuration, schemas / "config.schema.yaml", "configuration")
-    found_paths = sorted((root / "config/studies").glob("*.yaml"))
+    folder = studies_folder(configuration, root / "config")
+    found_paths = sorted(folder.glob("*.yaml"))
     paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
     unknown = [name for name in configuration["studies"] if name not in paths]
     if unknown:
@@ -48,21 +59,24 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
         raise StudyError(
             f"configuration: there is no study {unknown[0]!r}{hint} There are: {', '.join(paths)}"
         )
+    shown = configuration.get(STUDIES_FOLDER) or "config/studies"
+    seed = seeds.resolve(configuration["seed"], make=make_seed)
     found: dict[str, Study] = {}
     broken: dict[str, str] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
     # Configured ones first: of two that claim the same, the other one has to give way.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
-        where = f"config/studies/{name}.yaml"
+        where = f"{shown}/{name}.yaml"
         try:
             one = _study(paths[name], where, schemas)
+            _check_seed(one, seed)
             _claim(owners, where, [name, *_claims(outputs_of(one, where))])
         except (ValueError, DatasetError, OSError) as error:
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
             found[name] = one
     for name in [name for name, one in found.items() if one.studies]:
-        where = f"config/studies/{name}.yaml"
+        where = f"{shown}/{name}.yaml"
         try:
             check_elsewhere(outputs_of(found[name], where), found, broken, where)
         except StudyError as error:
@@ -72,15 +86,44 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
     return Plan(configuration, in_order, broken, paths)
 
 
-def of_one(path: Path, seed: int, seconds_per_job: float) -> Plan:
-    """Give the plan of one study, and of those that it puts together, as a job sees it."""
+def studies_folder(configuration: Mapping[str, Any], config: Path) -> Path:
+    """Give the folder of the study files.
+
+    Parameters
+    ----------
+    configuration : mapping
+    config : Path
+        The folder of the workflow's own configuration.
+    """
+    return Path(configuration.get(STUDIES_FOLDER) or config / "studies")
+
+
+def of_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] = ()) -> Plan:
+    """Give the plan of one study, and of those that it puts together, as a job sees it.
+
+    Parameters
+    ----------
+    path : Path
+        The study's file.
+    seed : Seed
+    seconds_per_job : float
+    names : iterable of str
+        Further studies that are read.
+
+    Raises
+    ------
+    SeedError
+        If a dataset is private and the seed is not secret.
+    """
     one = studies.load(path)
-    others = {name: path.with_name(f"{name}.yaml") for name in one.studies}
+    others = {name: path.with_name(f"{name}.yaml") for name in (*one.studies, *names)}
     found = {one.name: one, **{name: studies.load(other) for name, other in others.items()}}
+    for study in found.values():
+        _check_seed(study, seed)
     configuration = {
         "studies": [one.name],
         "audit": False,
-        "seed": seed,
+        "seed": seed if isinstance(seed, int) else str(seed.path),
         "seconds_per_job": seconds_per_job,
     }
     return Plan(configuration, found, files={one.name: path, **others})
@@ -93,6 +136,11 @@ def _study(path: Path, where: str, schemas: Path) -> Study:
     # What they say is repeated when the study is asked for; what it refuses, is told now.
     list(studies.notes(one, {name: about(name) for name in one.datasets}, where))
     return one
+
+
+def _check_seed(study: Study, seed: Seed) -> None:
+    for dataset in study.datasets:
+        seeds.check(seed, dataset, about(dataset).public_benchmark)
 
 
 def _claims(asked: Iterable[Asked]) -> list[str]:

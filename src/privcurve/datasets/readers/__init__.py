@@ -7,10 +7,13 @@ import gzip
 import zlib
 from collections.abc import Iterator
 
-from privcurve.datasets.description import EXCEL, IDX, LIBSVM, Description
+from privcurve.datasets.description import EXCEL, IDX, LIBSVM, PARQUET, Description
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import RawTable, unreadable
+
+# What reading a file raises that is not what it should be. A UnicodeDecodeError is a ValueError.
+DAMAGED = (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError)
 
 
 def read(
@@ -49,12 +52,13 @@ def read(
         from privcurve.datasets.readers.libsvm import read as read_file
     elif kind == EXCEL:
         from privcurve.datasets.readers.excel import read as read_file
+    elif kind == PARQUET:
+        from privcurve.datasets.readers.parquet import read as read_file
     elif kind == IDX:
         from privcurve.datasets.readers.idx import read as read_file
     else:
         from privcurve.datasets.readers.delimited import read as read_file
     try:
         yield from read_file(description, file, problems, most)
-    except (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        # A UnicodeDecodeError is a ValueError.
+    except DAMAGED as error:
         raise unreadable(description, file.path, error) from error

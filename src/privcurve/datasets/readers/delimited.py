@@ -6,25 +6,25 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from privcurve.datasets.description import Description, Parser
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.lines import lines
-from privcurve.datasets.readers.table import RawTable, in_chunks, positions
+from privcurve.datasets.readers.table import Described, RawTable, in_chunks, positions
 
 Record = tuple[int, Sequence[str]]
 
 
 def read(
-    description: Description, file: RawFile, problems: Problems, most: int | None = None
+    description: Described, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
     """Read one file, a piece at a time."""
-    records = _records(file, description.parser)
+    parser = description.parser
+    records = records_of(lines(file.path, parser), parser.separator)
     return tables(description, str(file.path), records, problems, most)
 
 
 def tables(
-    description: Description,
+    description: Described,
     source: str,
     records: Iterator[Record],
     problems: Problems,
@@ -35,7 +35,7 @@ def tables(
 
     Parameters
     ----------
-    description : Description
+    description : Described
     source : str
     records : iterator of (number, fields)
         The first is the header, where the parser has one.
@@ -64,7 +64,7 @@ def tables(
 
 
 def _whole(
-    description: Description,
+    description: Described,
     source: str,
     records: Iterable[Record],
     width: int,
@@ -87,19 +87,30 @@ def _whole(
             return
 
 
-def _records(file: RawFile, parser: Parser) -> Iterator[Record]:
-    """Yield (line number, fields)."""
-    if parser.separator == "whitespace":
-        for number, line in lines(file.path, parser):
+def records_of(numbered: Iterable[tuple[int, str]], separator: str) -> Iterator[Record]:
+    """Divide lines into fields.
+
+    Parameters
+    ----------
+    numbered : iterable of (line number, line)
+    separator : str
+        One character, or ``whitespace``.
+
+    Yields
+    ------
+    (line number, fields)
+    """
+    if separator == "whitespace":
+        for number, line in numbered:
             yield number, line.split()
         return
     last = 0
 
     def texts() -> Iterator[str]:
         nonlocal last
-        for number, line in lines(file.path, parser):
+        for number, line in numbered:
             last = number
             yield line
 
-    for record in csv.reader(texts(), delimiter=parser.separator, skipinitialspace=True):
+    for record in csv.reader(texts(), delimiter=separator, skipinitialspace=True):
         yield last, record

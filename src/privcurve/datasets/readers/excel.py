@@ -7,17 +7,16 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.delimited import Record, tables
-from privcurve.datasets.readers.table import RawTable, unreadable
+from privcurve.datasets.readers.table import Described, RawTable, unreadable
 from privcurve.schema import nearest
 
 
 def read(
-    description: Description, file: RawFile, problems: Problems, most: int | None = None
+    description: Described, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
     """Read one sheet, a piece at a time.
 
@@ -27,7 +26,7 @@ def read(
     return tables(description, str(file.path), rows, problems, most, unit="row")
 
 
-def _rows(description: Description, cells: list[list[Any]]) -> Iterator[Record]:
+def _rows(description: Described, cells: list[list[Any]]) -> Iterator[Record]:
     parser = description.parser
     found = (
         (number, [_text(cell) for cell in row])
@@ -37,7 +36,7 @@ def _rows(description: Description, cells: list[list[Any]]) -> Iterator[Record]:
     return islice(found, parser.rows + parser.header) if parser.rows else found
 
 
-def _cells(description: Description, file: RawFile) -> list[list[Any]]:
+def _cells(description: Described, file: RawFile) -> list[list[Any]]:
     from python_calamine import CalamineError, CalamineWorkbook
 
     wanted = description.parser.sheet

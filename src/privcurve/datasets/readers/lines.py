@@ -34,7 +34,12 @@ def lines(path: Path, parser: Parser) -> Iterator[tuple[int, str]]:
 
     Text is brought into one form of Unicode (NFC), as descriptions are.
     """
-    with io.TextIOWrapper(opened(path), encoding=parser.encoding, newline="") as stream:
+    return lines_of(opened(path), parser)
+
+
+def lines_of(file: BinaryIO, parser: Parser) -> Iterator[tuple[int, str]]:
+    """Yield the lines of an open file as :func:`lines` does, and close it."""
+    with io.TextIOWrapper(file, encoding=parser.encoding, newline="") as stream:
         for number, line in enumerate(stream, start=1):
             if number <= parser.skip_rows or not line.strip():
                 continue

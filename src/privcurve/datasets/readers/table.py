@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.problems import Problems
 from privcurve.schema import nearest
+
+if TYPE_CHECKING:
+    from privcurve.datasets.description import LabelSpec, Parser
+    from privcurve.datasets.domain import Domain
 
 # What is read and coded at once, so that a file of any length needs the same memory.
 MOST_RECORDS = 50_000
@@ -64,19 +67,44 @@ def in_chunks(items: Iterable[T], width: int) -> Iterator[list[T]]:
         yield chunk
 
 
-def wanted_fields(description: Description) -> list[str]:
+class Described(Protocol):
+    """What says which fields of a file are used: a description, or what stands for one."""
+
+    @property
+    def name(self) -> str:
+        """Of the dataset, for messages."""
+
+    @property
+    def path(self) -> object:
+        """Where this is decided, for messages."""
+
+    @property
+    def parser(self) -> Parser:
+        """How the file is read."""
+
+    @property
+    def domain(self) -> Domain:
+        """The columns."""
+
+    @property
+    def label(self) -> LabelSpec | None:
+        """The label; None of records without labels."""
+
+
+def wanted_fields(description: Described) -> list[str]:
     """Give the fields that are used: columns, then the label."""
-    return [*(column.name for column in description.domain.columns), description.label.column]
+    label = [] if description.label is None else [description.label.column]
+    return [*description.domain.names, *label]
 
 
 def positions(
-    description: Description, source: str, fields: Sequence[str], problems: Problems
+    description: Described, source: str, fields: Sequence[str], problems: Problems
 ) -> dict[str, int]:
     """Find the fields that are used among those of a file.
 
     Parameters
     ----------
-    description : Description
+    description : Described
     source : str
         The file, for messages.
     fields : sequence of str
@@ -108,7 +136,7 @@ def positions(
     return {name: list(fields).index(name) for name in wanted_fields(description)}
 
 
-def unreadable(description: Description, source: object, error: object) -> DatasetError:
+def unreadable(description: Described, source: object, error: object) -> DatasetError:
     """Give the error for a file that is not of the format that it should be."""
     return DatasetError(
         f"dataset {description.name!r}: {source} can't be read: {error}. "

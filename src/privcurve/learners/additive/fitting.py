@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from privcurve.kernels.privgam_smoothing import smooth
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
+from privcurve.learners.additive.pairs import Crossing, crossings
 from privcurve.learners.additive.plan import Plan
-from privcurve.learners.additive.residuals import PLACE_BITS, Residuals
+from privcurve.learners.additive.residuals import PLACE_BITS, SCORE_BITS, Residuals
 from privcurve.privacy.calibration.privgam import Budget
 from privcurve.privacy.discrete import choose, discrete_laplace, rounded_gaussian
 from privcurve.privacy.ledger import LedgerEntry
@@ -37,8 +38,8 @@ class Step:
     Attributes
     ----------
     column : int
-        Of a release; the number of columns stands for the intercept, `PRODUCTS` and `LINE` for
-        the linear part.
+        Of a release; the number of columns stands for the intercept, what is above for crossed
+        columns, `PRODUCTS` and `LINE` for the linear part.
     rate : float
         1/σ or 1/scale of the noise; 0 where nothing was asked.
     shapes : mapping of int to ndarray of int64
@@ -117,6 +118,8 @@ class Fit:
     ledger : list of LedgerEntry
     steps : list of Step
         The transcript.
+    crossings : list of Crossing
+        The pairs of columns that were asked.
     errors : list of ndarray
         Standard errors of the shape functions: posterior deviations given the noise, and what
         smoothing leaves of the spread of records. Approximate.
@@ -131,10 +134,11 @@ class Fit:
         widths = records.n_bins.tolist()
         self.ledger: list[LedgerEntry] = []
         self.steps: list[Step] = []
+        self.crossings: list[Crossing] = []
         self.errors = [np.zeros(width) for width in widths]
         self._running = [Running(width) for width in widths]
         self._smooth = [np.zeros(width) for width in widths]
-        self._nothing = np.zeros(len(widths))
+        self._nothing = [0.0] * len(widths)
         self._line: LinearPart | None = None
 
     # What is asked of the records ----------------------------------------------------
@@ -153,7 +157,7 @@ class Fit:
             Begins the ledger's words.
         """
         exact = self.records.sums(j)
-        name = "the intercept" if j == self.intercept else f"column {j}"
+        name = self._name(j)
         sums, variance, rate = self._noisy(
             exact, share, self.budget.sensitivity(), f"{when}: residuals by bin of {name}"
         )
@@ -170,6 +174,11 @@ class Fit:
             # What smoothing leaves of the noise it leaves of the spread of records as well.
             self.errors[j] = np.sqrt(spread * (1.0 + self._running[j].of_records() / noise))
         self._set(j, rate, [j])
+
+    def _name(self, j: int) -> str:
+        if j > self.intercept:
+            return "columns {} and {}".format(*self.crossings[j - self.intercept - 1].columns)
+        return "the intercept" if j == self.intercept else f"column {j}"
 
     def choose(self, share: float, when: str) -> int:
         """Choose the column with the largest Σ_b |G_b|, with noise."""
@@ -244,7 +253,8 @@ class Fit:
     def _set(self, asked: int, rate: float, changed: Sequence[int]) -> None:
         """Give the records the shape functions as they are now, and note the step."""
         for j in changed:
-            line = 0.0 if self._line is None else self._line.shape(j)
+            crossed = j > self.intercept
+            line = 0.0 if self._line is None or crossed else self._line.shape(j)
             self.records.set_shape(j, self._smooth[j] + line)
         self.steps.append(Step(asked, rate, {j: self.records.shapes[j] for j in changed}))
 
@@ -254,18 +264,19 @@ class Fit:
         """Do what is planned."""
         self.method = plan.method
         if plan.method == rule.CYCLIC:
-            self.cyclic(plan.n_steps, plan.linear)
+            self.cyclic(plan.n_steps, plan.linear, plan.pairs)
         else:
             self.greedy(plan.n_steps, plan.linear, *plan.intercept)
 
-    def cyclic(self, n_rounds: int, linear: bool) -> None:
-        """Ask each column once a round."""
+    def cyclic(self, n_rounds: int, linear: bool, pairs: bool) -> None:
+        """Ask each column once a round, and pairs of some of them in the end."""
         if linear:
-            self.start_line(rule.GRAM_SHARE, rule.LINE_SHARE)
+            part = rule.of_columns(pairs)
+            self.start_line(part * rule.GRAM_SHARE, part * rule.LINE_SHARE)
         active = list(range(self.intercept))
         for t in range(1, n_rounds + 1):
             last = t == n_rounds
-            unit = rule.cyclic_unit(t, n_rounds, len(active), linear)
+            unit = rule.cyclic_unit(t, n_rounds, len(active), linear, pairs)
             when, weight = f"round {t}", t**rule.CYCLIC_POWER
             self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit, weight, when)
             if linear:
@@ -273,9 +284,39 @@ class Fit:
             for j in self._in_order(active):
                 self.release(j, unit, weight, when)
             if last:
-                self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit, weight, when)
+                left = self.ask_pairs(rule.PAIR_SHARE) if pairs else 0.0
+                self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit + left, weight, when)
             if t == rule.DROP_ROUND:
                 active = self._kept(active)
+
+    def ask_pairs(self, share: float) -> float:
+        """Ask pairs of columns twice, at last those that have an effect; give what is left over."""
+        n = self.intercept
+        shapes = [shape / 2.0**SCORE_BITS for shape in self.records.shapes[:n]]
+        weights = [running.denominator for running in self._running[:n]]
+        active = [
+            self._cross(crossing) for crossing in crossings(shapes, weights, self.ordered[:n])
+        ]
+        for k, part in enumerate((rule.PAIR_FIRST, 1.0 - rule.PAIR_FIRST), 1):
+            if not active:
+                return share if k == 1 else share * part
+            each, weight = share * part / len(active), k**rule.CYCLIC_POWER
+            for j in self._in_order(active):
+                self.release(j, each, weight, f"pairs, {('first', 'second')[k - 1]} time")
+            active = self._kept(active) if k == 1 else active
+        return 0.0
+
+    def _cross(self, crossing: Crossing) -> int:
+        """Take a pair of columns as one column more; give its number."""
+        j = self.records.cross(crossing)
+        width = len(self.records.shapes[j])
+        self.crossings.append(crossing)
+        self.ordered.append(False)
+        self.errors.append(np.zeros(width))
+        self._running.append(Running(width))
+        self._smooth.append(np.zeros(width))
+        self._nothing.append(0.0)
+        return j
 
     def _in_order(self, active: list[int]) -> list[int]:
         """Give the columns in an order of public coins; as they are where nothing is private."""

@@ -1,8 +1,7 @@
-"""The model of PrivGAM: a shape function a column, with standard errors."""
+"""The model of PrivGAM: a shape function a column, and of some pairs, with standard errors."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -12,14 +11,52 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes
 from privcurve.learners.additive.residuals import SCORE_BITS
+from privcurve.learners.chances import whole_residuals
+from privcurve.learners.checks import require
 
 if TYPE_CHECKING:
     from privcurve.learners.additive.fitting import Fit
 
 
 @dataclass(frozen=True, eq=False)
+class PairShape:
+    """What a pair of columns adds beside what each of them does.
+
+    Attributes
+    ----------
+    columns : tuple of two int
+    groups : tuple of two ndarrays of int64
+        The group of each code, by column.
+    values, errors : ndarray of shape (n_groups of the first, n_groups of the second)
+    """
+
+    columns: tuple[int, int]
+    groups: tuple[NDArray[np.int64], NDArray[np.int64]]
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+
+    def check(self, n_bins: NDArray[np.int64]) -> None:
+        """Check what was read from a file; raises ValueError."""
+        sizes = self.values.shape
+        two = len(self.columns) == len(self.groups) == len(sizes) == 2
+        require(two and self.errors.shape == sizes, "a pair is not of two columns")
+        for j, groups, size in zip(self.columns, self.groups, sizes, strict=True):
+            inside = 0 <= j < len(n_bins) and groups.shape == (n_bins[j],)
+            require(inside, "a pair is of other columns")
+            known = len(groups) > 0 and groups.min() >= 0 and groups.max() < size
+            require(bool(known), "a pair's groups are not those of its values")
+
+    def scores(self, codes: Codes) -> NDArray[np.float64]:
+        """Give the value of each row."""
+        first, second = (
+            groups[codes[:, j]] for j, groups in zip(self.columns, self.groups, strict=True)
+        )
+        return np.asarray(self.values[first, second])
+
+
+@dataclass(frozen=True, eq=False)
 class AdditiveModel:
-    """A score: an intercept, and a value for the code of each column.
+    """A score: an intercept, a value for the code of each column, and values of pairs.
 
     Residuals are clipped at 1/2, so the logistic function p of the score is not the chance q of
     the positive label: the fit has q·min(1 − p, ½) = (1 − q)·min(p, ½). Hence q/(1 − q) is 2p
@@ -34,28 +71,66 @@ class AdditiveModel:
         Standard errors of the values, of noise and of the spread of records; approximate (fits of
         fresh records had 0.2 to 1.6 times of that, the intercept up to 3 at little ε). A linear
         part is taken as known.
+    pairs : tuple of PairShape
+        Pairs of columns that have an effect beside those of the columns.
     """
 
     intercept: float
     intercept_error: float
     shapes: tuple[NDArray[np.float64], ...]
     errors: tuple[NDArray[np.float64], ...]
+    pairs: tuple[PairShape, ...] = ()
 
     @classmethod
     def of(cls, fit: Fit, maps: Sequence[Codes]) -> Self:
         """Give the model of a fit, for codes and not for merged bins."""
         values = [shape / 2.0**SCORE_BITS for shape in fit.records.shapes]
+        apart = fit.intercept
+        pairs = []
+        for crossing, value, error in zip(
+            fit.crossings, values[apart + 1 :], fit.errors[apart + 1 :], strict=True
+        ):
+            if value.any():
+                first, second = (
+                    groups[maps[j]]
+                    for j, groups in zip(crossing.columns, crossing.groups, strict=True)
+                )
+                shape = crossing.shape
+                pairs.append(
+                    PairShape(
+                        crossing.columns,
+                        (first, second),
+                        value.reshape(shape),
+                        error.reshape(shape),
+                    )
+                )
         return cls(
-            float(values[-1][0]),
-            float(fit.errors[-1][0]),
+            float(values[apart][0]),
+            float(fit.errors[apart][0]),
             tuple(shape[bins] for shape, bins in zip(values, maps, strict=False)),
             tuple(error[bins] for error, bins in zip(fit.errors, maps, strict=False)),
+            tuple(pairs),
         )
+
+    def check(self, n_bins: NDArray[np.int64]) -> None:
+        """Check what was read from a file.
+
+        Raises
+        ------
+        ValueError
+            If it is no model of columns with so many codes.
+        """
+        for values in (self.shapes, self.errors):
+            widths = [value.shape for value in values]
+            require(widths == [(k,) for k in n_bins], "its shapes are of other columns")
+        for pair in self.pairs:
+            pair.check(n_bins)
 
     @property
     def n_used(self) -> int:
         """How many columns have an effect."""
-        return sum(bool(values.any()) for values in self.shapes)
+        alone = {j for j, values in enumerate(self.shapes) if values.any()}
+        return len(alone.union(*(pair.columns for pair in self.pairs)))
 
     def scores(self, codes: Codes) -> NDArray[np.float64]:
         """Give the scores of rows.
@@ -67,6 +142,8 @@ class AdditiveModel:
         found = np.full(len(codes), self.intercept)
         for j, values in enumerate(self.shapes):
             found += values[codes[:, j]]
+        for pair in self.pairs:
+            found += pair.scores(codes)
         return found
 
     def log_odds(self, codes: Codes) -> NDArray[np.float64]:
@@ -76,8 +153,7 @@ class AdditiveModel:
         ----------
         codes : ndarray of unsigned integers, shape (n_rows, n_columns)
         """
-        scores = self.scores(codes)
-        return np.asarray(np.sign(scores) * (np.logaddexp(0.0, np.abs(scores)) - math.log(2)))
+        return whole_residuals(self.scores(codes))
 
     def in_words(
         self, names: Sequence[str] | None = None, bin_names: Sequence[Sequence[str]] | None = None
@@ -95,10 +171,11 @@ class AdditiveModel:
             f"The score is {self.intercept:+.2f} (± {self.intercept_error:.2f}), and to that comes "
             "what follows; above 0 the label is the positive one:"
         ]
+        named = [f"column {j}" if names is None else names[j] for j in range(len(self.shapes))]
         spans = np.array([values.max() - values.min() for values in self.shapes])
         unused = []
         for j in np.argsort(-spans, kind="stable").tolist():
-            name = f"column {j}" if names is None else names[j]
+            name = named[j]
             if not self.shapes[j].any():
                 unused.append(name)
                 continue
@@ -109,6 +186,15 @@ class AdditiveModel:
                     f"{self.shapes[j][code]:+.2f} (± {self.errors[j][code]:.2f}) where {where}"
                 )
             lines.append(f"  {name}: from {ends[0]} up to {ends[1]}")
+        for pair in self.pairs:
+            first, second = (named[j] for j in pair.columns)
+            ends = [
+                f"{pair.values.flat[k]:+.2f} (± {pair.errors.flat[k]:.2f})"
+                for k in (pair.values.argmin(), pair.values.argmax())
+            ]
+            lines.append(f"  {first} and {second} together: from {ends[0]} up to {ends[1]} more")
+        in_pairs = {named[j] for pair in self.pairs for j in pair.columns}
+        unused = [name for name in unused if name not in in_pairs]
         if unused:
             lines.append(f"Without effect: {', '.join(unused)}.")
         return "\n".join(lines)

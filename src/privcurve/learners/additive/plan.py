@@ -26,6 +26,7 @@ class Settings:
     n_steps: int | None
     bins: str
     linear: str
+    pairs: str
     neighbours: str
     epsilon: float
     delta: float
@@ -33,7 +34,7 @@ class Settings:
     @property
     def by_rule(self) -> bool:
         """Whether the rule decides all of them."""
-        free = self.method == self.bins == self.linear == rule.RULE
+        free = self.method == self.bins == self.linear == self.pairs == rule.RULE
         return free and self.n_rounds == rule.ROUNDS and self.n_steps is None
 
 
@@ -51,6 +52,8 @@ class Plan:
         Whether ordered columns have few bins.
     linear : bool
         Whether there is a joint linear part.
+    pairs : bool
+        Whether pairs of columns are asked after the rounds.
     budget : Budget
     intercept : tuple of float
         Shares of the intercept in a greedy fit, first and last.
@@ -60,6 +63,7 @@ class Plan:
     n_steps: int
     merged: bool
     linear: bool
+    pairs: bool
     budget: Budget
     intercept: tuple[float, float]
 
@@ -105,6 +109,9 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
             _, share = rule.greedy_shares(n_steps, pure, linear, sum(intercept))
             facts = (settings.epsilon, settings.delta, settings.neighbours)
             budget = chosen_budget(*facts, choices, share)
-    share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept))
+    pairs = settings.pairs == "yes"
+    if settings.pairs == rule.RULE:
+        pairs = method == rule.CYCLIC and rule.has_pairs(n, budget.amount, len(ordered))
+    share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept), pairs)
     on_grid = replace(budget, bits=grid_bits(budget, share))
-    return Plan(method, n_steps, merged, linear, on_grid, intercept)
+    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept)

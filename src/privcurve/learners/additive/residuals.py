@@ -16,6 +16,7 @@ from privcurve.kernels.privgam import (
     residual_sums,
     slopes_of_columns,
 )
+from privcurve.learners.additive.pairs import Crossing
 from privcurve.learners.additive.rule import FEW_BINS
 from privcurve.privacy.calibration.privgam import CLIP, MOST_RECORDS
 
@@ -71,7 +72,8 @@ class Residuals:
     n_bins : ndarray of shape (n_columns + 1,)
         Bins of each column; the last is the intercept's, of one bin.
     shapes : list of ndarray of int64
-        The score that each bin of each column adds, in multiples of 2^-SCORE_BITS.
+        The score that each bin of each column adds, in multiples of 2^-SCORE_BITS; crossed
+        columns come after the intercept.
 
     Raises
     ------
@@ -99,24 +101,41 @@ class Residuals:
         self._table = residual_table(bits)
         self._shift = SCORE_BITS - STEP_BITS
         self.shapes = [np.zeros(count, dtype=np.int64) for count in self.n_bins.tolist()]
+        self._crossed: list[NDArray[np.uint8]] = []
+
+    def column(self, j: int) -> NDArray[Any]:
+        """Give the bin of each row in a column, the intercept, or a crossed column."""
+        n = len(self.columns)
+        return self.columns[j] if j < n else self._crossed[j - n]
+
+    def cross(self, crossing: Crossing) -> int:
+        """Add a column that crosses two others; give its number."""
+        first, second = (
+            groups[self.columns[j]]
+            for j, groups in zip(crossing.columns, crossing.groups, strict=True)
+        )
+        width = crossing.shape
+        self._crossed.append((first * width[1] + second).astype(np.uint8))
+        self.shapes.append(np.zeros(width[0] * width[1], dtype=np.int64))
+        return len(self.shapes) - 1
 
     def set_shape(self, j: int, shape: NDArray[np.float64]) -> None:
         """Put another shape function in the place of a column's."""
         clipped = np.clip(shape, -LARGEST_SHAPE, LARGEST_SHAPE)
         wanted = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
-        add_to_scores(self.columns[j], wanted - self.shapes[j], self._scores)
+        add_to_scores(self.column(j), wanted - self.shapes[j], self._scores)
         self.shapes[j] = wanted
 
     def sums(self, j: int) -> NDArray[np.int64]:
         """Sum the residuals by label and bin of a column."""
         return residual_sums(
-            self.columns[j],
+            self.column(j),
             self._labels,
             self._counts,
             self._scores,
             self._table,
             self._shift,
-            int(self.n_bins[j]),
+            len(self.shapes[j]),
         )
 
     def each(self) -> NDArray[np.int64]:

@@ -26,6 +26,15 @@ INTERCEPT_WEIGHT = 0.2
 DROP_ROUND = 2
 DROP_WEIGHT = 0.5
 
+# Pairs of columns, after the rounds of a cyclic fit, from this n·μ on: of so many columns, in so
+# many groups of bins each, with a share of the budget; so much of that for all of them, the rest
+# for those that probably have an effect. Set on the five data sets and Magic: docs/privgam.md.
+PAIRS_FROM = 3000.0
+PAIR_COLUMNS = 4
+PAIR_GROUPS = 8
+PAIR_SHARE = 0.2
+PAIR_FIRST = 0.4
+
 # Greedy: shares of the budget for the intercept, first and last; of a step's share for its choice,
 # by δ = 0 or above; the weight of step t is t^GREEDY_POWER.
 FIRST_SHARE = 0.10
@@ -81,6 +90,11 @@ def steps(n: float, amount: float, pure: bool) -> int:
     return min(found, MOST_STEPS)
 
 
+def has_pairs(n: float, mu: float, n_columns: int) -> bool:
+    """Whether pairs of columns are asked in a cyclic fit; μ of the exact Gaussian profile."""
+    return n_columns >= 2 and n * mu >= PAIRS_FROM
+
+
 def has_line(ordered: Sequence[bool], n: float, amount: float, pure: bool) -> bool:
     """Whether there is a joint linear part.
 
@@ -112,10 +126,16 @@ def greedy_shares(
     return (1.0 - CHOICE_SHARE[pure]) * each, CHOICE_SHARE[pure] * each
 
 
-def cyclic_unit(t: int, n_rounds: int, n_active: int, linear: bool) -> float:
+def of_columns(pairs: bool) -> float:
+    """Give the share of all but the pairs in a cyclic fit."""
+    return 1.0 - PAIR_SHARE * pairs
+
+
+def cyclic_unit(t: int, n_rounds: int, n_active: int, linear: bool, pairs: bool = False) -> float:
     """Give the share of each column in round t, 1 up to `n_rounds`, of a cyclic fit."""
     total = sum(k**ROUND_POWER for k in range(1, n_rounds + 1))
-    share = (1.0 - (GRAM_SHARE + LINE_SHARE) * linear) * t**ROUND_POWER / total
+    rounds = of_columns(pairs) * (1.0 - (GRAM_SHARE + LINE_SHARE) * linear)
+    share = rounds * t**ROUND_POWER / total
     return share / (n_active + INTERCEPT_WEIGHT * (1 + (t == n_rounds)) + linear)
 
 
@@ -126,11 +146,14 @@ def least_share(
     pure: bool,
     linear: bool,
     intercept: float = FIRST_SHARE + LAST_SHARE,
+    pairs: bool = False,
 ) -> float:
     """Give a share that no release or choice is below."""
     if method == GREEDY:
         shares = greedy_shares(n_steps, pure, linear, intercept) if n_steps else (1.0,)
         return min(*shares, LINE_SHARE / LINE_STEPS)
     # The last round may be the first: then the intercept comes twice.
-    first = cyclic_unit(1, n_steps, n_columns + 1, linear)
-    return INTERCEPT_WEIGHT * min(first, LINE_SHARE / LINE_STEPS)
+    first = cyclic_unit(1, n_steps, n_columns + 1, linear, pairs)
+    least = INTERCEPT_WEIGHT * min(first, LINE_SHARE / LINE_STEPS)
+    most_pairs = PAIR_COLUMNS * (PAIR_COLUMNS - 1) // 2
+    return min(least, PAIR_SHARE * min(PAIR_FIRST, 1 - PAIR_FIRST) / most_pairs) if pairs else least

@@ -12,11 +12,14 @@ from privcurve.learners.entries import (
     partial,
     peers,
     smooth_boosting,
+    tuned,
 )
 from privcurve.learners.entry import LearnerEntry
 
 _FAMILIES = (smooth_boosting, partial, distributed, ensembles, additive, peers, baselines)
 
+_ENTRIES = [entry for family in _FAMILIES for entry in family.ENTRIES]
+
 LEARNERS: Mapping[str, LearnerEntry] = {
-    entry.name: entry for family in _FAMILIES for entry in family.ENTRIES
+    entry.name: entry for entry in (*_ENTRIES, *tuned.entries(_ENTRIES))
 }

@@ -10,7 +10,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="privgam",
         path="privcurve.learners.privgam:PrivGAMClassifier",
-        version=1,
+        version=2,
         title="PrivGAM",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -22,6 +22,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "n_steps": Parameter(None, int, low=1, used_with={"method": ("greedy", "rule")}),
             "bins": Parameter("rule", choices=("rule", "all", "few")),
             "linear": Parameter("rule", choices=("rule", "yes", "no")),
+            "pairs": Parameter("rule", choices=("rule", "yes", "no")),
             "n_estimate": Parameter(None, int, low=1),
         },
         seconds=costs.privgam,

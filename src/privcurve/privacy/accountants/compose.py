@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from privcurve.privacy.accountants import selection
 from privcurve.privacy.accountants.bounded_range import (
     MAX_CALLS,
     bounded_range_delta,
@@ -64,8 +65,8 @@ class Accountant:
     pure : bool
         Whether it knows nothing of a call but its pure ε.
     needs_delta : bool
-        Whether it says nothing at δ = 0. One that does not need δ adds up ε's, which grow in
-        proportion to the noise rates.
+        Whether it says nothing at δ = 0. One of `ACCOUNTANTS` that does not need δ adds up ε's,
+        which grow in proportion to the noise rates.
     best : bool
         Whether the search for noise tries it: not where another is never worse.
     slow : bool
@@ -208,8 +209,37 @@ ACCOUNTANTS = (
 )
 
 
+def of_selection(runs: selection.Runs) -> Accountant:
+    """Give the accountant of private selection: the costs are those of one run.
+
+    The ε's of a run add up; or, for δ > 0, their ρ's, if that is less (docs/tuning.md).
+
+    Parameters
+    ----------
+    runs : Runs
+        How many there are.
+    """
+
+    def epsilon(costs: Costs, delta: float) -> float:
+        pure, rho = basic(costs), total_rho(costs)
+        known = runs.epsilon(pure) if math.isfinite(pure) else math.inf
+        if delta == 0:
+            return known
+        return min(known, solve(lambda each: -log_ratio(runs.delta(rho, each), delta), 1.0))
+
+    return Accountant(
+        runs.name,
+        f"private selection of the best of a random number of runs, each of these steps (truncated "
+        f"negative binomial, eta = {runs.eta:g}, {runs.expected:g} expected)",
+        fits=lambda costs: True,
+        epsilon=epsilon,
+        needs_delta=False,
+        best=False,
+    )
+
+
 def accountant(name: str) -> Accountant:
-    """Give an accountant by its name.
+    """Give an accountant by its name; that of private selection names its number of runs.
 
     Raises
     ------
@@ -219,6 +249,9 @@ def accountant(name: str) -> Accountant:
     for known in ACCOUNTANTS:
         if known.name == name:
             return known
+    runs = selection.named(name)
+    if runs is not None:
+        return of_selection(runs)
     names = ", ".join(known.name for known in ACCOUNTANTS)
     raise ValueError(f"unknown accountant {name!r}. There are: {names}")
 

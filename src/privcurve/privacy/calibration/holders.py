@@ -235,9 +235,11 @@ def holders_statement(
 ) -> PrivacyStatement:
     """State what a certified protocol guarantees, and under which trust.
 
-    A record of one holder is protected from the coordinator, from all other holders, and from
+    A record of one holder is protected from the coordinator, from other holders, and from
     whoever has the model: only that holder's messages depend on it, so that costs of holders
-    do not add up.
+    do not add up. Under a secure sum a holder that wants to know takes its own share of the
+    noise off the sum: it is one of the `n_colluding`. With none, the guarantee is for the
+    coordinator and whoever has the model (docs/distributed.md, Who sees what).
     """
     assumptions = [*ASSUMED]
     exclusions: list[str] = []
@@ -246,10 +248,12 @@ def holders_statement(
         exclusions.append(NOT_DROPOUTS)
     if trust == "secure_sum":
         assumptions.append(ONLY_SUMS)
-        others = "no holder tells its noise to the coordinator"
+        others = "no other holder uses or tells its share of the noise"
         if n_colluding:
-            tell = "holder tells its" if n_colluding == 1 else "holders tell their"
-            others = f"at most {n_colluding} other {tell} noise to the coordinator"
+            tell = "holder uses or tells its share"
+            if n_colluding > 1:
+                tell = "holders use or tell their shares"
+            others = f"at most {n_colluding} other {tell} of the noise"
         assumptions.append(f"that {others}")
     return PrivacyStatement(
         learner=learner,

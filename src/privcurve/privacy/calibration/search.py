@@ -21,7 +21,7 @@ from privcurve.privacy.budget import check_budget
 _BEST_OF = tuple(known.name for known in ACCOUNTANTS if known.best)
 
 # `cost.solve` is right to 1e-11; stay on the side that keeps δ.
-_SAFETY = 1 - 3e-11
+SAFETY = 1 - 3e-11
 
 
 @dataclass(frozen=True)
@@ -103,4 +103,4 @@ def _largest_scale(
     def excess(scale: float) -> float:
         return chosen.excess(scaled(costs, scale), epsilon, delta)
 
-    return solve(excess, guess, first_step) * _SAFETY
+    return solve(excess, guess, first_step) * SAFETY

@@ -1,0 +1,126 @@
+"""Private selection: the density of what is kept, and all that a fit leaves.
+
+Of a noisy majority as the learner all is known: its margin has Laplace noise, its score is the
+number of records of the label that it decides for, with discrete Laplace noise. The chance that a
+run is better is known, so the density of what is kept is too: Q(y)·f′(u), u the chance that a run
+is not better (docs/tuning.md, 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.audit.attacks.any_learner import DELTAS, whole_state
+from privcurve.audit.claim import Attack, Claim
+from privcurve.audit.pairs import Pair, Target, flipped_balance
+from privcurve.learners.entry import Facts
+from privcurve.learners.noisy_majority import NoisyMajorityClassifier
+from privcurve.learners.tuned import TunedClassifier
+from privcurve.learners.tuning import prices
+from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.calibration.selection import UNITS
+
+# Scores at which densities are looked at.
+_SCORES = 400
+
+MAJORITY = {"learner": "noisy_majority"}
+
+
+def beyond(score: NDArray[np.int64], scale: int) -> NDArray[np.float64]:
+    """Give the chance that discrete Laplace noise is above a score, or at it for half.
+
+    Parameters
+    ----------
+    score : ndarray of int
+    scale : int
+    """
+    # P(noise > k) = e^{-k/s}/(e^{1/s} + 1) for k >= 0, and the noise is symmetric.
+    far = np.exp(-np.abs(score) / scale) / (np.exp(1 / scale) + 1)
+    at = np.exp(-np.abs(score) / scale) * np.tanh(0.5 / scale)
+    return np.where(score >= 0, far, 1 - far - at) + at / 2
+
+
+def kept_densities(
+    learner: TunedClassifier, pair: Pair
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the log densities of margins beyond both sides, of either sign, with many scores.
+
+    Parameters
+    ----------
+    learner : TunedClassifier
+        Not fitted; of the noisy majority.
+    pair : Pair
+
+    Returns
+    -------
+    left, right : ndarray of shape (n_outputs,)
+
+    Raises
+    ------
+    ValueError
+        If the learner is another.
+    """
+    if learner.learner != MAJORITY["learner"]:
+        raise ValueError(f"densities are known of the noisy majority, not of {learner.learner}")
+    budget = learner._budget()
+    (epsilon,) = prices(learner.learner, [{}], budget, Facts(pair.left.n_bins), pair.left.n)
+    rate = NoisyMajorityClassifier(epsilon=epsilon)._noise().rate
+    sides = [
+        (int(s.counts[s.signs > 0].sum()), int(s.counts[s.signs < 0].sum()))
+        for s in (pair.left, pair.right)
+    ]
+    numbers = [n for side in sides for n in side]
+    reach = 12 * budget.score_scale / UNITS
+    scores = np.linspace(min(numbers) - reach, max(numbers) + reach, _SCORES)
+    units = (scores * UNITS).astype(np.int64)
+    widest = float(max(abs(plus - minus) for plus, minus in sides) + 1)
+    found = []
+    for plus, minus in sides:
+        # The margin is positive, or not.
+        p = np.exp(-rate * abs(plus - minus)) / 2
+        positive = 1 - p if plus > minus else p
+        above = positive * beyond(units - UNITS * plus, budget.score_scale)
+        above += (1 - positive) * beyond(units - UNITS * minus, budget.score_scale)
+        gamma = budget.runs.gamma
+        slope = -(1 + budget.runs.eta) * np.log(gamma + (1 - gamma) * above)
+        for margin, right in ((widest, plus), (-widest, minus)):
+            away = np.abs(units - UNITS * right) / budget.score_scale
+            found.append(-rate * abs(margin - (plus - minus)) - away + slope)
+    return np.concatenate(found[:2]), np.concatenate(found[2:])
+
+
+def one_sided(c: Claim, target: Target) -> list[Pair]:
+    """Give records of which nearly all, or about half, are positive; one label is flipped."""
+    return [flipped_balance(60, 56), flipped_balance(9, 0), flipped_balance(200, 4)]
+
+
+def _tuned() -> Iterator[Claim]:
+    name = "tuned"
+    shapes: tuple[dict[str, Any], ...] = (
+        {"score_share": 0.9},
+        {"score_share": 0.5, "eta": 0.0, "expected_runs": 15.0},
+        {},
+        {"score_share": 0.9, "eta": -0.5, "expected_runs": 3.0},
+    )
+    for shape in shapes:
+        setting = {**MAJORITY, **shape}
+        yield Claim(name, CERTIFIED, 1.0, one_sided, 0.0, setting, densities=kept_densities)
+    mechanisms = {"mechanism": ["permute_and_flip", "exponential"]}
+    rules = {"learner": "one_rule", "settings": mechanisms, "expected_runs": 1.5}
+    yield whole_state(name, CERTIFIED, {**rules, "score_share": 0.3}, 120)
+    some = {"learner": "one_rule", "expected_runs": 1.5, "score_share": 0.3}
+    for delta in DELTAS:
+        yield whole_state(name, CERTIFIED, some, 120, delta=delta)
+
+
+RELEASED = {
+    "best_": "the training that private selection kept; the others are nowhere",
+    "setting_": "the setting of the training that was kept",
+    "score_": "the noisy score of the training that was kept, which is a part of what is selected",
+}
+
+ATTACKS = (Attack("tuned", tuple(_tuned()), RELEASED),)

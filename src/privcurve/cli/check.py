@@ -1,0 +1,104 @@
+"""``privcurve check``: what is wrong with a description, all at once."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from privcurve.cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from privcurve.datasets.drafts import Report
+    from privcurve.datasets.drafts.tally import Tally
+
+HELP = "check a description and its file: each problem with its line and what to do"
+EXAMPLES = """\
+examples:
+  privcurve check patients
+  privcurve check descriptions/patients.yaml
+"""
+
+# Worth a second look: what is clipped or other tells nothing apart.
+_NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    parser.add_argument("name", help="of the dataset: its file is descriptions/<name>.yaml")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, and show what was found."""
+    from privcurve.datasets.drafts import check
+
+    name = dataset_name(arguments.name)
+    report = check(name)
+    where = _shown(report.path)
+    if report.tallies:
+        print("\n".join(_shares(report)))
+        print()
+    if report.ready:
+        print(f"ready: privcurve compare {name} --epsilon 0.5 1 2")
+        return 0
+    n = len(report.faults)
+    told = "\n".join(f"  line {fault.line}: {fault.message}" for fault in report.faults)
+    raise CommandError(f"{where}: {n} problem{'s' * (n > 1)}\n{told}")
+
+
+def dataset_name(given: str) -> str:
+    """Give the name of a dataset that is given by name or by the file of its description.
+
+    Raises
+    ------
+    CommandError
+        If it is another file.
+    """
+    from privcurve.datasets import catalogue
+
+    path = Path(given)
+    if path.suffix != ".yaml" and path.name == given:
+        return given
+    if path.suffix != ".yaml":
+        raise CommandError(
+            f"{given} is no name of a dataset: say privcurve check <name>, of "
+            f"{catalogue.LOCAL}/<name>.yaml"
+        )
+    if not path.is_file():
+        raise CommandError(f"there is no file {path}")
+    if path.resolve().parent not in [folder.resolve() for folder in catalogue.folders()]:
+        raise CommandError(
+            f"{path} is not in {Path.cwd() / catalogue.LOCAL}: paths of files are from the folder "
+            "above descriptions/. Go there (cd), or put it there"
+        )
+    return path.stem
+
+
+def _shares(report: Report) -> Iterator[str]:
+    yield f"{report.name}: {report.n_rows:,} records. Shares are of them: for their holder."
+    yield ""
+    width = min(max(len(tally.column.name) for tally in report.tallies), 24)
+    yield f"  {'column':<{width}}   codes  clipped    other  missing"
+    for tally in report.tallies:
+        cells = "  ".join(_cells(tally)).rstrip()
+        yield f"  {tally.column.name:<{width}}  {tally.column.n_bins:>6}  {cells}"
+
+
+def _cells(tally: Tally) -> Iterator[str]:
+    numeric = tally.column.bounds is not None
+    for key, count, meant in (
+        ("clipped", tally.clipped, numeric),
+        ("other", tally.other, not numeric),
+        ("missing", tally.missing, True),
+    ):
+        share = tally.share(count)
+        mark = "!" if share > _NOTED[key] else " "
+        yield f"{share:>6.1%}{mark}" if meant else f"{'–':>6} "
+
+
+def _shown(path: Path) -> Path:
+    try:
+        return path.relative_to(Path.cwd())
+    except ValueError:
+        return path

@@ -1,0 +1,67 @@
+"""``privcurve predict``: what a model says of new records."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+HELP = "predict the label of each record of a table, by a model.json"
+EXAMPLES = """\
+examples:
+  privcurve predict model.json new.csv
+  privcurve predict model.json new.csv.gz --proba -o answers.csv
+  zcat new.csv.gz | privcurve predict model.json - | head
+
+The first line of the table names its columns, in any order; others than those of the model are
+left out. The answer has a line for each record, in their order; blank lines are none.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the sub-command's arguments."""
+    parser.add_argument("model", type=Path, help="a model.json, of privcurve release or save")
+    parser.add_argument(
+        "file",
+        type=Path,
+        help="a table: CSV and its like (.gz too), Parquet, an Excel sheet; - for standard input",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, help="where to write the answer (standard output)"
+    )
+    parser.add_argument("--proba", action="store_true", help="probabilities beside the label")
+    parser.add_argument("--separator", help="of fields; found out by the names of columns")
+    parser.add_argument("--encoding", help="of a table of text (utf-8)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write a label for each record."""
+    from privcurve.cli.errors import CommandError
+    from privcurve.datasets.unlabelled import ENCODING, read_codes
+    from privcurve.files import replace_file
+    from privcurve.models import load
+    from privcurve.models.answers import write_answers
+
+    if arguments.separator is not None and len(arguments.separator) != 1:
+        raise CommandError(f"--separator {arguments.separator!r} is not one character")
+    if arguments.output is not None and arguments.output.is_dir():
+        raise CommandError(f"{arguments.output} is a folder: name the file to write")
+    model = load(arguments.model)
+    records = read_codes(
+        model.domain,
+        arguments.file,
+        separator=arguments.separator,
+        encoding=arguments.encoding or ENCODING,
+        stdin=sys.stdin.buffer,
+    )
+    if records.ignored:
+        print(f"privcurve: left out {', '.join(map(repr, records.ignored))}", file=sys.stderr)
+    if arguments.output is None:
+        write_answers(model, records.pieces, sys.stdout, arguments.proba)
+        return
+
+    def write(path: Path) -> None:
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            write_answers(model, records.pieces, stream, arguments.proba)
+
+    replace_file(arguments.output, write)

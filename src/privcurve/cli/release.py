@@ -1,0 +1,124 @@
+"""``privcurve release``: a model that may leave, and what it guarantees."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privcurve.cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from privcurve.releases.asked import Released
+
+HELP = "train a private model on all records, within the dataset's budget, and write it down"
+EXAMPLES = """examples:
+  privcurve release patients --epsilon 1
+  privcurve release patients --epsilon 1 --delta 1e-6 --output for-the-clinic
+  privcurve release patients --epsilon 0.5 --learner lazybb --set n_rounds=25 --set density=0.5
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("dataset", help="name of the description, without .yaml")
+    parser.add_argument("--epsilon", required=True, help="privacy budget of this model")
+    parser.add_argument("--delta", default="0", help="0 by default: pure differential privacy")
+    parser.add_argument("--learner", default="privgam", help="privgam by default")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="parameters",
+        help="a setting of the learner; may be repeated",
+    )
+    parser.add_argument(
+        "--neighbours", default="", help="whom epsilon is for; the learner's first by default"
+    )
+    parser.add_argument(
+        "--accuracy", default="0", help="epsilon, on top, of a noisy accuracy on the test part"
+    )
+    parser.add_argument(
+        "--seed", help="a file ….seed in place of the dataset's own; public benchmarks: a number"
+    )
+    parser.add_argument("--output", type=Path, help="folder for the model and its card")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Release, and say what was written."""
+    from privcurve.releases.asked import Asked
+    from privcurve.releases.release import release
+
+    asked = Asked(
+        arguments.dataset,
+        _number("--epsilon", arguments.epsilon),
+        _number("--delta", arguments.delta),
+        arguments.learner,
+        _parameters(arguments.learner, arguments.parameters),
+        arguments.neighbours,
+        _number("--accuracy", arguments.accuracy),
+    )
+    _report(release(asked, seed=arguments.seed, output=arguments.output))
+
+
+def _number(word: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise CommandError(f"{word} {text!r} is not a number")
+    return number
+
+
+def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
+    """Read settings as the registry says what they are."""
+    from privcurve.learners import registry
+
+    try:
+        known = registry.entry(learner).parameters
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    found: dict[str, Any] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise CommandError(f"--set {text!r} is not of the form KEY=VALUE")
+        if key in found:
+            raise CommandError(f"--set {key} is given twice; keep one")
+        # An unknown one is named by the registry, which knows the nearest.
+        found[key] = _value(value, known[key].kind if key in known else str)
+    return found
+
+
+def _value(text: str, kind: type) -> Any:
+    if text.lower() == "none":
+        return None
+    try:
+        return kind(text)
+    except ValueError:
+        return text
+
+
+def _report(released: Released) -> None:
+    from privcurve.privacy.seeds import SecretSeed
+    from privcurve.releases.asked import CARD, MODEL, PAGE
+    from privcurve.releases.book import Price, level, spent
+
+    print(f"{released.path(MODEL)}: the model ({level(released.price)})")
+    print(f"{released.path(CARD)}, {released.path(PAGE)}: its card")
+    if isinstance(released.seed, SecretSeed):
+        print(f"seed: {released.seed}")
+    else:
+        print(f"seed: {released.seed}, a public number: epsilon is infinite for whoever knows it")
+    together = "; ".join(f"{level(one)} ({one.neighbours})" for one in spent(released.prices))
+    budget = released.budget
+    limit = (
+        f"of a budget of {level(Price(budget.epsilon, budget.delta, budget.neighbours))}"
+        if budget.limited
+        else "no budget is set (budget: {epsilon: …} in the description)"
+    )
+    number = released.release.number
+    print(f"ledger: {released.ledger}: release {number}, together {together}; {limit}")

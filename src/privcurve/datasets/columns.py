@@ -1,0 +1,162 @@
+"""A column and a label, as a domain has them: public knowledge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from privcurve import coding
+from privcurve.datasets.dates import written
+
+NUMERIC = "numeric"
+CATEGORICAL = "categorical"
+
+# Titles that take missing values, and texts that are not listed.
+MISSING = "?"
+OTHER = "other"
+
+# What may be said of a category that is not listed.
+FAIL = "fail"
+
+
+def spelt(value: float, dates: str = "", digits: int = 10) -> str:
+    """Write a value of a numeric column; one of dates, as an ISO date.
+
+    Parameters
+    ----------
+    value : float
+    dates : str
+        As of :class:`Column`.
+    digits : int
+        Of a number.
+
+    Returns
+    -------
+    str
+    """
+    return written(value) if dates else f"{value:.{digits}g}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the coded matrix.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        ``numeric`` or ``categorical``.
+    bounds : tuple of two floats, optional
+        Lowest and highest value of a numeric column, in the unit of the file.
+    bins : int
+        Number of bins between the bounds of a numeric column; 0 for a categorical one.
+    categories : tuple of (value, title)
+        Values of a categorical column as the file spells them, each with the title of
+        its bin. Values of equal title share a bin.
+    public : bool
+        Whether the column is public in studies of partially private features.
+    spacing : str
+        Of a numeric column: ``equal`` width of all bins, or ``log`` or ``log1p``.
+    missing_bin : bool
+        Whether a numeric column has one more code, the last, for missing values.
+    dates : str
+        Of a numeric column whose values are dates, as days since 1970-01-01: how the file writes
+        them, ``iso`` or a format of `strptime`.
+    patterns : bool
+        Whether the values of a categorical column are patterns, of which the first that fits a
+        text counts: ``*`` is any text, and case does not matter. What fits none is ``other``.
+    """
+
+    name: str
+    kind: str
+    bounds: tuple[float, float] | None = None
+    bins: int = 0
+    categories: tuple[tuple[str, str], ...] = ()
+    public: bool = False
+    spacing: str = coding.EQUAL
+    missing_bin: bool = False
+    dates: str = ""
+    patterns: bool = False
+
+    @cached_property
+    def titles(self) -> tuple[str, ...]:
+        """Titles of the bins of a categorical column, in the order of their codes."""
+        return tuple(dict.fromkeys(title for _, title in self.categories))
+
+    @cached_property
+    def codes(self) -> Mapping[str, int]:
+        """Code of each value of a categorical column, or of each pattern.
+
+        Texts of a file are coded by :class:`privcurve.datasets.values.Codes`.
+        """
+        code = {title: k for k, title in enumerate(self.titles)}
+        return {value: code[title] for value, title in self.categories}
+
+    @property
+    def n_bins(self) -> int:
+        """How many codes the column has."""
+        return self.bins + self.missing_bin if self.kind == NUMERIC else len(self.titles)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether codes stand in the order of what they mean (but a code for missing values)."""
+        return self.kind == NUMERIC
+
+    @cached_property
+    def edges(self) -> tuple[float, ...]:
+        """The ``bins + 1`` edges of a numeric column's bins; of dates, whole days."""
+        if self.bounds is None:
+            raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
+        found = coding.edges(*self.bounds, self.bins, self.spacing).tolist()
+        if not self.dates:
+            return tuple(found)
+        if found[-1] - found[0] < self.bins:
+            raise ValueError(f"leave {self.bins} bins less than a day each: give n_bins")
+        return tuple(float(math.ceil(edge)) for edge in found)
+
+    @cached_property
+    def bin_names(self) -> tuple[str, ...]:
+        """A readable condition for each code, such as ``13 <= education-num < 14.5``.
+
+        The last numeric bin is closed. Values outside the bounds are clipped, so the
+        first and the last bin hold them too.
+        """
+        if self.kind == CATEGORICAL:
+            return tuple(f"{self.name} = {title}" for title in self.titles)
+        low, high = self.edges[:-1], self.edges[1:]
+        signs = ["<"] * (self.bins - 1) + ["<="]
+        between = tuple(
+            f"{spelt(a, self.dates)} <= {self.name} {sign} {spelt(b, self.dates)}"
+            for a, b, sign in zip(low, high, signs, strict=True)
+        )
+        return (*between, f"{self.name} is missing") if self.missing_bin else between
+
+
+@dataclass(frozen=True)
+class Label:
+    """Names of the classes.
+
+    Attributes
+    ----------
+    column : str
+        The column of the file that holds the label.
+    negative, positive : str
+        What −1 and +1 stand for, of two classes.
+    public : bool
+        Whether the label is public in studies of partially private features.
+    classes : tuple of str
+        What 0, 1, … stand for, of more than two classes.
+    """
+
+    column: str
+    negative: str = ""
+    positive: str = ""
+    public: bool = False
+    classes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all classes; of two, the negative one first."""
+        return self.classes or (self.negative, self.positive)

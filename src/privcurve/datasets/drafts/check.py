@@ -1,0 +1,312 @@
+"""Check a description against its file: all that is wrong in one pass, with line and remedy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from privcurve import schema
+from privcurve.datasets import catalogue, readers
+from privcurve.datasets.build import build
+from privcurve.datasets.clipping import REFUSED
+from privcurve.datasets.description import TEST, Description
+from privcurve.datasets.domain import MISSING, NUMERIC, OTHER
+from privcurve.datasets.drafts.tally import Tally
+from privcurve.datasets.encode import labels
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.fetch import fetch
+from privcurve.datasets.problems import Problems
+from privcurve.datasets.variants import names_of, written_out
+from privcurve.schema import Lines, nearest
+
+_SHOWN = 5
+_MOST_LABELS = 1000
+
+# Keys that a draft leaves blank, and what is to be written there.
+_BLANKS = {
+    "bounds": "[lowest, highest], of dates [first, last day], known without looking at the records",
+    "categories": "a list of all values that there can be, by a codebook and not by the records",
+    "groups": "a list of the words that matter, or groups of them by patterns; all else is other",
+    "format": 'how a date is written, such as "%d.%m.%Y"',
+    "positive": "the value of positive records, in quotes",
+    "negative": "the value of negative records, in quotes",
+}
+# What stands for a label that is not decided, so that the columns can be checked.
+_UNDECIDED = {"positive": "\0+", "negative": "\0-"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong, and the line of the description to be changed."""
+
+    line: int
+    message: str
+
+
+@dataclass
+class Report:
+    """What a check found.
+
+    Attributes
+    ----------
+    name : str
+    path : Path
+        The description.
+    faults : list of Fault
+        By line.
+    tallies : list of Tally
+        Of each column that could be read, over all files.
+    n_rows : int
+        Records read.
+    """
+
+    name: str
+    path: Path
+    faults: list[Fault] = field(default_factory=list)
+    tallies: list[Tally] = field(default_factory=list)
+    n_rows: int = 0
+
+    @property
+    def ready(self) -> bool:
+        """Whether nothing is in the way."""
+        return not self.faults
+
+
+def check(name: str) -> Report:
+    """Check a dataset's description, and its file against it.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Report
+        For the holder of the records: shares and messages are computed from them.
+
+    Raises
+    ------
+    DatasetError
+        If there is no such description, or it is not YAML.
+    """
+    path = catalogue.find(name)
+    report = Report(name, path)
+    _Check(report).run()
+    report.faults.sort(key=lambda fault: (fault.line, fault.message))
+    return report
+
+
+class _Check:
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.content: dict[str, Any] = catalogue.content_of(report.path)
+        self.lines = Lines(report.path)
+        # By name of a column as it is in the file, its position in the description.
+        self.positions: dict[str, int] = {}
+        self.label_decided = True
+
+    def add(self, message: str, *place: str | int) -> None:
+        self.report.faults.append(Fault(self.lines.of(*place), message))
+
+    def add_all(self, messages: Any, *place: str | int) -> None:
+        """Add faults that are told elsewhere: those of a column at its line."""
+        for message in messages:
+            said = message.removesuffix(f" (in {self.report.path})")
+            near = [p for name, p in self.positions.items() if f"{name!r}" in said]
+            self.add(said, *(("columns", near[0]) if near else place))
+
+    def run(self) -> None:
+        description = self._description()
+        if description is None:
+            return
+        try:
+            files = fetch(description)
+        except DatasetError as error:
+            self.add_all(error.faults, "files")
+            return
+        tallies = [Tally(column) for column in description.domain.columns]
+        problems = Problems(self.report.name)
+        found: Counter[str] = Counter()
+        for part in dict.fromkeys((*description.parts, *([TEST] if description.n_test else []))):
+            n_before, lost_before = found.total(), problems.lost
+            for file in files.get(part, (None,)):
+                try:
+                    for table in readers.read(description, file, problems):
+                        for tally in tallies:
+                            tally.add(description.domain, table.columns[tally.column.name])
+                        found.update(
+                            labels(description.label, table.columns[description.label.column])
+                        )
+                except DatasetError as error:
+                    self.add_all(error.faults, "files", part)
+                    return
+            n_read = found.total() - n_before + problems.lost - lost_before
+            self._size(description, part, n_read)
+        self.add_all(problems.told, "parser")
+        self._labels(description, found)
+        for tally in tallies:
+            for message, key in _faults(description, tally):
+                self.add(message, "columns", self.positions[tally.column.name], key)
+        self.report.tallies = tallies
+        self.report.n_rows = found.total()
+
+    def _description(self) -> Description | None:
+        """Make a description of all that is as it should be; None if that is too little."""
+        if "based_on" in self.content:
+            try:
+                description = catalogue.read_description(self.report.path)
+            except DatasetError as error:
+                self.add_all(error.faults)
+                return None
+            self.positions = dict.fromkeys(description.domain.names, 0)
+            return description
+        content = deepcopy(self.content)
+        skipped, elsewhere = self._refused(content)
+        columns = content.get("columns")
+        if elsewhere or not isinstance(columns, list):
+            return None
+        content["columns"] = [entry for k, entry in enumerate(columns) if k not in skipped]
+        for k, entry in enumerate(columns):
+            if k not in skipped:
+                try:
+                    self.positions.update(dict.fromkeys(names_of(entry["name"]), k))
+                except ValueError as error:
+                    self.add(str(error), "columns", k)
+                    return None
+        if not content["columns"]:
+            return None
+        try:
+            return build(self.report.name, self.report.path, written_out(content))
+        except DatasetError as error:
+            self.add_all(error.faults)
+            return None
+
+    def _refused(self, content: dict[str, Any]) -> tuple[set[int], bool]:
+        """Tell of blanks and of what the schema refuses.
+
+        Returns
+        -------
+        skipped : set of int
+            Columns that can't be checked further.
+        elsewhere : bool
+            Whether something else is wrong, so that nothing can be.
+        """
+        skipped: set[int] = set()
+        blanks: set[tuple[str | int, ...]] = set()
+        columns = content.get("columns")
+        for k, entry in enumerate(columns if isinstance(columns, list) else ()):
+            for key in _BLANKS if isinstance(entry, Mapping) else ():
+                if key in entry and entry[key] is None:
+                    blanks.add(("columns", k, key))
+                    self.add(
+                        f"decide on {key} of {entry.get('name')!r}: {_BLANKS[key]}.",
+                        *("columns", k, key),
+                    )
+        label = content.get("label")
+        label = label if isinstance(label, dict) else {}
+        for key in _UNDECIDED:
+            if key in label and label[key] is None:
+                blanks.add(("label", key))
+                self.add(f"decide on {key} of the label: {_BLANKS[key]}.", "label", key)
+                label[key] = _UNDECIDED[key]
+                self.label_decided = False
+        skipped |= {place[1] for place in blanks if isinstance(place[1], int)}
+        elsewhere = False
+        for place, message in schema.faults(content, catalogue.SCHEMA):
+            if place in blanks:
+                continue
+            self.add(f"{message}.".replace("..", "."), *place)
+            if len(place) > 1 and place[0] == "columns" and isinstance(place[1], int):
+                skipped.add(place[1])
+            else:
+                elsewhere = True
+        return skipped, elsewhere
+
+    def _size(self, description: Description, part: str, n_read: int) -> None:
+        key = "n_test" if part == TEST and description.n_test else "n_rows"
+        said = description.raw_sizes.get(part, n_read)
+        if not n_read:
+            self.add("the file holds no records.", "files", part)
+        elif n_read != said:
+            self.add(
+                f"the file holds {n_read:,} records, not {said:,}. If it is the one that is meant, "
+                f"and its number of records may be known, write {key}: {n_read}.",
+                key,
+            )
+
+    def _labels(self, description: Description, found: Counter[str]) -> None:
+        if not self.label_decided:
+            return
+        label = description.label
+        codes = label.codes
+        unknown = Counter({text: n for text, n in found.items() if text not in codes})
+        if unknown:
+            self.add(
+                f"the label {label.column!r} has values that are none of its classes: "
+                f"{listed(unknown)}. List them under the class that they mean; records without a "
+                "label have to leave the file.",
+                "label",
+            )
+        elif found and len({codes[text] for text in found}) < 2:
+            self.add(
+                f"all records have the label {next(iter(found))!r}: there is nothing to tell "
+                "apart. Check positive and negative, or the file.",
+                "label",
+            )
+
+
+def _faults(description: Description, tally: Tally) -> Iterator[tuple[str, str]]:
+    """Give what is wrong with the values of a column, and under which key it is mended."""
+    column = tally.column
+    if tally.gaps:
+        remedy = f"list {MISSING!r} among its categories"
+        if column.kind == NUMERIC:
+            remedy = "say missing: bin, which gives them a code of their own"
+        elif MISSING in column.codes:
+            remedy = "add '' to missing"
+        yield f"{column.name!r} is missing in {tally.gaps:,} records: {remedy}.", "kind"
+    if tally.refused:
+        values = listed(tally.refused)
+        if column.kind == NUMERIC:
+            what = "dates of its format" if column.dates else "numbers"
+            yield (
+                f"{column.name!r} holds what are no {what}: {values}. If they stand for a missing "
+                "value, add them to missing; else correct the file"
+                + (", or format." if column.dates else ", or describe the column as text."),
+                "kind",
+            )
+        else:
+            near = nearest(next(iter(tally.refused)), column.codes)
+            hint = "" if near == "." else near
+            yield (
+                f"{column.name!r} holds what is none of its categories: {values}{hint}. List all "
+                f"that there can be, from what is public; or list {OTHER!r}, with unknown: other.",
+                "categories",
+            )
+    share = tally.share(tally.clipped)
+    if share > REFUSED and column.name not in description.clipped:
+        yield (
+            f"{share:.0%} of the values of {column.name!r} lie outside its bounds: check their "
+            "unit. If it must be so, say clipping: expected.",
+            "bounds",
+        )
+
+
+def _count(found: Counter[str], values: list[str]) -> None:
+    """Count labels; of more than there may be classes it is enough to know that there are more."""
+    for value, n in Counter(values).items():
+        if value in found or len(found) < _MOST_LABELS:
+            found[value] += n
+        else:
+            found[next(reversed(found))] += n
+
+
+def listed(counts: Counter[str]) -> str:
+    """Write the frequent ones of some values, with how often they are there."""
+    shown = ", ".join(f"{value!r} ({n:,})" for value, n in counts.most_common(_SHOWN))
+    more = len(counts) - _SHOWN
+    return shown + (f" and {more:,} more" if more > 0 else "")

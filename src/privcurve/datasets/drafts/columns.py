@@ -1,0 +1,236 @@
+"""From what a column looks like to a line of a description: its kind, and what is to be decided."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from privcurve.datasets.build import DATE, TEXT
+from privcurve.datasets.dates import ISO, written
+from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER
+from privcurve.datasets.drafts.profile import Profile, Range
+from privcurve.datasets.values import whole
+
+# Columns of more texts than this share of their values, and of more than so many, tell records
+# apart rather than saying something of them.
+_UNIQUE = 0.9
+_FEW = 50
+# Texts of this mean length are sentences.
+_SENTENCE = 40
+# Values that are shown of a column, and that are copied of a file that is public.
+SHOWN = 8
+MOST_COPIED = 100
+# Whole numbers of at most so many values may be codes.
+_CODES = 30
+
+# Words for two things, by convention; each pair is negative, positive.
+PAIRS = (
+    (("no", "n", "false", "f", "0", "-1"), ("yes", "y", "true", "t", "1")),
+    (("nein",), ("ja",)),
+    (("non",), ("oui",)),
+    (("negative", "neg"), ("positive", "pos")),
+    (("absent",), ("present",)),
+    (("control",), ("case",)),
+)
+_SEX = {
+    "female": ["f", "female", "w", "woman", "women"],
+    "male": ["m", "male", "man", "men"],
+}
+_SEX_NAMES = re.compile(r"(^|[_\W])(sex|gender|geschlecht|sexe|sexo)($|[_\W])", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|nr|number|ssn)$", re.IGNORECASE)
+_CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")
+
+# What names of columns say of numbers, by public knowledge: bounds and, of whole numbers, bins.
+_BY_NAME: dict[str, dict[str, Any]] = {
+    "age": {"bounds": [0, 120], "n_bins": 12},
+    "month": {"bounds": [1, 13], "n_bins": 12},
+    "hour": {"bounds": [0, 24], "n_bins": 24},
+    "minute": {"bounds": [0, 60]},
+    "percent": {"bounds": [0, 100]},
+    "percentage": {"bounds": [0, 100]},
+    "pct": {"bounds": [0, 100]},
+    "latitude": {"bounds": [-90, 90]},
+    "longitude": {"bounds": [-180, 180]},
+}
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a draft says of a column.
+
+    Attributes
+    ----------
+    kind : str
+        ``""`` for a column that is not used.
+    keys : mapping
+        What the description says, beside name and kind; None where it is to be decided.
+    remarks : mapping of str to str
+        What is said of a key.
+    seen : str
+        What was seen: for the screen of the holder.
+    """
+
+    kind: str
+    keys: dict[str, Any] = field(default_factory=dict)
+    remarks: dict[str, str] = field(default_factory=dict)
+    seen: str = ""
+
+
+def propose(name: str, profile: Profile, decimal: str, public: bool) -> Proposal:
+    """Say what a column may be described as.
+
+    Parameters
+    ----------
+    name : str
+    profile : Profile
+    decimal : str
+        Of all numbers of the file.
+    public : bool
+        Whether what was seen may be copied.
+
+    Returns
+    -------
+    Proposal
+    """
+    amounts = profile.points if decimal == "." else profile.commas
+    if not profile.n_there:
+        return Proposal("", seen="no value at all")
+    if len(profile.values) == 1:
+        return Proposal("", seen=f"one value alone: {_shown(profile)}")
+    flags = _flags(name, profile)
+    if flags is not None:
+        return flags
+    if any(profile.nearly_all(some) for some in profile.dates.values()):
+        return _date(profile, public)
+    if profile.nearly_all(amounts) and not (profile.zeros and amounts.whole):
+        return _number(name, profile, amounts, public)
+    return _text(name, profile, public)
+
+
+def _flags(name: str, profile: Profile) -> Proposal | None:
+    """Describe columns whose words are settled by convention, not by what is seen."""
+    words = {word(text) for text in profile.values}
+    seen = _shown(profile)
+    if profile.more or len(words) > 6:
+        return None
+    if _SEX_NAMES.search(name) and words <= {*_SEX["female"], *_SEX["male"]}:
+        return Proposal(TEXT, {"groups": dict(_SEX)}, {"groups": "words by convention"}, seen)
+    for low, high in PAIRS:
+        if words <= {*low, *high}:
+            if words <= {"0", "1"}:
+                keys = {"categories": [0, 1, OTHER, MISSING]}
+                return Proposal(CATEGORICAL, keys, {"categories": "words by convention"}, seen)
+            groups = {low[0]: list(low), high[0]: list(high)}
+            return Proposal(TEXT, {"groups": groups}, {"groups": "words by convention"}, seen)
+    return None
+
+
+def word(text: str) -> str:
+    """Bring a text into one spelling: no case, and whole numbers without a point."""
+    return whole(text).casefold()
+
+
+def _date(profile: Profile, public: bool) -> Proposal:
+    most = max(some.n for some in profile.dates.values())
+    forms = [form for form, some in profile.dates.items() if some.n == most]
+    some = profile.dates[forms[0]]
+    keys: dict[str, Any] = {"bounds": None}
+    remarks = {"bounds": "[first, last day], such as [1990-01-01, 2029-12-31]"}
+    if public:
+        keys["bounds"] = [written(some.low), written(max(some.high, some.low + 10))]
+        remarks["bounds"] = "of the file, which is public"
+    if len(forms) > 1:
+        keys["format"] = None
+        remarks["format"] = "which one is meant? " + " or ".join(f'"{form}"' for form in forms)
+    elif forms[0] != ISO:
+        keys["format"] = forms[0]
+    if not public or profile.missing:
+        keys["missing"] = "bin"
+    return Proposal(DATE, keys, remarks, f"{written(some.low)} to {written(some.high)}")
+
+
+def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Proposal:
+    what = "whole numbers" if amounts.whole else "numbers"
+    n_values = f"{len(profile.values):,}" if not profile.more else f"over {len(profile.values):,}"
+    seen = f"{amounts.low:,.10g} to {amounts.high:,.10g}, {n_values} {what}"
+    odd = [text for text in profile.values if not _is_amount(text)][:3]
+    if odd:
+        seen += f"; no numbers: {', '.join(odd)}"
+    known = _BY_NAME.get(name.lower().removesuffix("_years"))
+    counter = known is None and amounts.whole
+    if counter and (_identifies(name, profile) or _counts_up(profile, amounts)):
+        return Proposal("", seen=f"{seen}; looks like an identifier")
+    few = amounts.whole and not profile.more and len(profile.values) <= _CODES
+    keys: dict[str, Any] = {"bounds": None}
+    hint = "; of codes: kind: categorical, categories: [1, 2, …]" if few else ""
+    remarks = {"bounds": f"[lowest, highest] possible{hint}"}
+    if public:
+        keys["bounds"] = list(_round_bounds(amounts.low, amounts.high))
+        remarks["bounds"] = "of the file, which is public"
+    elif known is not None:
+        keys |= known
+        remarks["bounds"] = "by the name of the column: is it meant so?"
+    if not public or profile.missing:
+        keys["missing"] = "bin"
+    return Proposal(NUMERIC, keys, remarks, seen)
+
+
+def _text(name: str, profile: Profile, public: bool) -> Proposal:
+    n_values = len(profile.values)
+    seen = f"{'over ' if profile.more else ''}{n_values:,} texts: {_shown(profile)}"
+    share = n_values / profile.n_there
+    if (n_values > _FEW and share > _UNIQUE) or _identifies(name, profile):
+        return Proposal("", seen=f"{seen}; tells records apart")
+    if n_values > _FEW and profile.length / profile.n_there > _SENTENCE:
+        return Proposal("", seen=f"{seen}; sentences")
+    keys: dict[str, Any] = {"groups": None}
+    remarks = {
+        "groups": "the words that matter: [Oslo, Bergen], or groups of them by patterns: "
+        '{title: ["A*", B12], …}; all else is other'
+    }
+    if public:
+        # A star of the file is no pattern.
+        values = [text for text, _ in profile.values.most_common(MOST_COPIED) if "*" not in text]
+        keys["groups"] = sorted({text.casefold(): text for text in values}.values())
+        remarks["groups"] = "of the file, which is public; all else is other"
+    return Proposal(TEXT, keys, remarks, seen)
+
+
+def _identifies(name: str, profile: Profile) -> bool:
+    named = _IDENTIFIER.search(name) or _CAMEL_IDENTIFIER.search(name)
+    return bool(named) and (profile.more or len(profile.values) > _UNIQUE * profile.n_there)
+
+
+def _counts_up(profile: Profile, amounts: Range) -> bool:
+    """Whether the numbers are one after another, each but once."""
+    run = amounts.high - amounts.low + 1
+    unique = profile.more or len(profile.values) == profile.n_there
+    return unique and run > _FEW and amounts.n <= run <= 1.05 * amounts.n
+
+
+def _is_amount(text: str) -> bool:
+    try:
+        return math.isfinite(float(text.replace(",", ".")))
+    except ValueError:
+        return False
+
+
+def _shown(profile: Profile) -> str:
+    total = profile.n_there
+    parts = [
+        f"{text[:30]} ({count / total:.0%})" for text, count in profile.values.most_common(SHOWN)
+    ]
+    return ", ".join(parts) + (", …" if len(profile.values) > SHOWN else "")
+
+
+def _round_bounds(low: float, high: float) -> tuple[float, float]:
+    """Round outwards, to a hundredth of the width or less."""
+    step = 10.0 ** (math.floor(math.log10(high - low)) - 1)
+    bounds = (math.floor(low / step) * step, math.ceil(high / step) * step)
+    return tuple(_plain(float(f"{bound:.12g}")) for bound in bounds)  # type: ignore[return-value]
+
+
+def _plain(bound: float) -> float:
+    return int(bound) if bound.is_integer() else bound

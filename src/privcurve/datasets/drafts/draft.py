@@ -1,0 +1,242 @@
+"""Draft a description of a table, with blanks for what its holder has to decide."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from privcurve.datasets import catalogue, readers
+from privcurve.datasets.description import Description, LabelSpec, Parser, Records
+from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
+from privcurve.datasets.drafts.columns import Proposal, propose
+from privcurve.datasets.drafts.label import Asked, Classes, classes
+from privcurve.datasets.drafts.profile import Profile
+from privcurve.datasets.drafts.sniff import Format, sniff
+from privcurve.datasets.drafts.text import written
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.fetch import RawFile
+from privcurve.datasets.problems import Problems
+from privcurve.schema import nearest
+
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A draft of a description.
+
+    Attributes
+    ----------
+    name : str
+    text : str
+        The YAML file.
+    n_rows : int
+    columns : mapping of str to Proposal
+        Of all fields but the label.
+    shares : mapping of str to float
+        Share of missing values of each column.
+    classes : Classes
+        Of the label.
+    blanks : int
+        How many lines are to be decided.
+    missing : list of str
+        Words for a missing value.
+    faults : tuple of str
+        What is wrong with lines of the file.
+    format : Format
+    decimal : str
+    """
+
+    name: str
+    text: str
+    n_rows: int
+    columns: dict[str, Proposal]
+    shares: dict[str, float]
+    classes: Classes
+    blanks: int
+    missing: list[str]
+    faults: tuple[str, ...]
+    format: Format
+    decimal: str
+
+
+def draft(
+    path: Path,
+    label: Asked,
+    *,
+    name: str | None = None,
+    test: Path | None = None,
+    header: bool = True,
+    public: bool = False,
+) -> Draft:
+    """Read a table once, and draft its description.
+
+    Parameters
+    ----------
+    path : Path
+    label : Asked
+    name : str, optional
+        Of the dataset; by default that of the file.
+    test : Path, optional
+        A file of records to test by, written alike.
+    header : bool
+        Whether the first line names the columns.
+    public : bool
+        Whether the file is public, so that what is seen may be copied into the draft: bounds and
+        categories too. Otherwise these are left blank but where a convention settles them.
+
+    Returns
+    -------
+    Draft
+
+    Raises
+    ------
+    DatasetError
+        If the table can't be read, or the label is not one of two classes.
+    """
+    name = name_of(path, name)
+    how = sniff(path, header)
+    if label.column not in how.fields:
+        raise DatasetError(
+            f"{path} has no column {label.column!r}{nearest(label.column, how.fields)} Its "
+            f"columns: {', '.join(how.fields)}."
+        )
+    if len(how.fields) < 2:
+        raise DatasetError(f"{path} has no column beside the label {label.column!r}")
+    problems = Problems(name)
+    profiles = read(path, how, label, problems)
+    seen = profiles.pop(label.column)
+    if not seen.n:
+        raise DatasetError(f"{path} holds no records" + (" that can be read" * problems.any))
+    found = classes(label, seen, public)
+    decimal = _decimal(how, profiles)
+    columns = {key: propose(key, profile, decimal, public) for key, profile in profiles.items()}
+    if not any(column.kind for column in columns.values()):
+        raise DatasetError(f"{path} has no column to learn from: each is empty or an identifier")
+    facts: dict[str, Any] = {
+        "files": {"train": _from_here(path)} | ({} if test is None else {"test": _from_here(test)}),
+        "n_rows": seen.n + problems.lost,
+        "missing": _markers(profiles, seen),
+    }
+    if test is not None:
+        facts["n_test"] = _size(test, header, how, label, problems)
+    text, blanks = written(name, how, facts, decimal, columns, label.column, found, public)
+    return Draft(
+        name=name,
+        text=text,
+        n_rows=seen.n,
+        columns=columns,
+        shares={key: profile.missing.total() / profile.n for key, profile in profiles.items()},
+        classes=found,
+        blanks=blanks,
+        missing=facts["missing"],
+        faults=problems.told,
+        format=how,
+        decimal=decimal,
+    )
+
+
+def name_of(path: Path, given: str | None = None) -> str:
+    """Give a dataset's name, by default that of its file.
+
+    Raises
+    ------
+    DatasetError
+        If there can be none of that name.
+    """
+    if given is not None:
+        if not NAME.fullmatch(given):
+            raise DatasetError(f"--name {given!r}: letters, digits, - and _ make a name")
+        name = given
+    else:
+        stem = path.name.removesuffix(path.suffix) if path.suffix == ".gz" else path.name
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(stem).stem).strip("-")
+        if not name:
+            raise DatasetError(f"{path} gives the dataset no name: give it one by --name")
+    for folder in catalogue.folders():
+        if folder.name != catalogue.LOCAL and (folder / f"{name}.yaml").is_file():
+            raise DatasetError(
+                f"{name!r} is the name of another dataset, {folder / name}.yaml: give yours one of "
+                f"its own, such as --name my-{name}"
+            )
+    return name
+
+
+def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str, Profile]:
+    """Read a table whole, a piece at a time; give what its columns look like."""
+    profiles = {name: Profile() for name in how.fields}
+    description = _anything(path, how, label.column)
+    try:
+        for table in readers.read(description, RawFile(path), problems):
+            for name, profile in profiles.items():
+                profile.add(table.columns[name])
+            if problems.full:
+                break
+    except DatasetError as error:
+        # There is no description yet that could be wrong.
+        raise DatasetError(str(error).partition(" Correct parser")[0]) from None
+    return profiles
+
+
+def _size(path: Path, header: bool, like: Format, label: Asked, problems: Problems) -> int:
+    """Give how many records a file to test by holds."""
+    how = sniff(path, header)
+    lacking = [name for name in like.fields if name not in how.fields]
+    if lacking:
+        raise DatasetError(
+            f"{path} has no column {lacking[0]!r}{nearest(lacking[0], how.fields)} Records to "
+            "test by need the columns of the others."
+        )
+    return read(path, how, label, problems)[label.column].n
+
+
+def _anything(path: Path, how: Format, label: str) -> Description:
+    """Describe a table of which only the format is known."""
+    parser = Parser(**{**how.parser, "fields": tuple(how.parser.get("fields", ()))})
+    columns = tuple(Column(name, CATEGORICAL) for name in how.fields if name != label)
+    return Description(
+        name=path.name,
+        path=Path(f"{catalogue.LOCAL}/{path.stem}.yaml"),
+        source="",
+        paths=(),
+        title="",
+        citation="",
+        licence="",
+        n_rows=0,
+        n_test=0,
+        raw_sizes={},
+        files={},
+        records=Records(),
+        parser=parser,
+        domain=Domain(columns, Label(label), missing=("",)),
+        label=LabelSpec(label),
+        bound_sources={},
+        clipped=frozenset(),
+    )
+
+
+def _decimal(how: Format, profiles: dict[str, Profile]) -> str:
+    """Give what stands before tenths: what makes more columns numbers."""
+    if how.parser.get("separator", ",") == ",":
+        return "."
+    points = sum(profile.nearly_all(profile.points) for profile in profiles.values())
+    commas = sum(profile.nearly_all(profile.commas) for profile in profiles.values())
+    return "," if commas > points else "."
+
+
+def _markers(profiles: dict[str, Profile], label: Profile) -> list[str]:
+    """Give the words for no value that the file uses, the frequent ones first."""
+    found: Counter[str] = Counter()
+    for profile in profiles.values():
+        found.update({word: n for word, n in profile.missing.items() if word})
+    return ["", *(word for word, _ in found.most_common())]
+
+
+def _from_here(path: Path) -> str:
+    """Write a path from the working folder, if the file is in it."""
+    here = os.path.relpath(path)
+    return path.absolute().as_posix() if here.startswith("..") else Path(here).as_posix()

@@ -1,0 +1,150 @@
+"""What the label of a draft is: two classes, or a refusal that says what exists instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from privcurve.datasets.drafts.columns import PAIRS, word
+from privcurve.datasets.drafts.profile import Profile
+from privcurve.datasets.errors import DatasetError
+from privcurve.schema import nearest
+
+# From so many numbers on a label is an amount rather than a class.
+_AMOUNTS = 20
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Values of the two classes; None where they are to be decided.
+
+    Attributes
+    ----------
+    positive, negative : list of str, optional
+    seen : str
+        For the screen of the holder.
+    n_missing : int
+        Records without a label.
+    """
+
+    positive: list[str] | None
+    negative: list[str] | None
+    seen: str
+    n_missing: int = 0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was said of the label."""
+
+    column: str
+    positive: Sequence[str] = field(default=())
+    negative: Sequence[str] = field(default=())
+
+
+def classes(asked: Asked, profile: Profile, public: bool) -> Classes:
+    """Find the two classes of a label.
+
+    Parameters
+    ----------
+    asked : Asked
+    profile : Profile
+        Of the label's column.
+    public : bool
+        Whether what was seen may be copied.
+
+    Returns
+    -------
+    Classes
+
+    Raises
+    ------
+    DatasetError
+        If there are not two classes, saying what exists instead.
+    """
+    named = [*asked.positive, *asked.negative]
+    # A word for no value may be a class of its own, if it is named.
+    absent = {text: n for text, n in profile.missing.items() if text not in named}
+    counts = dict(profile.values)
+    counts |= {text: n for text, n in profile.missing.items() if text in named}
+    both = sorted(set(asked.positive) & set(asked.negative))
+    if both:
+        raise DatasetError(f"{both[0]!r} is named as positive and as negative: keep one")
+    for value in named:
+        if value not in counts and not profile.more:
+            raise DatasetError(
+                f"no record has the label {value!r}{nearest(value, counts)} "
+                f"{asked.column!r} holds {_listed(counts)}"
+            )
+    _refuse_others(asked, profile, counts)
+    rest = [value for value in counts if value not in named]
+    positive, negative = (list(values) or None for values in (asked.positive, asked.negative))
+    if public and positive and not negative:
+        negative = rest
+    elif public and negative and not positive:
+        positive = rest
+    elif not (positive and negative):
+        convention = _by_convention(counts, positive, negative)
+        if convention is not None:
+            positive, negative = convention
+        elif public:
+            positive, negative = rest[1:], rest[:1]
+    return Classes(positive, negative, _listed(counts), sum(absent.values()))
+
+
+def _refuse_others(asked: Asked, profile: Profile, counts: dict[str, int]) -> None:
+    n_classes = len({value.casefold() for value in counts})
+    if n_classes < 2:
+        what = f"one value alone, {next(iter(counts))!r}" if counts else "no value"
+        raise DatasetError(
+            f"the label {asked.column!r} holds {what}: there is nothing to tell apart. Take the "
+            "column that is to be predicted"
+        )
+    whole = asked.positive and asked.negative
+    unnamed = set(counts) - {*asked.positive, *asked.negative}
+    if (n_classes == 2 and not profile.more) or (whole and not unnamed):
+        return
+    if whole and not profile.more and len(unnamed) < _SHOWN:
+        raise DatasetError(
+            f"the label {asked.column!r} has values that are named neither as positive nor as "
+            f"negative: {_listed({value: counts[value] for value in unnamed})}. Name all, or leave "
+            "their records out of the file"
+        )
+    if profile.nearly_all(profile.points) and (profile.more or n_classes > _AMOUNTS):
+        raise DatasetError(
+            f"the label {asked.column!r} is an amount ({n_classes:,}{'+' if profile.more else ''} "
+            "numbers): regression is not among what is here, classes are. What exists instead: add "
+            "a column of two values to the file, such as whether the amount is above a threshold "
+            "that you set from public knowledge, name it by --label, and leave the amount out"
+        )
+    raise DatasetError(
+        f"the label {asked.column!r} has {n_classes:,}{'+' if profile.more else ''} values "
+        f"({_listed(counts)}): drafts are of two classes. What exists instead: some values against "
+        "the others, all named, --positive A --negative B C …; or more classes by hand, label: "
+        "classes: [A, B, C] in the description (docs/datasets.md), for the learners that take them"
+    )
+
+
+def _by_convention(
+    counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
+) -> tuple[list[str], list[str]] | None:
+    """Give the values of the classes, if their words are settled by convention."""
+    for low, high in PAIRS:
+        sides = [[v for v in counts if word(v) in words] for words in (low, high)]
+        if not all(sides) or len(sides[0]) + len(sides[1]) < len(counts):
+            continue
+        if positive is None and negative is None:
+            return sides[1], sides[0]
+        # The other way round, if the holder says so.
+        for one, other in (sides, sides[::-1]):
+            if (positive or other)[0] in other and (negative or one)[0] in one:
+                return other, one
+    return None
+
+
+def _listed(counts: dict[str, int]) -> str:
+    total = max(sum(counts.values()), 1)
+    most = sorted(counts.items(), key=lambda pair: -pair[1])[:_SHOWN]
+    shown = ", ".join(f"{value!r} ({count / total:.1%})" for value, count in most)
+    return shown + (", …" if len(counts) > _SHOWN else "")

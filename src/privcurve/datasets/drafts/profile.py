@@ -1,0 +1,158 @@
+"""What the values of a column look like, a piece of the table at a time."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.datasets.dates import ISO, days
+from privcurve.datasets.numbers import numbers
+
+# Texts that by convention stand for no value, in lower case.
+MISSING_WORDS = frozenset(
+    {"", "?", "-", "--", ".", "na", "n/a", "#n/a", "n.a.", "nan", "nat", "<na>", "null", "none"}
+    | {"nil", "missing", "unknown", "not available", "not known", "unbekannt", "k.a."}
+)
+
+# Different values of a column that are counted; of more it is only known that there are more.
+MOST_VALUES = 20_000
+
+# Share of the values that are there which must be of a kind, for a column of that kind. What
+# is not is told by `check`.
+NEARLY_ALL = 0.95
+
+_DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d")
+_SHORT = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
+FORMS = (ISO, *(day + time for day in _DAYS + _SHORT for time in ("", " %H:%M", " %H:%M:%S")))
+_LIKE_A_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{2,4}\b")
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+_LEADING_ZERO = re.compile(r"-?0\d+$")
+
+
+@dataclass
+class Range:
+    """How many values are of a kind, and from where to where they go."""
+
+    n: int = 0
+    low: float = float("inf")
+    high: float = float("-inf")
+    whole: bool = True
+
+    def add(self, amounts: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
+        """Add some values, each with how often it is there."""
+        if len(amounts):
+            self.n += int(counts.sum())
+            self.low = min(self.low, float(amounts.min()))
+            self.high = max(self.high, float(amounts.max()))
+            self.whole = self.whole and bool((np.floor(amounts) == amounts).all())
+
+
+@dataclass
+class Profile:
+    """What is seen of a column: for the holder of the records.
+
+    Attributes
+    ----------
+    n : int
+        Records.
+    missing : Counter of str
+        How often each spelling of no value is there.
+    values : Counter of str
+        How often each other value is there, up to `MOST_VALUES` values.
+    more : bool
+        Whether there are values that were not counted.
+    points, commas : Range
+        Of numbers, with a decimal point or a decimal comma.
+    zeros : bool
+        Whether some number begins with a zero that means nothing, as codes do.
+    dates : mapping of str to Range
+        By form, of dates.
+    length : int
+        Of all texts together.
+    """
+
+    n: int = 0
+    missing: Counter[str] = field(default_factory=Counter)
+    values: Counter[str] = field(default_factory=Counter)
+    more: bool = False
+    points: Range = field(default_factory=Range)
+    commas: Range = field(default_factory=Range)
+    zeros: bool = False
+    dates: dict[str, Range] = field(default_factory=lambda: {form: Range() for form in FORMS})
+    length: int = 0
+
+    @property
+    def n_there(self) -> int:
+        """How many values are there."""
+        return self.n - self.missing.total()
+
+    def nearly_all(self, some: Range) -> bool:
+        """Whether a column that holds these is one of them."""
+        return some.n > 0 and some.n >= NEARLY_ALL * self.n_there
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Look at some more values."""
+        counts: Counter[str] = Counter()
+        for text, count in Counter(texts).items():
+            counts[text.strip()] += count
+        self.n += counts.total()
+        for word in [text for text in counts if text.lower() in MISSING_WORDS]:
+            self.missing[word] += counts.pop(word)
+        self._count(counts)
+        self._numbers(counts)
+        self._dates(counts)
+        self.length += sum(len(text) * count for text, count in counts.items())
+
+    def _count(self, counts: Counter[str]) -> None:
+        for text, count in counts.items():
+            if text in self.values or len(self.values) < MOST_VALUES:
+                self.values[text] += count
+            else:
+                self.more = True
+
+    def _numbers(self, counts: Counter[str]) -> None:
+        texts = list(counts)
+        together = "".join(texts)
+        self.points.add(*_amounts(counts, texts, "."))
+        if "," in together:
+            self.commas.add(*_amounts(counts, texts, ","))
+        elif "." not in together:
+            self.commas.add(*_amounts(counts, texts, "."))
+        self.zeros = self.zeros or any(map(_LEADING_ZERO.match, texts))
+
+    def _dates(self, counts: Counter[str]) -> None:
+        like = {text: count for text, count in counts.items() if _LIKE_A_DATE.match(text)}
+        if not like:
+            return
+        for form in list(self.dates):
+            read = [(day, n) for text, n in like.items() if (day := _day(text, form)) is not None]
+            found = np.array(read, dtype=np.float64).reshape(-1, 2)
+            self.dates[form].add(found[:, 0], found[:, 1].astype(np.int64))
+            if self.dates[form].n < NEARLY_ALL * self.n_there / 2:
+                # It will not be that one: a column of a million dates is tried once, not 31 times.
+                del self.dates[form]
+
+
+def _amounts(
+    counts: Counter[str], texts: list[str], decimal: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Give the numbers among some texts, each with how often it is there."""
+    found, _, wrong = numbers(texts, (), decimal)
+    times = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
+    right = np.ones(len(texts), dtype=bool)
+    right[list(wrong)] = False
+    return found[right], times[right]
+
+
+def _day(text: str, form: str) -> float | None:
+    if form == ISO and not _ISO.match(text):
+        return None
+    try:
+        return float(days(text, form))
+    except ValueError:
+        return None

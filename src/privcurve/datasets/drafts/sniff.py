@@ -1,0 +1,217 @@
+"""Find out how a table is written: its kind, separator, encoding and the names of its fields."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.numbers import number
+from privcurve.datasets.readers.lines import lines, opened
+
+SEPARATORS = (",", ";", "\t", "|", "whitespace")
+ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
+
+# How much of a file decides about its separator.
+_LINES = 200
+_PIECE = 1 << 20
+
+# First bytes of files that hold a table, but not as they are.
+_PACKED = {b"PK\x03\x04": "a zip archive", b"BZh": "packed by bzip2", b"\xfd7zXZ": "packed by xz"}
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a table is written.
+
+    Attributes
+    ----------
+    parser : mapping
+        What a description says under ``parser``.
+    fields : tuple of str
+        Names of the fields, in order; each is another.
+    """
+
+    parser: dict[str, Any]
+    fields: tuple[str, ...]
+
+
+def sniff(path: Path, header: bool = True) -> Format:
+    """Find out how a table is written.
+
+    Parameters
+    ----------
+    path : Path
+        A file of fields (CSV and its like, ``.gz`` too), a Parquet file or an Excel sheet.
+    header : bool
+        Whether the first line names the fields; without, they are column1, column2, ….
+
+    Returns
+    -------
+    Format
+
+    Raises
+    ------
+    DatasetError
+        If there is no such file, or none that a table can be read from; naming the way out.
+    """
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "is not there"
+        raise DatasetError(f"{path} {what}: name the file of your table")
+    if not path.stat().st_size:
+        raise DatasetError(f"{path} is empty")
+    try:
+        with opened(path) as stream:
+            start = stream.read(8)
+        if start[:4] == b"PAR1":
+            return _parquet(path)
+        if path.suffix.lower() in (".xlsx", ".xls"):
+            return _named(path, {"kind": EXCEL}, _first_row(path), header)
+        for bytes_, what in _PACKED.items():
+            if start.startswith(bytes_):
+                raise DatasetError(f"{path} is {what}: unpack it (only .gz is read as it is)")
+        encoding = _encoding(path)
+        parser: dict[str, Any] = {"kind": DELIMITED}
+        separator, first = _separator(path, encoding)
+    except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
+        raise DatasetError(f"{path} can't be read: {error}") from None
+    if separator != ",":
+        parser["separator"] = separator
+    if encoding != ENCODINGS[0]:
+        parser["encoding"] = encoding
+    return _named(path, parser, first, header)
+
+
+def _parquet(path: Path) -> Format:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        names = parquet.read_schema(path).names
+    except pyarrow.ArrowException as error:
+        raise DatasetError(f"{path} can't be read: {error}") from None
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DatasetError(f"{path} has several columns named {twice[0]!r}: rename them")
+    return Format({"kind": PARQUET}, tuple(names))
+
+
+def _first_row(path: Path) -> list[str]:
+    from python_calamine import CalamineError, CalamineWorkbook
+
+    try:
+        with CalamineWorkbook.from_path(str(path)) as book:
+            rows = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
+    except CalamineError as error:
+        raise DatasetError(f"{path} can't be read: {error}") from None
+    if not rows:
+        raise DatasetError(f"{path}: its first sheet is empty")
+    return [str(cell) for cell in rows[0]]
+
+
+def _encoding(path: Path) -> str:
+    """Give the first encoding that the whole file can be read in."""
+    import codecs
+
+    with opened(path) as stream:
+        start = stream.read(2)
+    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    for encoding in ENCODINGS:
+        decoder = codecs.getincrementaldecoder(encoding)()
+        try:
+            with opened(path) as stream:
+                while piece := stream.read(_PIECE):
+                    if b"\0" in piece:
+                        raise DatasetError(
+                            f"{path} is no text, nor a format that is known: save the table as CSV "
+                            "or Parquet"
+                        )
+                    decoder.decode(piece)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            continue
+        return encoding
+    raise AssertionError("every byte is a character of latin-1")
+
+
+def _separator(path: Path, encoding: str) -> tuple[str, list[str]]:
+    """Give the separator under which most lines have the same number of fields, above one."""
+
+    def rows(separator: str) -> Iterator[list[str]]:
+        parser = Parser(DELIMITED, separator, encoding=encoding)
+        texts = (line for _, line in lines(path, parser))
+        if separator == "whitespace":
+            return (text.split() for text in texts)
+        return csv.reader(texts, delimiter=separator, skipinitialspace=True)
+
+    best: tuple[float, int] = (0.0, 0)
+    found: tuple[str, list[str]] | None = None
+    for separator in SEPARATORS:
+        try:
+            some = list(islice(rows(separator), _LINES))
+        except csv.Error:
+            continue
+        if not some:
+            raise DatasetError(f"{path} holds no line that is not blank")
+        width, count = Counter(map(len, some)).most_common(1)[0]
+        score = (count / len(some), width)
+        # A separator of fields is in the first line too; blanks are also in texts.
+        if width > 1 and len(some[0]) == width and score > best:
+            if separator == "whitespace" and found is not None and best[0] > 0.5:
+                continue
+            best, found = score, (separator, some[0])
+    if found is None:
+        raise DatasetError(
+            f"{path}: no separator (comma, semicolon, tab, | or blanks) makes more than one field "
+            "of its lines. A table needs the label and a column to learn from; if lines of another "
+            "kind stand at its top, delete them."
+        )
+    return found
+
+
+def _named(path: Path, parser: dict[str, Any], first: list[str], header: bool) -> Format:
+    """Name the fields: by the first line, if each has another name there."""
+    if not header:
+        fields = tuple(f"column{k}" for k in range(1, len(first) + 1))
+        return Format({**parser, "fields": list(fields)}, fields)
+    names = [name.strip() for name in first]
+    if sum(_is_number(name) for name in names) > len(names) / 2:
+        raise DatasetError(
+            f"{path}: its first line holds numbers where the names of columns should be. Add a "
+            "line of names at its top; or say --no-header, and they are column1, column2, …"
+        )
+    if len(set(names)) == len(names) and all(names):
+        return Format({**parser, "header": True}, tuple(names))
+    fields = tuple(_distinct(names))
+    return Format({**parser, "skip_rows": 1, "fields": list(fields)}, fields)
+
+
+def _distinct(names: list[str]) -> Iterator[str]:
+    taken: set[str] = set(names)
+    seen: set[str] = set()
+    for k, name in enumerate(names, start=1):
+        name = name or f"column{k}"
+        if name in seen:
+            name = next(
+                new for n in range(2, len(names) + 2) if (new := f"{name}_{n}") not in taken
+            )
+        taken.add(name)
+        seen.add(name)
+        yield name
+
+
+def _is_number(text: str) -> bool:
+    try:
+        number(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,92 @@
+"""Count what becomes of the values of a column under its description."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
+from privcurve.datasets.encode import amounts, bin_codes, texts
+from privcurve.datasets.values import Codes
+
+# Different values without a code that are counted one by one.
+_MOST_REFUSED = 1000
+
+
+@dataclass
+class Tally:
+    """What becomes of the values of a column.
+
+    Attributes
+    ----------
+    column : Column
+    n : int
+        Records.
+    clipped, other, missing : int
+        Values outside the bounds, of the group ``other``, and those that are not there.
+    gaps : int
+        Of the missing values, those that the column has no code for.
+    refused : Counter of str
+        Values that have no code.
+    more : int
+        How many values of those are not in `refused`.
+    """
+
+    column: Column
+    n: int = 0
+    clipped: int = 0
+    other: int = 0
+    missing: int = 0
+    gaps: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    more: int = 0
+
+    def add(self, domain: Domain, values: Sequence[Any] | NDArray[Any]) -> None:
+        """Count some more values."""
+        self.n += len(values)
+        if self.column.kind == NUMERIC:
+            self._amounts(domain, values)
+        else:
+            self._texts(domain, values)
+
+    def _amounts(self, domain: Domain, values: Sequence[Any] | NDArray[Any]) -> None:
+        found, absent, wrong = amounts(domain, self.column, values)
+        self.missing += int(absent.sum())
+        if not self.column.missing_bin:
+            self.gaps += int(absent.sum())
+        self.clipped += bin_codes(found[~np.isnan(found)], self.column)[1]
+        self._refuse(Counter(str(values[row]).strip() for row in wrong))
+
+    def _texts(self, domain: Domain, values: Sequence[Any] | NDArray[Any]) -> None:
+        column = self.column
+        codes = Codes(column, domain.missing, domain.unknown)
+        titles = dict(enumerate(column.titles))
+        refused: Counter[str] = Counter()
+        for text, count in Counter(texts(values)).items():
+            code = codes[text]
+            if code < 0 and text in ("", *domain.missing):
+                self.missing += count
+                self.gaps += count
+            elif code < 0:
+                refused[text] = count
+            elif titles[code] == MISSING:
+                self.missing += count
+            elif titles[code] == OTHER:
+                self.other += count
+        self._refuse(refused)
+
+    def _refuse(self, values: Counter[str]) -> None:
+        for value, count in values.items():
+            if value in self.refused or len(self.refused) < _MOST_REFUSED:
+                self.refused[value] += count
+            else:
+                self.more += count
+
+    def share(self, count: int) -> float:
+        """Give a count as a share of all records."""
+        return count / self.n if self.n else 0.0

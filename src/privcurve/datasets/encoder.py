@@ -1,0 +1,80 @@
+"""A domain as the first step of a scikit-learn pipeline."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from privcurve.coding import Codes
+from privcurve.datasets.domain import Domain
+
+
+class DomainEncoder(TransformerMixin, BaseEstimator):
+    """Code raw columns by a public domain, for a learner that comes next.
+
+    It learns nothing: what is fitted is what was given, and no code depends on another row. So it
+    costs no privacy, and cross-validation may fit it as often as it likes.
+
+    Parameters
+    ----------
+    domain : Domain
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Names of the domain's columns.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from privcurve.datasets import Column, Domain, Label
+    >>> from privcurve.datasets.encoder import DomainEncoder
+    >>> from privcurve.learners import LazyBBClassifier
+    >>> domain = Domain((Column("age", "numeric", (0.0, 100.0), 10),), Label("sick", "no", "yes"))
+    >>> learner = LazyBBClassifier(n_bins=domain.n_bins, classes=domain.label.names)
+    >>> model = make_pipeline(DomainEncoder(domain), learner)
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Do nothing but name the columns."""
+        self.n_features_in_ = len(self.domain.columns)
+        self.feature_names_in_ = np.array(self.domain.names, dtype=object)
+        return self
+
+    def transform(self, X: Any) -> Codes:
+        """Code records: see :meth:`privcurve.datasets.Domain.encode`.
+
+        Parameters
+        ----------
+        X : DataFrame, mapping of columns, or array
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+
+        Raises
+        ------
+        DatasetError
+            If a column is not there, or a value has no code.
+        """
+        return self.domain.encode(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Give the names of the columns of codes: those of the domain."""
+        return np.array(self.domain.names, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags

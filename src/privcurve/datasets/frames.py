@@ -1,0 +1,135 @@
+"""Records without labels, as frames hold them: coded as those that a model was trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from privcurve.coding import Codes, code_type
+from privcurve.datasets.columns import NUMERIC, Column
+from privcurve.datasets.encode import encode_columns
+from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.problems import Problems
+from privcurve.datasets.readers.arrow import as_numbers, as_texts
+from privcurve.datasets.readers.table import RawTable, at_once
+from privcurve.schema import nearest
+
+if TYPE_CHECKING:
+    from privcurve.datasets.domain import Domain
+
+# Where a value's fate is decided, for messages that end so.
+DECIDED = "the description, and train again"
+FRAME = "the frame"
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A domain, where messages would name a description."""
+
+    domain: Domain
+    path: str = DECIDED
+
+
+def encode_frame(domain: Domain, frame: Any) -> Codes:
+    """Code a frame: see :meth:`privcurve.datasets.domain.Domain.encode`."""
+    problems = Problems(FRAME)
+    if isinstance(frame, RawTable):
+        codes = encode_columns(Decided(domain), frame, problems)[0]
+        problems.check()
+        return codes
+    columns = _columns(domain, frame)
+    n_rows = len(columns[domain.names[0]])
+    found: Any = np.empty((n_rows, len(domain.columns)), dtype=code_type(domain.n_bins))
+    start = 0
+    for table in _tables(domain, columns, n_rows):
+        stop = start + len(table.lines)
+        found[start:stop] = encode_columns(Decided(domain), table, problems)[0]
+        if problems.full:
+            break
+        start = stop
+    problems.check()
+    return np.asarray(found)
+
+
+def lacking(domain: Domain, source: str, fields: list[str]) -> DatasetError | None:
+    """Give the error for columns that are not there, or there twice; None if all are."""
+    missing = [name for name in domain.names if name not in fields]
+    if missing:
+        several = f"columns {', '.join(map(repr, missing))}, which the model asks for."
+        if len(missing) == 1:
+            several = (
+                f"column {missing[0]!r}, which the model asks for{nearest(missing[0], fields)}"
+            )
+        return DatasetError(
+            f"{source} has no {several} Its columns: {', '.join(fields) or 'none'}."
+        )
+    twice = [name for name in domain.names if fields.count(name) > 1]
+    if twice:
+        return DatasetError(f"{source} has more than one column {twice[0]!r}: which one is meant?")
+    return None
+
+
+def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
+    """Give the columns of the domain, each as an Arrow array."""
+    if isinstance(frame, np.ndarray) or (
+        not isinstance(frame, Mapping) and not hasattr(frame, "columns")
+    ):
+        given = np.asarray(frame)
+        if given.ndim != 2 or given.shape[1] != len(domain.columns):
+            raise DatasetError(
+                f"an array of shape {given.shape} does not have the {len(domain.columns)} columns "
+                f"of the domain: give them in its order, {', '.join(domain.names)}; or a frame"
+            )
+        frame = dict(zip(domain.names, given.T, strict=True))
+    fields = list(map(str, frame if isinstance(frame, Mapping) else frame.columns))
+    fault = lacking(domain, FRAME, fields)
+    if fault is not None:
+        raise fault
+    columns = {name: _arrow(name, frame[name]) for name in domain.names}
+    if len(set(map(len, columns.values()))) > 1:
+        raise DatasetError(f"the columns of {FRAME} have different lengths")
+    return columns
+
+
+def _arrow(name: str, values: Any) -> Any:
+    import pyarrow
+
+    # Arrow takes no bytes in another order, and no array in steps.
+    given = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else values
+    try:
+        found = pyarrow.array(given, from_pandas=True)
+    except (pyarrow.ArrowException, TypeError, ValueError):
+        # Values of several types: as they are written.
+        try:
+            found = pyarrow.array([None if v is None or v != v else str(v) for v in given])
+        except (pyarrow.ArrowException, TypeError, ValueError) as error:
+            raise DatasetError(f"{name!r} of {FRAME} is no column: {error}") from None
+    return found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
+
+
+def _tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iterator[RawTable]:
+    step = at_once(len(columns))
+    for start in range(0, n_rows, step):
+        stop = min(start + step, n_rows)
+        pieces = {
+            column.name: _raw(domain, column, columns[column.name][start:stop])
+            for column in domain.columns
+        }
+        yield RawTable(FRAME, pieces, range(start, stop), "row")
+
+
+def _raw(domain: Domain, column: Column, values: Any) -> Any:
+    import pyarrow
+
+    try:
+        if column.kind == NUMERIC and not column.dates:
+            return as_numbers(values)
+        return as_texts(values, domain.missing[0], column.dates)
+    except (pyarrow.ArrowException, TypeError) as error:
+        raise DatasetError(
+            f"{column.name!r} of {FRAME} is of the type {values.type}, of which no column can be "
+            f"made ({str(error).splitlines()[0]})"
+        ) from None

@@ -1,0 +1,71 @@
+"""What a text of a raw file is coded as, in a column of categories or of groups of texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from privcurve.datasets.columns import MISSING, OTHER, Column
+
+# A column may hold as many texts as it has records: only so many are remembered.
+MOST_REMEMBERED = 100_000
+
+
+class Codes(dict[str, int]):
+    """The code of each text of a categorical column; −1 where it has none.
+
+    Parameters
+    ----------
+    column : Column
+        A categorical one.
+    missing : collection of str
+        Texts that stand for a missing value, where the column does not list them.
+    unknown : str
+        As of :class:`~privcurve.datasets.domain.Domain`.
+    """
+
+    def __init__(self, column: Column, missing: Collection[str], unknown: str) -> None:
+        self._patterns: list[tuple[re.Pattern[str], int]] = []
+        self._fallback = -1
+        if column.patterns:
+            codes = {title: k for k, title in enumerate(column.titles)}
+            self._patterns = [(_regular(text), codes[title]) for text, title in column.categories]
+            self._fallback = codes[OTHER]
+            known = {"": codes[MISSING]}
+        else:
+            known = dict(column.codes)
+            codes = known
+            if unknown == OTHER:
+                self._fallback = known.get(OTHER, -1)
+        if MISSING in codes:
+            # A text that is listed is one, whatever it means elsewhere.
+            listed = [text for text, title in column.categories if title != MISSING]
+            groups = {text.casefold() for text in listed} if column.patterns else set()
+            for marker in missing:
+                if marker.casefold() not in groups:
+                    known.setdefault(marker, codes[MISSING])
+        super().__init__(known)
+        self._listed = len(self)
+
+    def __missing__(self, text: str) -> int:
+        """Find the code of a text that was not met before."""
+        if self._patterns:
+            fitting = (code for pattern, code in self._patterns if pattern.fullmatch(text))
+            code = next(fitting, self._fallback)
+        else:
+            code = self.get(whole(text), self._fallback)
+        if len(self) < self._listed + MOST_REMEMBERED:
+            self[text] = code
+        return code
+
+
+def _regular(pattern: str) -> re.Pattern[str]:
+    """Write a pattern as a regular expression: ``*`` is any text, and case does not count."""
+    parts = (re.escape(part) for part in pattern.split("*"))
+    return re.compile(".*".join(parts), re.IGNORECASE | re.DOTALL)
+
+
+def whole(text: str) -> str:
+    """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps."""
+    head, point, tail = text.partition(".")
+    return head if point and not tail.strip("0") else text

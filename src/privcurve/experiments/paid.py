@@ -1,0 +1,128 @@
+"""The word `tune` of a study: settings that each training chooses privately, and pays for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from privcurve.experiments import canonical
+from privcurve.learners import registry, tuning
+from privcurve.learners.entry import LearnerEntry
+from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.calibration.selection import SelectionBudget
+
+# Words of `tune` that are parameters of the learner that chooses.
+_OWN = ("eta", "expected_runs", "score_share")
+
+
+def check(spec: Mapping[str, Any]) -> None:
+    """Check an entry of a study's learners that has the word.
+
+    Parameters
+    ----------
+    spec : mapping
+        The entry.
+
+    Raises
+    ------
+    ValueError
+        If another word contradicts it, or settings of the learner can't be chosen privately.
+    """
+    if "grid" in spec:
+        raise ValueError(
+            "'grid' stands beside 'tune': the one is chosen on the records for nothing, the other "
+            "is paid for. Keep one, or make two entries"
+        )
+    if not spec["tune"].get("grid"):
+        raise ValueError("'tune' needs a 'grid' of the settings that it chooses from")
+    tuning.base_entry(spec["learner"])
+    uncertified = [c for c in spec.get("calibrations", []) if c != CERTIFIED]
+    if uncertified:
+        raise ValueError(
+            f"calibration {uncertified[0]!r} can't be tuned: the price of a selection is proved "
+            f"for {CERTIFIED!r} trainings alone"
+        )
+
+
+def tried(spec: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
+    """Give the grid that an entry chooses from; empty without the word."""
+    grid: Mapping[str, Sequence[Any]] = spec.get("tune", {}).get("grid", {})
+    return grid
+
+
+def setting(
+    entry: LearnerEntry, fixed: Mapping[str, Any], tune: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Give the one setting of the learner that chooses.
+
+    Parameters
+    ----------
+    entry : LearnerEntry
+        Of the learner whose settings are chosen.
+    fixed : mapping
+        Its parameters with one value.
+    tune : mapping
+        The word's content.
+
+    Raises
+    ------
+    ValueError
+        If a number or a setting is not allowed.
+    """
+    axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
+    own = {word: tune[word] for word in _OWN if word in tune}
+    found = {"learner": entry.name, "settings": axes, **own}
+    try:
+        registry.check_parameters(tuning.NAME, found)
+    except ValueError as error:
+        raise ValueError(f"tune: {error}") from None
+    tuning.settings_of(entry.name, axes)
+    return found
+
+
+def check_budgets(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> None:
+    """Refuse a budget of which nothing is left for a training (ValueError).
+
+    Parameters
+    ----------
+    chosen : mapping
+        As of :func:`setting`.
+    epsilons : iterable of float
+    delta : float
+    """
+    _budgets(chosen, epsilons, delta)
+
+
+def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
+    """Say what is left for a training.
+
+    Parameters
+    ----------
+    chosen, epsilons, delta
+        As for :func:`check_budgets`.
+
+    Returns
+    -------
+    str
+    """
+    found = _budgets(chosen, epsilons, delta)
+    asked = ", ".join(canonical.number(one.epsilon) for one in found)
+    left = ", ".join(f"{one.training_epsilon:.2g}" for one in found)
+    whole = registry.entry(tuning.NAME).whole(chosen)
+    return (
+        f"of epsilon = {asked} private selection leaves {left} for a training "
+        f"({whole['expected_runs']:g} runs expected)"
+    )
+
+
+def _budgets(
+    chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float
+) -> list[SelectionBudget]:
+    whole = registry.entry(tuning.NAME).whole(chosen)
+    shape = {word: whole[word] for word in _OWN}
+    return [
+        tuning.budget_of(chosen["learner"], epsilon, delta, **shape)
+        for epsilon in epsilons
+        if math.isfinite(epsilon)
+    ]

@@ -1,0 +1,99 @@
+"""Pairs of columns: which are asked, and in which groups of their bins.
+
+All of it is made of what was released of the columns, and of public facts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.learners.additive import rule
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """Two columns as one: each pair of groups of their bins is a bin.
+
+    Attributes
+    ----------
+    columns : tuple of two int
+    groups : tuple of two ndarrays of int64
+        The group of each bin, by column.
+    """
+
+    columns: tuple[int, int]
+    groups: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many groups the two columns have."""
+        first, second = (int(each.max()) + 1 for each in self.groups)
+        return first, second
+
+
+def crossings(
+    shapes: Sequence[NDArray[np.float64]],
+    weights: Sequence[NDArray[np.float64]],
+    ordered: Sequence[bool],
+) -> list[Crossing]:
+    """Give the pairs of the columns whose shape functions matter most.
+
+    Parameters
+    ----------
+    shapes : sequence of ndarray of shape (n_bins,)
+        As released, by column.
+    weights : sequence of ndarray of shape (n_bins,)
+        Of the bins: curvature, as released; above 0 about as many as there are uncertain records.
+    ordered : sequence of bool
+
+    Returns
+    -------
+    list of Crossing
+        Of columns that have an effect.
+    """
+    sizes = np.array([spread(*each) for each in zip(shapes, weights, strict=True)])
+    first = np.argsort(-sizes, kind="stable")[: rule.PAIR_COLUMNS]
+    some = sorted(int(j) for j in first if sizes[j] > 0)
+    groups = {j: grouped(shapes[j], weights[j], ordered[j]) for j in some}
+    return [Crossing((j, k), (groups[j], groups[k])) for j, k in itertools.combinations(some, 2)]
+
+
+def spread(shape: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Give the standard deviation of a shape function over bins of given weights."""
+    total = weights.sum()
+    if total <= 0 or len(shape) == 1:
+        return 0.0
+    middle = float(weights @ shape) / total
+    return float(np.sqrt(weights @ (shape - middle) ** 2 / total))
+
+
+def grouped(
+    shape: NDArray[np.float64], weights: NDArray[np.float64], ordered: bool
+) -> NDArray[np.int64]:
+    """Put bins into groups of about equal weight: neighbours along a column, or by their values.
+
+    Parameters
+    ----------
+    shape, weights : ndarray of shape (n_bins,)
+    ordered : bool
+
+    Returns
+    -------
+    ndarray of int64, shape (n_bins,)
+        At most `PAIR_GROUPS` of them; each bin its own if there are not more.
+    """
+    n = len(shape)
+    if n <= rule.PAIR_GROUPS:
+        return np.arange(n)
+    order = np.arange(n) if ordered else np.argsort(shape, kind="stable")
+    mass = np.maximum(weights, 1e-9)[order]
+    middles = (np.cumsum(mass) - mass / 2) / mass.sum()
+    found = np.empty(n, dtype=np.int64)
+    found[order] = np.minimum(middles * rule.PAIR_GROUPS, rule.PAIR_GROUPS - 1).astype(np.int64)
+    # No group is empty.
+    return np.unique(found, return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,124 @@
+"""Probabilities of labels: a public function of scores, which costs nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, softmax
+
+from privcurve.learners.base import CodedClassifier
+
+# A link may be flat; what is decided is the label of the larger probability all the same.
+SLOPE = 1e-9
+
+
+class ChanceClassifier(CodedClassifier):
+    """A learner with `predict_proba`: the logistic function of its score, or the softmax."""
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Estimate the probability of each label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        odds: NDArray[Any] = self._log_odds(self.decision_function(X))
+        if odds.ndim == 2:
+            return np.asarray(softmax(odds, axis=1))
+        return np.column_stack([expit(-odds), expit(odds)])
+
+    def _log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give the log-odds of the positive label, or the logarithms of classes' shares."""
+        return scores
+
+
+class LinkedClassifier(ChanceClassifier):
+    """A learner whose score is no log-odds: its loss, or its votes, say how it is made one.
+
+    docs/probabilities.md derives each link, and measures its log-loss.
+    """
+
+    @property
+    def chances_by_link(self) -> bool:
+        """True: the log-loss of the pipeline is of learners that fit log-odds."""
+        return True
+
+    def _log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self._link(scores) + SLOPE * scores)
+
+    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give the log-odds that scores mean, sign by sign: a vote of one is worth 1."""
+        return scores
+
+
+def whole_residuals(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the log-odds that a fit to clipped residuals means: ±(ln(1 + e^{|score|}) − ln 2).
+
+    See :class:`privcurve.learners.additive.model.AdditiveModel`.
+    """
+    return np.asarray(np.sign(scores) * (np.logaddexp(0.0, np.abs(scores)) - math.log(2)))
+
+
+def succession(votes: NDArray[np.float64], n_voters: int) -> NDArray[np.float64]:
+    """Give the log-odds by Laplace's rule of succession: of (v₊ + 1)/(T + 2).
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_rows,)
+        Votes for the positive label less those against it.
+    n_voters : int
+        T.
+    """
+    return np.asarray(np.log(n_voters + 2 + votes) - np.log(n_voters + 2 - votes))
+
+
+def cap_of(votes: NDArray[np.float64], learning_rate: float, density: float) -> float:
+    """Find the cap of LazyBB's weights, by margins alone.
+
+    A record of margin σ weighs min(1, e^{cap − λσ}). The chance of its label is then such that
+    both labels weigh the same, and the mean weight by these chances, 2ab/(a + b) of the weights a
+    and b of the labels, is κ: so dense is the measure of every round.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_rows,)
+        Scores of rows that no record had a part in.
+    learning_rate, density : float
+        λ and κ.
+
+    Returns
+    -------
+    float
+        At least ln κ, where rounds begin.
+    """
+    margins, counts = np.unique(np.abs(votes), return_counts=True)
+    low, high = float(np.log(density)), float(learning_rate * margins.max() + 1)
+
+    def mean_weight(cap: float) -> float:
+        a = np.exp(np.minimum(cap - learning_rate * margins, 0.0))
+        b = np.exp(np.minimum(cap + learning_rate * margins, 0.0))
+        return float((counts * 2 * a * b / (a + b)).sum() / counts.sum())
+
+    if mean_weight(low) >= density:
+        return low
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if mean_weight(middle) < density else (low, middle)
+    return low
+
+
+def capped_weights(
+    votes: NDArray[np.float64], learning_rate: float, cap: float
+) -> NDArray[np.float64]:
+    """Give the log-odds at which both labels weigh the same, by weights min(1, e^{cap − λσ})."""
+    margins = learning_rate * np.abs(votes)
+    weights = np.minimum(cap + margins, 0.0) - np.minimum(cap - margins, 0.0)
+    return np.asarray(np.sign(votes) * weights)

@@ -1,0 +1,262 @@
+"""Settings chosen privately: the best of a random number of trainings, paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from privcurve.coding import Codes
+from privcurve.learners import registry
+from privcurve.learners.base import CodedClassifier, decided
+from privcurve.learners.checks import RandomState
+from privcurve.learners.entry import Facts
+from privcurve.learners.tuning import NAME, base_entry, budget_of, check_spent, prices, settings_of
+from privcurve.privacy.accountants.selection import runs
+from privcurve.privacy.budget import CERTIFIED, is_private
+from privcurve.privacy.calibration.selection import UNITS, SelectionBudget
+from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
+from privcurve.privacy.ledger import PrivacyStatement
+
+# Models that are held at once.
+_BATCH = 32
+
+
+def _gives_chances(learner: TunedClassifier) -> bool:
+    return hasattr(registry.estimator_class(learner.learner), "predict_proba")
+
+
+class TunedClassifier(CodedClassifier):
+    """A learner whose settings are chosen on the records, at a price that is in ε.
+
+    It draws a random number of runs. Each draws a setting, trains it, and scores it by how many
+    training records it decides right, with noise. The run with the best score is kept. Nothing of
+    the others leaves the fit, nor how many there were (docs/tuning.md).
+
+    Parameters
+    ----------
+    learner : str
+        Name of the learner whose settings are chosen: private, with a certified calibration, and
+        for replace-one neighbours.
+    settings : mapping, sequence of mapping, or None
+        What is drawn from, each setting as likely as the others: parameters with lists of values,
+        of which all combinations; or the settings themselves. None: the learner's defaults. Public:
+        they may not depend on the records.
+    eta : float
+        η, the shape of the number of runs, above −1: 1 geometric, 0 logarithmic.
+    expected_runs : float
+        How many runs are expected, at least 1.
+    score_share : float
+        The share of a run's ε (with δ > 0: of its ρ) that pays for the score.
+    epsilon : float
+        ε of all: of the choice and of what is chosen. At ∞ every setting is trained, once and
+        without noise, and scored exactly.
+    delta : float
+        0: pure differential privacy.
+    calibration : str
+        ``certified``.
+    ordered : sequence of bool or None
+        Which columns have codes in the order of what they mean; some learners need to know.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    best_ : CodedClassifier
+        The training that was kept. Its ``privacy_`` is that of the whole fit.
+    setting_ : mapping
+        Its setting.
+    score_ : float
+        Its noisy share of training records that are decided right. It is that of the best of
+        several, so it is more often too high than too low.
+    model_ : object
+        The model of `best_`, where it has one that a person can read.
+    n_features_used_ : int
+    n_records_ : int
+        Records trained on.
+    """
+
+    _learner = NAME
+    _kept_back = "it holds another learner's model. Save its best_, which has the same statement"
+
+    def __init__(
+        self,
+        learner: str = "lazybb",
+        settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = None,
+        eta: float = 1.0,
+        expected_runs: float = 5.0,
+        score_share: float = 0.05,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        calibration: str = CERTIFIED,
+        ordered: Sequence[bool] | None = None,
+        n_bins: int | Sequence[int] | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Sequence[Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.learner = learner
+        self.settings = settings
+        self.eta = eta
+        self.expected_runs = expected_runs
+        self.score_share = score_share
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.ordered = ordered
+        self.n_bins = n_bins
+        self.bounds = bounds
+        self.classes = classes
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        settings_of(self.learner, self.settings)
+        runs(float(self.eta), float(self.expected_runs))
+        if is_private(self.epsilon):
+            self._budget()
+
+    def _budget(self) -> SelectionBudget:
+        return budget_of(
+            self.learner,
+            self.epsilon,
+            self.delta,
+            self.eta,
+            self.expected_runs,
+            self.score_share,
+        )
+
+    def _facts_of_columns(self) -> Facts:
+        return Facts(self.n_bins_, self.ordered)
+
+    def statement(self, n_settings: int) -> PrivacyStatement:
+        """Give what a fit will say of itself: it is known beforehand.
+
+        Parameters
+        ----------
+        n_settings : int
+            How many settings are drawn from.
+        """
+        if not is_private(self.epsilon):
+            return PrivacyStatement.not_private(NAME)
+        return self._budget().statement(self.learner, n_settings)
+
+    def _fit_one(
+        self,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> PrivacyStatement:
+        settings = settings_of(self.learner, self.settings)
+        self.n_records_ = int(counts.sum())
+        if is_private(self.epsilon):
+            budget: SelectionBudget | None = self._budget()
+            assert budget is not None
+            each = prices(self.learner, settings, budget, self._facts_of_columns(), self.n_records_)
+            drawn = rng.integers(len(settings), size=budget.runs.draw(rng)).tolist()
+        else:
+            budget, each, drawn = None, [self.epsilon] * len(settings), list(range(len(settings)))
+        best = None
+        for start in range(0, len(drawn), _BATCH):
+            batch = drawn[start : start + _BATCH]
+            for place, model in zip(
+                batch, self._trained(settings, each, batch, codes, signs, counts, rng), strict=True
+            ):
+                if budget is not None:
+                    check_spent(model.privacy_, budget)
+                score = self._scored(model, codes, signs, counts, budget, rng)
+                # Of equal scores the first: which is as good as any of them (docs/tuning.md, 1).
+                if best is None or score > best[0]:
+                    best = score, place, model
+        assert best is not None
+        score, place, self.best_ = best
+        self.setting_ = dict(settings[place])
+        self.score_ = score / (UNITS * self.n_records_)
+        self.n_features_used_ = int(self.best_.n_features_used_)
+        whole = self.statement(len(settings))
+        # What the training alone would promise is not promised of a training that was chosen.
+        self.best_._fitted_statement = whole
+        return whole
+
+    def _trained(
+        self,
+        settings: Sequence[Mapping[str, Any]],
+        each: Sequence[float],
+        drawn: Sequence[int],
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> list[Any]:
+        """Train what was drawn, each with a random stream of its own."""
+        known = base_entry(self.learner)
+        delta = float(self.delta) if known.approximate else 0.0
+        common = {"delta": delta, "calibration": CERTIFIED}
+        base = registry.make(self.learner, self._facts_of_columns(), common)
+        asked = [{**settings[place], "epsilon": each[place]} for place in drawn]
+        streams = [
+            np.random.default_rng(np.random.SeedSequence(words.tolist()))
+            for words in rng.integers(2**32, size=(len(drawn), 8))
+        ]
+        found: list[Any] = base.fit_many(codes, signs, asked, streams, counts)
+        return found
+
+    def _scored(
+        self,
+        model: CodedClassifier,
+        codes: Codes,
+        signs: NDArray[np.int8],
+        counts: NDArray[np.int64],
+        budget: SelectionBudget | None,
+        rng: np.random.Generator,
+    ) -> int:
+        """Count the records that are decided right, with noise, in units of the score."""
+        right = decided(model.decision_function(codes)) == (signs > 0)
+        exact = UNITS * int(counts[right].sum())
+        if budget is None:
+            return exact
+        draw = discrete_laplace if budget.pure else rounded_gaussian
+        return exact + int(draw(rng, budget.score_scale, 1)[0])
+
+    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+        scores: NDArray[np.float64] = self.best_.decision_function(codes)
+        return scores
+
+    @property
+    def chances_by_link(self) -> bool:
+        """As of the learner whose settings are chosen."""
+        return bool(registry.estimator_class(self.learner)().chances_by_link)
+
+    def _handed_over(self) -> CodedClassifier:
+        found: CodedClassifier = self.best_
+        return found
+
+    @available_if(_gives_chances)
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Give the chance of each class, where the learner does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+        """
+        check_is_fitted(self)
+        chances: NDArray[np.float64] = self.best_.predict_proba(self._code(X, fit=False))
+        return chances
+
+    @property
+    def model_(self) -> Any:
+        """What was kept, readable, where its learner makes it so."""
+        check_is_fitted(self)
+        return self.best_.model_
+
+    def _measures(self) -> dict[str, float]:
+        return dict(self.best_.measures_)

@@ -1,0 +1,230 @@
+"""What private selection may choose among: checked without any data, light to import."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from privcurve.coding import class_labels
+from privcurve.learners import registry
+from privcurve.learners.entry import Facts, LearnerEntry
+from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
+from privcurve.privacy.calibration.selection import (
+    SelectionBudget,
+    epsilon_that_spends,
+    selection_budget,
+)
+from privcurve.privacy.ledger import PROVED, PrivacyStatement, rho_of_ledger
+
+NAME = "tuned"
+
+
+def base_entry(name: Any) -> LearnerEntry:
+    """Give the entry of a learner whose settings may be chosen privately.
+
+    Raises
+    ------
+    ValueError
+        Naming the learner, and why its settings may not.
+    """
+    if not isinstance(name, str):
+        raise ValueError(f"{NAME}: learner = {name!r} is not the name of a learner")
+    known = registry.entry(name)
+    why = ""
+    if name == NAME:
+        why = "chooses settings itself: name the learner whose settings it is to choose"
+    elif not known.private:
+        why = "is not private: there is nothing to pay; give it a 'grid'"
+    elif known.peer:
+        why = "is another library's, and its epsilon that library's claim, which is not proved here"
+    elif CERTIFIED not in known.calibrations:
+        why = "has no certified calibration: the price of a selection is proved for those alone"
+    elif REPLACE_ONE not in known.neighbours:
+        why = f"is not private for {REPLACE_ONE} neighbours"
+    if why:
+        raise ValueError(f"settings of {name} can't be chosen privately: it {why}")
+    return known
+
+
+def settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
+    """Give the settings that are drawn from.
+
+    Parameters
+    ----------
+    name : str
+        A learner that :func:`base_entry` takes.
+    given : mapping, sequence of mapping, or None
+        Parameters, each with the list of its values: all combinations. Or the settings. None: the
+        learner's defaults alone.
+
+    Returns
+    -------
+    tuple of mapping
+
+    Raises
+    ------
+    ValueError
+        If that is something else, there are none, or a setting is not allowed.
+    """
+    known = base_entry(name)
+    if given is None:
+        return ({},)
+    if isinstance(given, Mapping):
+        bad = [axis for axis, values in given.items() if not _listed(values) or not len(values)]
+        if bad:
+            raise ValueError(f"{NAME}: settings: {bad[0]!r} needs a list of values")
+        found = [
+            dict(zip(given, values, strict=True)) for values in itertools.product(*given.values())
+        ]
+    elif _listed(given) and all(isinstance(one, Mapping) for one in given):
+        found = [dict(one) for one in given]
+    else:
+        raise ValueError(
+            f"{NAME}: settings = {given!r} is neither a mapping of parameters to lists of values "
+            "nor a list of settings"
+        )
+    if not found:
+        raise ValueError(f"{NAME}: settings is empty: there is nothing to choose")
+    for setting in found:
+        registry.check_parameters(name, setting)
+        for key, value in setting.items():
+            if value in known.parameters[key].with_public:
+                raise ValueError(
+                    f"{NAME}: {key} = {value!r} of {name} needs public columns, and a selection is "
+                    f"private for {REPLACE_ONE} neighbours"
+                )
+    return tuple(found)
+
+
+def _listed(values: Any) -> bool:
+    return isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (str, bytes))
+
+
+def budget_of(
+    name: str,
+    epsilon: float,
+    delta: float,
+    eta: float,
+    expected_runs: float,
+    score_share: float,
+) -> SelectionBudget:
+    """Give what a run of a learner may spend; see ``calibration.selection``.
+
+    A learner that offers pure privacy alone is accounted by ε, whatever δ is.
+
+    Raises
+    ------
+    ValueError
+        If it is nothing, or the learner offers no pure privacy and δ = 0.
+    """
+    known = base_entry(name)
+    if delta == 0 and not known.pure:
+        raise ValueError(f"{NAME}: {name} needs a delta above 0")
+    pure = delta == 0 or not known.approximate
+    return selection_budget(
+        float(epsilon), float(delta), float(eta), float(expected_runs), float(score_share), pure
+    )
+
+
+def prices(
+    name: str,
+    settings: Sequence[Mapping[str, Any]],
+    budget: SelectionBudget,
+    facts: Facts,
+    n: int,
+) -> list[float]:
+    """Give ε with which each setting is trained, so that it spends what a run may.
+
+    What a setting spends is public: its statement does not depend on the records. It is asked of
+    a fit on as many made-up ones.
+
+    Parameters
+    ----------
+    name : str
+    settings : sequence of mapping
+    budget : SelectionBudget
+    facts : Facts
+        The number of codes of each column, and the order of columns.
+    n : int
+        Records.
+
+    Returns
+    -------
+    list of float
+
+    Raises
+    ------
+    ValueError
+        If a setting can't be trained; the message names it.
+    """
+    public = (tuple(int(k) for k in facts.n_bins), _of_columns(facts.ordered))
+    guess = budget.training_epsilon
+    found = []
+    for setting in settings:
+        known = (name, json.dumps(setting, sort_keys=True), *public, n)
+        delta = 0.0 if budget.pure else budget.delta
+        try:
+            guess = _price(known, delta, budget.pure, budget.training, guess)
+        except ValueError as error:
+            raise ValueError(f"{NAME}: the setting {dict(setting)} of {name}: {error}") from error
+        found.append(guess)
+    return found
+
+
+def _of_columns(ordered: Any) -> tuple[bool, ...] | None:
+    return None if ordered is None else tuple(bool(one) for one in ordered)
+
+
+Known = tuple[str, str, tuple[int, ...], tuple[bool, ...] | None, int]
+
+
+@lru_cache(maxsize=4096)
+def _price(known: Known, delta: float, pure: bool, amount: float, guess: float) -> float:
+    """Give the largest ε, nearly, at which a training spends at most `amount`."""
+    if pure:
+        _check_spent(_stated(known, amount, delta), pure, amount)
+        return amount
+    return epsilon_that_spends(amount, lambda each: _stated(known, each, delta).ledger, guess)
+
+
+def _stated(known: Known, epsilon: float, delta: float) -> PrivacyStatement:
+    """Give what a fit of a setting says of itself: on made-up records, of either label."""
+    name, setting, n_bins, ordered, n = known
+    budget = {"epsilon": epsilon, "delta": delta, "calibration": CERTIFIED}
+    learner = registry.make(name, Facts(n_bins, ordered), {**json.loads(setting), **budget})
+    labels = class_labels(2)[: min(n, 2)]
+    rows = np.zeros((len(labels), len(n_bins)), dtype=np.int64)
+    counts = [n - n // 2, n // 2][: len(labels)]
+    (fitted,) = learner.fit_many(rows, labels, [{}], [np.random.default_rng(0)], counts)
+    said: PrivacyStatement = fitted.privacy_
+    if said.status != PROVED or said.neighbours != REPLACE_ONE:
+        raise ValueError(f"its statement is {said.status}, for {said.neighbours} neighbours")
+    return said
+
+
+def check_spent(said: PrivacyStatement, budget: SelectionBudget) -> None:
+    """Refuse a training that spent more than a run may: a fault of its learner.
+
+    Parameters
+    ----------
+    said : PrivacyStatement
+        Of the training.
+    budget : SelectionBudget
+
+    Raises
+    ------
+    ValueError
+        Saying how much it spent.
+    """
+    _check_spent(said, budget.pure, budget.training)
+
+
+def _check_spent(said: PrivacyStatement, pure: bool, amount: float) -> None:
+    spent = said.epsilon if pure else rho_of_ledger(said.ledger)
+    if not spent <= amount * (1 + 1e-9) or (pure and said.delta > 0):
+        raise ValueError(f"a training spends {spent:g}, where a run may spend {amount:g}")

@@ -1,0 +1,58 @@
+"""Ask a model about a file: labels and probabilities, row after row, in bounded memory."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from privcurve.coding import Codes
+    from privcurve.models.model import Model
+
+
+def write_answers(
+    model: Model, pieces: Iterable[Codes], target: TextIO, probabilities: bool = False
+) -> int:
+    """Write what a model says of each row as CSV.
+
+    The first column bears the name of the label and holds names of classes. Then comes, if asked
+    for, the probability of each class, to six digits.
+
+    Parameters
+    ----------
+    model : Model
+    pieces : iterable of ndarray
+        Codes of some rows after another.
+    target : text file
+    probabilities : bool
+
+    Returns
+    -------
+    int
+        How many rows there were.
+
+    Raises
+    ------
+    ModelError
+        If the learner gives no probabilities.
+    """
+    if probabilities:
+        model.check_probabilities()
+    out = csv.writer(target, lineterminator="\n")
+    names = [f"probability of {name}" for name in model.labels] if probabilities else []
+    out.writerow([model.domain.label.column, *names])
+    n_rows = 0
+    for codes in pieces:
+        out.writerows(_rows(model, codes, probabilities))
+        n_rows += len(codes)
+    return n_rows
+
+
+def _rows(model: Model, codes: Codes, probabilities: bool) -> Iterator[tuple[str, ...]]:
+    columns = [model.named(codes).tolist()]
+    if probabilities:
+        columns += [[f"{p:.6g}" for p in column] for column in model.predict_proba(codes).T]
+    return zip(*columns, strict=True)

@@ -1,0 +1,209 @@
+"""What a model is made of as plain JSON, and back: the types that a learner declares, no others.
+
+A learner says of each attribute that it releases what type it has (`CodedClassifier._released`).
+Both ways go by that declaration alone: a file holds no names of classes, and nothing of it is
+imported or run. Numbers, texts and None stand for themselves; an array is its nested lists; a
+dataclass or a named tuple is an object of its fields. A float is written in the shortest decimal
+form that gives the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+# A list of more levels is no array.
+MOST_DIMENSIONS = 4
+
+
+def encode(value: Any, declared: Any, place: str) -> Any:
+    """Give a value of a declared type as plain JSON.
+
+    Parameters
+    ----------
+    value : object
+    declared : type
+        ``int``, ``float``, ``bool``, ``str``, None, an array (``NDArray[np.float64]``), a tuple
+        (``tuple[int, ...]``, ``tuple[int, int]``), a dataclass or a named tuple of such fields, or
+        a union.
+    place : str
+        For messages.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    ValueError
+        If it is not of that type, or a number is not finite.
+    """
+    kind = _alternative(declared, lambda each: _is_a(value, each), value, place)
+    if kind is NoneType:
+        return None
+    if kind in _SCALARS:
+        return _finite(kind(value), place)
+    if get_origin(kind) is np.ndarray:
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            raise ValueError(f"{place} holds a number that is not finite")
+        return value.tolist()
+    if get_origin(kind) is tuple:
+        each = _items(kind, len(value), place)
+        return [encode(item, each[i], f"{place}[{i}]") for i, item in enumerate(value)]
+    return {
+        name: encode(getattr(value, name), inner, f"{place}.{name}")
+        for name, inner in _fields(kind).items()
+    }
+
+
+def decode(plain: Any, declared: Any, place: str) -> Any:
+    """Give back what :func:`encode` was given.
+
+    Parameters
+    ----------
+    plain : object
+        As read from JSON.
+    declared : type
+    place : str
+
+    Returns
+    -------
+    object
+        An array has the declared dtype; a list comes back as a tuple.
+
+    Raises
+    ------
+    ValueError
+        Naming the place, if it is not of the declared type or not finite.
+    """
+    kind = _alternative(declared, lambda each: _may_be(plain, each), plain, place)
+    if kind is NoneType:
+        return None
+    if kind in _SCALARS:
+        return _finite(kind(plain), place)
+    if get_origin(kind) is np.ndarray:
+        return _array(plain, _dtype(kind), place)
+    if get_origin(kind) is tuple:
+        each = _items(kind, len(plain), place)
+        return tuple(decode(item, each[i], f"{place}[{i}]") for i, item in enumerate(plain))
+    return kind(
+        **{
+            name: decode(plain[name], inner, f"{place}.{name}")
+            for name, inner in _fields(kind).items()
+        }
+    )
+
+
+_SCALARS = (bool, int, float, str)
+
+
+def alternatives(declared: Any) -> tuple[Any, ...]:
+    """Give the types of a union, or the one type."""
+    if get_origin(declared) in (Union, UnionType):
+        return get_args(declared)
+    return (NoneType,) if declared is None else (declared,)
+
+
+def _alternative(declared: Any, fits: Any, value: Any, place: str) -> Any:
+    for each in alternatives(declared):
+        if fits(each):
+            return each
+    words = " or ".join(map(_named, alternatives(declared)))
+    raise ValueError(f"{place} is {_short(value)}, not {words}")
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    """Whether a value of a fitted model has a type."""
+    if kind is bool:
+        return isinstance(value, (bool, np.bool_))
+    if kind is int:
+        return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, (float, np.floating))
+    if get_origin(kind) is np.ndarray:
+        return isinstance(value, np.ndarray) and value.dtype == _dtype(kind)
+    if get_origin(kind) is tuple:
+        return isinstance(value, (tuple, list)) and not hasattr(value, "_fields")
+    return isinstance(value, kind)
+
+
+def _may_be(plain: Any, kind: Any) -> bool:
+    """Whether JSON may be what is left of a type."""
+    if kind is bool:
+        return isinstance(plain, bool)
+    if kind is int:
+        return isinstance(plain, int) and not isinstance(plain, bool)
+    if kind is float:
+        return isinstance(plain, (int, float)) and not isinstance(plain, bool)
+    if kind in (str, NoneType):
+        return isinstance(plain, kind)
+    if get_origin(kind) in (np.ndarray, tuple):
+        return isinstance(plain, list)
+    return isinstance(plain, Mapping) and plain.keys() == _fields(kind).keys()
+
+
+def _items(kind: Any, length: int, place: str) -> tuple[Any, ...]:
+    """Give the types of the items of a tuple of some length."""
+    inner = get_args(kind)
+    if inner[-1] is Ellipsis:
+        return inner[:1] * length
+    if len(inner) != length:
+        raise ValueError(f"{place} has {length} items, not {len(inner)}")
+    return inner
+
+
+@cache
+def _fields(kind: type) -> Mapping[str, Any]:
+    """Give the declared types of the fields of a dataclass or a named tuple."""
+    hints = get_type_hints(kind)
+    names = [f.name for f in fields(kind)] if is_dataclass(kind) else getattr(kind, "_fields", ())
+    if not names:
+        raise TypeError(f"{kind} is neither a dataclass nor a named tuple")
+    return {name: hints[name] for name in names}
+
+
+def _dtype(kind: Any) -> np.dtype[Any]:
+    return np.dtype(get_args(get_args(kind)[1])[0])
+
+
+def _array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarray[Any, Any]:
+    """Make an array of nested lists of numbers, exactly."""
+    kinds = {bool} if dtype.kind == "b" else {int} if dtype.kind in "iu" else {int, float}
+    leaves, level = plain, 1
+    while leaves and all(isinstance(item, list) for item in leaves) and level < MOST_DIMENSIONS:
+        leaves, level = [number for item in leaves for number in item], level + 1
+    if any(type(number) not in kinds for number in leaves):
+        raise ValueError(f"{place} holds something else than numbers of type {dtype}")
+    try:
+        found = np.array(plain, dtype=dtype)
+    except (ValueError, OverflowError, TypeError):
+        raise ValueError(f"{place} is no array of {dtype}") from None
+    if dtype.kind == "f" and not np.isfinite(found).all():
+        raise ValueError(f"{place} holds a number that is not finite")
+    return found
+
+
+def _finite(value: Any, place: str) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{place} is {value}, which is not finite")
+    return value
+
+
+def _named(kind: Any) -> str:
+    if kind is NoneType:
+        return "null"
+    if get_origin(kind) is np.ndarray:
+        return f"an array of {_dtype(kind)}"
+    return "a list" if get_origin(kind) is tuple else f"a {kind.__name__}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"an object with {', '.join(map(str, value)) or 'nothing'}"[:80]
+    return f"{type(value).__name__} {value!r}"[:60]

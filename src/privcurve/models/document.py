@@ -1,0 +1,211 @@
+"""What is written of a fitted learner."""
+
+from __future__ import annotations
+
+import json
+import os
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from privcurve import __version__
+from privcurve.coding import class_labels, edges
+from privcurve.datasets.domain import NUMERIC, Domain
+from privcurve.learners.registry import LEARNERS, estimator_class
+from privcurve.models import text
+from privcurve.models.codec import encode
+from privcurve.models.errors import ModelError
+from privcurve.privacy.ledger import PrivacyStatement
+
+if TYPE_CHECKING:
+    from privcurve.learners.base import CodedClassifier
+
+FORMAT = "privcurve model"
+# Raised when the same file would mean another model.
+FORMAT_VERSION = 1
+
+# Parameters that the domain gives, and a secret.
+NOT_WRITTEN = ("n_bins", "bounds", "classes", "random_state")
+
+
+def key_of(attribute: str) -> str:
+    """Give what an attribute of a learner is called in a file."""
+    return attribute.rstrip("_")
+
+
+def save(
+    path: str | os.PathLike[str],
+    estimator: CodedClassifier,
+    domain: Domain,
+    *,
+    statement: PrivacyStatement | None = None,
+    dataset: Any = None,
+    notes: Any = None,
+) -> None:
+    """Write a fitted learner as a file of JSON (docs/model_file.md).
+
+    It holds what the fit released, and nothing that is not paid for: no counts, no number of
+    records, no seed. Whoever has the file can predict; its statement says what it may show.
+
+    Parameters
+    ----------
+    path : path
+        Its folder is made if need be.
+    estimator : CodedClassifier
+        Fitted, of this project, on codes of the domain.
+    domain : Domain
+        What its columns and classes mean: public.
+    statement : PrivacyStatement, optional
+        In place of the estimator's ``privacy_``: what holds for the model as it is handed over.
+    dataset, notes : optional
+        What else is to stand in the file: a text, or plain JSON. It has to be public.
+
+    Raises
+    ------
+    ModelError
+        If the learner can't be handed over, is not fitted, or was fitted on other columns or
+        classes than the domain's.
+    OSError
+        If the file can't be written.
+    """
+    content = document(estimator, domain, statement=statement, dataset=dataset, notes=notes)
+    if Path(path).is_dir():
+        raise ModelError(f"{path} is a folder: name the file to write, such as model.json")
+    text.write(Path(path), content)
+
+
+def document(
+    estimator: CodedClassifier,
+    domain: Domain,
+    *,
+    statement: PrivacyStatement | None = None,
+    dataset: Any = None,
+    notes: Any = None,
+) -> dict[str, Any]:
+    """Give what :func:`save` writes, as plain JSON without its seal."""
+    name = _learner_of(estimator)
+    if not hasattr(estimator, "classes_"):
+        raise ModelError(f"{name} is not fitted: call fit first")
+    chosen = estimator._handed_over()
+    if not chosen._released:
+        raise ModelError(f"{chosen._learner} can't be saved: {chosen._kept_back}")
+    known = LEARNERS[chosen._learner]
+    _check_columns(estimator, domain)
+    stated = estimator.privacy_ if statement is None else statement
+    fields = json.loads(stated.to_json())
+    parameters = {
+        key: _plain(value, key)
+        for key, value in chosen.get_params(deep=False).items()
+        if key not in NOT_WRITTEN
+    }
+    return {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "made_with": {"privcurve": __version__, "learner": known.version},
+        "learner": chosen._learner,
+        "calibration": fields["calibration"],
+        "epsilon": fields["epsilon"],
+        "delta": fields["delta"],
+        "parameters": parameters,
+        "classes": _classes(estimator, domain),
+        "domain": domain.to_dict(),
+        "model": _released(chosen),
+        "statement": {"text": str(stated), **fields},
+        "dataset": _said(dataset, "dataset"),
+        "notes": _said(notes, "notes"),
+    }
+
+
+def _released(estimator: CodedClassifier) -> dict[str, Any]:
+    found = {}
+    for attribute, declared in estimator._released.items():
+        if hasattr(estimator, attribute):
+            value, key = getattr(estimator, attribute), key_of(attribute)
+            try:
+                found[key] = encode(value, declared, key)
+            except ValueError as error:
+                raise ModelError(f"{estimator._learner} can't be saved: {error}") from None
+    return found
+
+
+def _learner_of(estimator: object) -> str:
+    """Give the name of a learner that can be saved."""
+    name = getattr(estimator, "_learner", None)
+    if name not in LEARNERS or type(estimator) is not estimator_class(str(name)):
+        raise ModelError(
+            f"{type(estimator).__name__} can't be saved: only learners of privcurve can, as they "
+            "are; of a pipeline or a search, give the fitted learner in it"
+        )
+    return str(name)
+
+
+def _check_columns(estimator: CodedClassifier, domain: Domain) -> None:
+    """Refuse a domain whose codes are not those that the learner was fitted on."""
+    name, found = estimator._learner, estimator.n_bins_.tolist()
+    if found != list(domain.n_bins):
+        raise ModelError(
+            f"{name} was fitted on columns of {found} codes, but the domain has "
+            f"{list(domain.n_bins)}: give the domain that the data were coded by"
+        )
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and list(names) != list(domain.names):
+        raise ModelError(
+            f"{name} was fitted on columns {', '.join(names)}, but the domain has "
+            f"{', '.join(domain.names)}: give both the same order"
+        )
+    if estimator.bounds is None:
+        return
+    low, high = (np.broadcast_to(side, len(found)) for side in estimator.bounds)
+    for j, column in enumerate(domain.columns):
+        same = column.kind == NUMERIC and not column.missing_bin
+        if not same or column.edges != tuple(edges(low[j], high[j], found[j]).tolist()):
+            raise ModelError(
+                f"{name} was fitted with bounds=, which are not the domain's of {column.name!r}: "
+                "fit it on codes (Domain.encode), or give the domain these bounds"
+            )
+
+
+def _classes(estimator: CodedClassifier, domain: Domain) -> list[Any]:
+    """Give the classes, if it is plain which of the domain's names is which."""
+    found, names = np.asarray(estimator.classes_).tolist(), list(domain.label.names)
+    numbered = [list(class_labels(len(found))), list(range(len(found)))]
+    if len(found) != len(names) or (found not in numbered and list(map(str, found)) != names):
+        raise ModelError(
+            f"{estimator._learner} was fitted with the classes {found}, but the domain's are "
+            f"{names}: fit it with classes={tuple(names)}, or on labels "
+            f"{list(class_labels(len(names)))} in that order"
+        )
+    return found
+
+
+def _plain(value: Any, key: str) -> Any:
+    """Give a parameter as plain JSON; infinity is the text ``inf``."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        number = float(value)
+        if np.isfinite(number):
+            return number
+        if number == float("inf"):
+            return "inf"
+    if isinstance(value, (tuple, list)):
+        return [_plain(item, key) for item in value]
+    raise ModelError(f"{key} = {value!r} can't be written as JSON")
+
+
+def _said(value: Any, name: str) -> Any:
+    """Refuse what is not plain JSON."""
+    try:
+        written = json.dumps(value, allow_nan=False)
+        written.encode("utf-8")
+        if json.loads(written) == value:
+            return value
+    except (TypeError, ValueError):
+        pass
+    raise ModelError(f"{name} must be a text or plain JSON, not {value!r}")

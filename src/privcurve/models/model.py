@@ -1,0 +1,275 @@
+"""A model that was loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privcurve import __version__, schema
+from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Domain
+from privcurve.learners.base import decided
+from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
+from privcurve.models import text
+from privcurve.models.codec import alternatives, decode
+from privcurve.models.document import FORMAT, FORMAT_VERSION, NOT_WRITTEN, key_of
+from privcurve.models.errors import ModelError
+from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.schema import nearest
+
+if TYPE_CHECKING:
+    from privcurve.learners.base import CodedClassifier
+
+_SCHEMA = Path(__file__).with_name("model.schema.yaml")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that was loaded.
+
+    Attributes
+    ----------
+    learner : str
+        Its name in the registry.
+    parameters : mapping
+        Public parameters of the learner, ε and δ among them.
+    domain : Domain
+        Columns, bins and names of classes.
+    statement : PrivacyStatement
+        What the model guarantees.
+    versions : mapping of str to int or str
+        Of privcurve and of the learner, which the model was saved with.
+    dataset, notes : object
+        What was said of them at :func:`save`.
+    """
+
+    learner: str
+    parameters: Mapping[str, Any]
+    domain: Domain
+    statement: PrivacyStatement
+    versions: Mapping[str, Any]
+    dataset: Any
+    notes: Any
+    _estimator: CodedClassifier
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """What :meth:`predict` answers: the classes that the learner was fitted with."""
+        return np.asarray(self._estimator.classes_)
+
+    @cached_property
+    def labels(self) -> NDArray[Any]:
+        """Names of the classes, as the domain has them, in the order of `classes`."""
+        return np.array(self.domain.label.names)
+
+    def predict(self, codes: ArrayLike) -> NDArray[Any]:
+        """Predict the class of each row of a coded matrix, as the fitted learner would.
+
+        Parameters
+        ----------
+        codes : array-like of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Of `classes`.
+        """
+        return self._estimator.predict(codes)
+
+    def decision_function(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """Score rows of a coded matrix, as the fitted learner would."""
+        return self._estimator.decision_function(codes)
+
+    def predict_frame(self, frame: Any) -> NDArray[Any]:
+        """Predict the name of the class of each row of a frame.
+
+        Parameters
+        ----------
+        frame : DataFrame, mapping of columns, or array
+            As of :meth:`privcurve.datasets.Domain.encode`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Of `labels`.
+
+        Raises
+        ------
+        DatasetError
+            If a column is not there, or a value has no code.
+        """
+        return self.named(self.domain.encode(frame))
+
+    def named(self, codes: ArrayLike) -> NDArray[Any]:
+        """Predict the name of the class of each row of a coded matrix."""
+        return self.labels[decided(self.decision_function(codes))]
+
+    def predict_proba(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """Estimate the probability of each class for rows of a coded matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+
+        Raises
+        ------
+        ModelError
+            If the learner gives none.
+        """
+        self.check_probabilities()
+        found: NDArray[np.float64] = self._estimator.predict_proba(codes)
+        return found
+
+    def check_probabilities(self) -> None:
+        """Refuse what :meth:`predict_proba` would refuse.
+
+        Raises
+        ------
+        ModelError
+        """
+        if not self.has_probabilities:
+            raise ModelError(f"{self.learner} gives no probabilities: ask for labels alone")
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the learner gives probabilities."""
+        return hasattr(self._estimator, "predict_proba")
+
+    def describe(self) -> str:
+        """Write the model as a person reads it; the learner's name alone if it has no such form."""
+        model: Any = getattr(self._estimator, "model_", None)
+        if hasattr(model, "in_words"):
+            return str(model.in_words(self.domain.names, self.domain.bin_names))
+        if hasattr(model, "describe"):
+            return str(model.describe(self.domain.bin_names))
+        return self.learner
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Read a model that :func:`save` wrote.
+
+    Nothing in the file is run or imported: it is JSON, checked against a schema and against what
+    its learner declares. Learners are those of this project alone.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ModelError
+        If the file can't be read, is damaged or changed, or is of a format that is not known.
+    """
+    path = Path(path)
+    content = text.read(path)
+    version = content.get("format_version")
+    if content.get("format") != FORMAT or version != FORMAT_VERSION:
+        raise ModelError(
+            f"{path} has the format {content.get('format')!r} {version!r}, but this privcurve "
+            f"({__version__}) reads {FORMAT!r} {FORMAT_VERSION}. Take the version that the model "
+            "was saved with."
+        )
+    try:
+        schema.check(content, _SCHEMA, "it")
+        return _restored(content)
+    except (ValueError, TypeError, KeyError, OverflowError, ImportError) as error:
+        raise ModelError(f"{path} holds no model that can be used: {error}") from error
+
+
+def _restored(content: Mapping[str, Any]) -> Model:
+    name = content["learner"]
+    if name not in LEARNERS:
+        raise ValueError(f"unknown learner {name!r}{nearest(name, LEARNERS)}")
+    missing = missing_package(name)
+    if missing:
+        raise ImportError(missing)
+    domain = Domain.from_dict(content["domain"])
+    _check_domain(domain)
+    fields = dict(content["statement"])
+    del fields["text"]
+    statement = PrivacyStatement.from_json(json.dumps(fields))
+    if any(fields[key] != content[key] for key in ("epsilon", "delta", "calibration")):
+        raise ValueError("its statement is not about its epsilon, delta and calibration")
+    parameters = {key: _number(value) for key, value in content["parameters"].items()}
+    estimator = _estimator(name, parameters, content["classes"], domain, content["model"])
+    estimator._fitted_statement, estimator._labels_from_rows = statement, False
+    return Model(
+        learner=name,
+        parameters=parameters,
+        domain=domain,
+        statement=statement,
+        versions=content["made_with"],
+        dataset=content["dataset"],
+        notes=content["notes"],
+        _estimator=estimator,
+    )
+
+
+def _estimator(
+    name: str,
+    parameters: Mapping[str, Any],
+    classes: list[Any],
+    domain: Domain,
+    released: Mapping[str, Any],
+) -> CodedClassifier:
+    """Make a learner as it was when it was fitted."""
+    kind = estimator_class(name)
+    known = set(kind().get_params(deep=False)) - set(NOT_WRITTEN)
+    for key in parameters.keys() - known:
+        raise ValueError(f"{name} has no parameter {key!r}{nearest(key, known)}")
+    given = {"n_bins": list(domain.n_bins), "classes": classes}
+    estimator: CodedClassifier = kind(**parameters, **given)
+    estimator._check_parameters()
+    if len(classes) != domain.n_classes or len(set(map(str, classes))) < len(classes):
+        raise ValueError(f"its classes, {classes}, are not those of its domain")
+    estimator.check_classes(len(classes))
+    estimator.n_features_in_ = len(domain.columns)
+    estimator.n_bins_ = np.array(domain.n_bins, dtype=np.int64)
+    estimator.classes_ = np.asarray(classes)
+    declared = {key_of(attribute): attribute for attribute in kind._released}
+    for key in released.keys() - declared.keys():
+        raise ValueError(f"{name} releases no {key!r}{nearest(key, declared)}")
+    for key, attribute in declared.items():
+        inner = kind._released[attribute]
+        if key in released:
+            setattr(estimator, attribute, decode(released[key], inner, key))
+        elif NoneType not in alternatives(inner):
+            raise ValueError(f"its model has no {key!r}")
+    estimator._restore()
+    return estimator
+
+
+def _check_domain(domain: Domain) -> None:
+    """Refuse a domain by which nothing can be coded."""
+    if len(set(domain.names)) < len(domain.names):
+        raise ValueError("its domain names a column twice")
+    for column in domain.columns:
+        if column.kind == NUMERIC:
+            try:
+                _ = column.edges
+            except ValueError as error:
+                raise ValueError(f"bounds of the column {column.name!r} {error}") from None
+        elif len(column.codes) < len(column.categories):
+            raise ValueError(f"the column {column.name!r} has a category twice")
+        elif column.patterns and not {MISSING, OTHER} <= set(column.titles):
+            raise ValueError(
+                f"the column {column.name!r} has groups, but not {MISSING!r} and {OTHER!r}"
+            )
+    if len(set(domain.label.names)) < domain.n_classes:
+        raise ValueError("its classes have the same name")
+
+
+def _number(value: Any) -> Any:
+    return float("inf") if value == "inf" else value

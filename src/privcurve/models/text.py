@@ -1,0 +1,108 @@
+"""The bytes of a model's file: canonical JSON, its seal, and a strict reader."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any, NoReturn
+
+from privcurve.files import replace_text
+from privcurve.models.errors import ModelError
+
+SEAL = "sha256"
+# Objects and lists this deep are written over several lines.
+BROKEN_LEVELS = 3
+
+
+def seal_of(content: dict[str, Any]) -> str:
+    """Give SHA-256, in hex, of a document without its seal, in the one canonical form.
+
+    That is JSON with sorted keys, no blanks, all but ASCII escaped, and floats in the shortest
+    form that gives them back.
+    """
+    unsealed = {key: value for key, value in content.items() if key != SEAL}
+    text = json.dumps(
+        unsealed, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    """Write a document with its seal, never half of it.
+
+    Raises
+    ------
+    OSError
+    """
+    replace_text(path, _laid_out({**content, SEAL: seal_of(content)}) + "\n")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a document and check its seal.
+
+    Raises
+    ------
+    ModelError
+        If the file can't be read, is not JSON, repeats a key, holds NaN or an infinite number,
+        or is not what was written.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(
+            f"{path} can't be read: {reason}. Give the path of a model.json."
+        ) from None
+    try:
+        content = json.loads(
+            text, object_pairs_hook=_once, parse_constant=_refuse, parse_float=_float
+        )
+    except (ValueError, RecursionError) as error:
+        raise ModelError(
+            f"{path} is not a model's file, or only a part of one: {error}. Copy it again, or save "
+            "the model again."
+        ) from None
+    if not isinstance(content, dict) or SEAL not in content:
+        raise ModelError(f"{path} is not a model's file: it has no {SEAL}. Give a model.json.")
+    if content[SEAL] != seal_of(content):
+        raise ModelError(
+            f"{path} was changed after it was written: its {SEAL} is not that of its content. "
+            "Copy it again, or save the model again."
+        )
+    return content
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of pairs; readers of JSON differ in which of two equal keys they keep."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _float(text: str) -> float:
+    found = float(text)
+    return found if math.isfinite(found) else _refuse(text)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _laid_out(value: Any, level: int = 0) -> str:
+    """Write JSON for people: outer levels over several lines, what is inside on one."""
+    if level == BROKEN_LEVELS or not isinstance(value, (dict, list)) or not value:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    blank = "\n" + " " * (level + 1)
+    if isinstance(value, dict):
+        inner = [
+            f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(item, level + 1)}"
+            for key, item in value.items()
+        ]
+        return "{" + blank + f",{blank}".join(inner) + blank[:-1] + "}"
+    if not any(isinstance(item, (dict, list)) for item in value):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    inner = [_laid_out(item, level + 1) for item in value]
+    return "[" + blank + f",{blank}".join(inner) + blank[:-1] + "]"

@@ -1,0 +1,45 @@
+"""One HTML file out of a template, a style, a script, Plotly and the data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+PARTS = ("page.html", "page.css", "view.js", "page.js")
+
+
+def sources() -> str:
+    """Give a digest of template, style and scripts."""
+    return hashlib.sha256(b"".join((FOLDER / name).read_bytes() for name in PARTS)).hexdigest()
+
+
+def page(data: Mapping[str, Any]) -> str:
+    """Give the page.
+
+    Parameters
+    ----------
+    data : mapping
+        As :func:`.data.whole` gives it.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
+    """
+    from plotly.offline import get_plotlyjs
+
+    template, style, *scripts = ((FOLDER / name).read_text("utf-8") for name in PARTS)
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # In this order: what is put in may hold what is looked for later, and must not be replaced.
+    before, _, rest = template.partition("/*STYLE*/")
+    middle, _, rest = rest.partition("/*DATA*/")
+    between, _, rest = rest.partition("/*PLOTLY*/")
+    last, _, after = rest.partition("/*SCRIPT*/")
+    # `</script>` in a name would end the element; \u003c is the same to JSON.
+    inside = text.replace("<", "\\u003c")
+    parts = (before, style, middle, inside, between, get_plotlyjs(), last, *scripts, after)
+    return "".join(parts)

@@ -1,0 +1,170 @@
+"""What is on the page: texts of the tables' CSV files, digit by digit, and titles."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from privcurve.analysis import kinds
+from privcurve.analysis.names import method_of
+from privcurve.experiments.study import Arm, Study
+from privcurve.figures.looks import method_looks
+from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
+from privcurve.privacy.ledger import PROVED
+
+# Of a point of a curve, in this order.
+POINT = (
+    *("epsilon", "accuracy", "accuracy_std", "balanced_accuracy", "auc", "log_loss", "kind"),
+    *("setting", "ledger", "error"),
+)
+# Columns of the table of settings that are no hyperparameters.
+NO_SETTING = {
+    *("dataset", "arm", "learner", "calibration", "delta", "epsilon", "kind"),
+    *("n_settings", "n_failed_settings", "status", "error"),
+}
+SYMBOLS = {
+    **{"o": "circle", "s": "square", "^": "triangle-up", "D": "diamond"},
+    **{"v": "triangle-down", "P": "cross", "X": "x", "h": "hexagon"},
+}
+AUDIT_NOTE = (
+    "Found ε: the largest that an attack has found, beside the ε that the attacked training "
+    "claimed; it is the worst of all that were tried. It can refute a claim, and proves none."
+)
+
+
+Rows = list[dict[str, str]]
+
+
+def texts(path: Path) -> Rows:
+    """Read a CSV as it is written: every value is text, a missing one the empty text."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def of_study(
+    study: Study, datasets: Mapping[str, str], tables: Mapping[str, Path]
+) -> dict[str, Any]:
+    """Give what the page shows of a study.
+
+    Parameters
+    ----------
+    study : Study
+    datasets : mapping of str to str
+        Titles.
+    tables : mapping of str to Path
+        CSV files of `accuracy` and, where there are any, `selected_settings` and `ledgers`.
+
+    Returns
+    -------
+    dict
+        `name`, `title`, `datasets` (pairs of name and title) and `curves`.
+    """
+    settings = _by_point(tables, "selected_settings", _setting)
+    ledgers = _by_point(tables, "ledgers", _ledger)
+    looks = method_looks(map(method_of, study.arms))
+    curves = []
+    for (dataset, name), group in itertools.groupby(
+        texts(tables["accuracy"]), key=lambda row: (row["dataset"], row["arm"])
+    ):
+        arm, rows = study.arms[name], list(group)
+        colour, marker = looks[method_of(arm.name)]
+        curves.append(
+            {
+                **{"dataset": dataset, "arm": arm.name, "learner": arm.learner},
+                **{"title": arm.title, "calibration": arm.calibration or ""},
+                **{"delta": rows[0]["delta"], "relation": arm.relation or ""},
+                **{"colour": colour, "symbol": SYMBOLS[marker]},
+                "points": [_point(row, arm, settings, ledgers) for row in rows],
+            }
+        )
+    return {
+        "name": study.name,
+        "title": study.title,
+        "datasets": [[name, datasets[name]] for name in study.datasets],
+        "curves": curves,
+    }
+
+
+def whole(studies: Iterable[dict[str, Any]], audit: Path | None) -> dict[str, Any]:
+    """Give all that the page shows.
+
+    Parameters
+    ----------
+    studies : iterable of dict
+        As :func:`of_study` gives them.
+    audit : Path or None
+        The CSV of the audit of all learners.
+
+    Returns
+    -------
+    dict
+    """
+    shown = list(studies)
+    found = {} if audit is None else _found(audit)
+    for curve in (curve for study in shown for curve in study["curves"]):
+        at = (curve["learner"], curve["calibration"], curve["relation"], curve["delta"] != "0")
+        curve["audit"] = found.get(at)
+    notes = [*SELECTION_NOTES, *FRESH_NOTES, *kinds.NOTES]
+    return {
+        "point": POINT,
+        "kinds": kinds.KINDS,
+        "not_private": kinds.NOT_PRIVATE,
+        "studies": shown,
+        "audited": audit is not None,
+        "notes": notes if audit is None else [*notes, AUDIT_NOTE],
+    }
+
+
+def _point(
+    row: Mapping[str, str],
+    arm: Arm,
+    settings: Mapping[tuple[str, ...], str],
+    ledgers: Mapping[tuple[str, ...], str],
+) -> list[str]:
+    at = (row["dataset"], row["arm"], row["epsilon"])
+    more = {
+        "kind": row.get("kind") or kinds.kind(arm, float(row["epsilon"])),
+        "setting": settings.get(at, ""),
+        "ledger": ledgers.get(at, ""),
+    }
+    return [more.get(name, row.get(name, "")) for name in POINT]
+
+
+def _by_point(
+    tables: Mapping[str, Path], word: str, text: Callable[[Mapping[str, str]], str]
+) -> dict[tuple[str, ...], str]:
+    """Give a text for each dataset, arm and ε of a table; nothing if the table is not there."""
+    if word not in tables:
+        return {}
+    rows = texts(tables[word])
+    return {(row["dataset"], row["arm"], row["epsilon"]): text(row) for row in rows}
+
+
+def _ledger(row: Mapping[str, str]) -> str:
+    """Give what a model is made of; with its status, where that is not a proof."""
+    status = "" if row["status"] == PROVED else f" (claim: {row['status']})"
+    return row["ledger"].removeprefix("The model is made of ") + status
+
+
+def _setting(row: Mapping[str, str]) -> str:
+    given = {name: value for name, value in row.items() if value and name not in NO_SETTING}
+    return ", ".join(f"{name} = {value}" for name, value in given.items())
+
+
+def _found(audit: Path) -> dict[tuple[str, str, str, bool], dict[str, str]]:
+    """Give the worst that was found against each claim of a learner, as its CSV has it."""
+    import pandas as pd
+
+    from privcurve.audit import report
+
+    frame, written = pd.read_csv(audit), texts(audit)
+    stated = report.claimed(frame.assign(row=range(len(frame))))
+    found = {}
+    for row in (written[place] for place in report.worst(stated)["row"]):
+        key = (row["learner"], row["calibration"], row["neighbours"], row["delta"] != "0")
+        told = ("epsilon", "delta", "found_epsilon", "method", "verdict")
+        found[key] = {name: row[name] for name in told}
+    return found

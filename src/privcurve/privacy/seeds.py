@@ -1,0 +1,263 @@
+"""Seeds: a public number, or a secret that is kept in a file outside every repository.
+
+All noise of a model follows from its seed and from public facts. Who knows the seed can draw the
+noise again, and for them ε is infinite. A public number is right for benchmarks, whose records
+are public too. For private records the seed is a secret: 256 bits of the system's entropy, in a
+file that nobody else may read. Whatever is written down holds its name alone, a hash of it
+(SHA-256, which of 256 random bits gives nothing away); streams are drawn by HMAC-SHA256 under it,
+so that neither an id nor a digest tells one of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+# In the configuration, and on command lines: the secret of all runs of the workflow.
+SECRET = "secret"
+WORKFLOW = "workflow"
+
+ENDING = ".seed"
+VARIABLE = "PRIVCURVE_SEEDS"
+
+_SIZE = 32
+_NAMED = b"privcurve: the name of a seed\n"
+_STREAM = b"privcurve: a stream\n"
+
+
+class SeedError(ValueError):
+    """A seed that may not be used; the message names the fix."""
+
+
+@dataclass(frozen=True)
+class SecretSeed:
+    """A secret.
+
+    Attributes
+    ----------
+    key : bytes
+        256 random bits; in no text.
+    path : Path
+        The file that holds it.
+    """
+
+    key: bytes = field(repr=False)
+    path: Path = field(compare=False)
+
+    @cached_property
+    def name(self) -> str:
+        """What may be written down: a hash of it."""
+        return f"{SECRET}:{hashlib.sha256(_NAMED + self.key).hexdigest()}"
+
+    def __str__(self) -> str:
+        return f"the secret seed in {self.path} ({self.name[: len(SECRET) + 13]})"
+
+
+Seed = int | SecretSeed
+
+
+def named(seed: Seed) -> int | str:
+    """Give what of a seed may be written down: a public number, or the name of a secret."""
+    return seed.name if isinstance(seed, SecretSeed) else seed
+
+
+def number(seed: Seed, digest: str) -> int:
+    """Give the number that a random stream begins with.
+
+    Parameters
+    ----------
+    seed : Seed
+    digest : str
+        In hex, of all that the stream is for, the seed's name (:func:`named`) too.
+
+    Returns
+    -------
+    int
+        Of a public seed, the digest; of a secret one, nobody else can tell it from the digest.
+    """
+    if isinstance(seed, SecretSeed):
+        digest = hmac.new(seed.key, _STREAM + digest.encode("ascii"), "sha256").hexdigest()
+    return int(digest, 16)
+
+
+def generator(seed: Seed, digest: str) -> np.random.Generator:
+    """Give the random stream that :func:`number` begins."""
+    return np.random.default_rng(np.random.SeedSequence(number(seed, digest)))
+
+
+def folder() -> Path:
+    """Give the folder of the user's seeds.
+
+    That of ``PRIVCURVE_SEEDS``, or ``privcurve/seeds`` below ``XDG_STATE_HOME``, by default
+    ``~/.local/state``.
+    """
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    home = state if state.is_absolute() else Path.home() / ".local/state"
+    return home / "privcurve/seeds"
+
+
+def path_of(name: str) -> Path:
+    """Give the file of a seed by its name: that of a dataset, or ``workflow``."""
+    return folder() / f"{name}{ENDING}"
+
+
+def resolve(given: int | str, make: bool = False) -> Seed:
+    """Give the seed that a configuration or a command line means.
+
+    Parameters
+    ----------
+    given : int or str
+        A number; ``secret``, that of the workflow; or the path of a file ``….seed``.
+    make : bool
+        Whether a secret that is not there is made; otherwise it is refused.
+
+    Returns
+    -------
+    Seed
+
+    Raises
+    ------
+    SeedError
+        If it is none of these, or as :func:`read`.
+    """
+    text = str(given)
+    if re.fullmatch(r"\d+", text):
+        return int(text)
+    if text == SECRET:
+        path = path_of(WORKFLOW)
+    elif text.endswith(ENDING):
+        path = Path(text).expanduser()
+    else:
+        raise SeedError(
+            f"seed: {text!r} is neither a number, nor the word {SECRET}, nor the path of a file "
+            f"that ends in {ENDING}"
+        )
+    return read_or_make(path) if make else read(path)
+
+
+def read_or_make(path: Path) -> SecretSeed:
+    """Read a secret seed; make it, from the system's entropy, if there is none.
+
+    Raises
+    ------
+    SeedError
+        As :func:`read`.
+    """
+    if not path.exists():
+        _check_place(path)
+        make(path)
+    return read(path)
+
+
+def make(path: Path) -> None:
+    """Write a new secret seed. One that is there meanwhile stays.
+
+    Parameters
+    ----------
+    path : Path
+        Its folder is made, for its owner alone, if need be.
+
+    Raises
+    ------
+    SeedError
+        If it can't be written.
+    """
+    temporary = path.with_name(f".{os.getpid()}.{secrets.token_hex(4)}{ENDING}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(file, f"{secrets.token_hex(_SIZE)}\n".encode())
+            os.fsync(file)
+            # Never over one that another process has made and used.
+            os.link(temporary, path)
+        except FileExistsError:
+            pass
+        finally:
+            os.close(file)
+            temporary.unlink()
+    except OSError as error:
+        raise SeedError(
+            f"the secret seed {path} can't be made: {error.strerror}. Name another folder in the "
+            f"environment variable {VARIABLE}."
+        ) from None
+
+
+def read(path: Path) -> SecretSeed:
+    """Read a secret seed.
+
+    Raises
+    ------
+    SeedError
+        If it is not there, others may read it, it lies within a git work tree, or it is no seed.
+    """
+    _check_place(path)
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            content = file.read(4 * _SIZE)
+    except OSError as error:
+        raise SeedError(
+            f"the secret seed {path} can't be read: {error.strerror}. A run makes it once; if it "
+            f"was made elsewhere, say where in the environment variable {VARIABLE}."
+        ) from None
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise SeedError(
+            f"the secret seed {path} may be read by others (mode {stat.S_IMODE(mode):o}), who can "
+            "then take the noise off every model made with it. If someone may have read it, move "
+            f"it away, and a new one is made; otherwise: chmod 600 {path}"
+        )
+    if not re.fullmatch(rb"[0-9a-f]{64}\s*", content):
+        raise SeedError(
+            f"{path} holds no secret seed (64 hex digits). Move it away, and a new one is made."
+        )
+    return SecretSeed(bytes.fromhex(content.decode("ascii").strip()), path.absolute())
+
+
+def _check_place(path: Path) -> None:
+    # Where the file is, whatever links lead there.
+    for parent in path.absolute().resolve().parents:
+        if (parent / ".git").exists():
+            raise SeedError(
+                f"the secret seed {path} lies in the git repository {parent}, where it may be "
+                "committed. Keep it elsewhere: name another folder in the environment variable "
+                f"{VARIABLE}."
+            )
+
+
+def check(seed: Seed, dataset: str, public_benchmark: bool) -> None:
+    """Refuse to train on private records with a public seed.
+
+    Parameters
+    ----------
+    seed : Seed
+    dataset : str
+        Its name.
+    public_benchmark : bool
+        What its description says of its records.
+
+    Raises
+    ------
+    SeedError
+    """
+    if public_benchmark or isinstance(seed, SecretSeed):
+        return
+    raise SeedError(
+        f"the records of {dataset!r} are private, but the seed, {seed}, is a public number: who "
+        "knows it can draw the noise of a model again (epsilon = infinity). Use a secret seed: in "
+        f"config/config.yaml write seed: {SECRET}, or give snakemake --config seed={SECRET}. It is "
+        f"made once and kept in {folder()}. (If the records themselves are public, say "
+        f"public_benchmark: true in the description of {dataset!r}.)"
+    )

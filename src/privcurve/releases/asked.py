@@ -1,0 +1,130 @@
+"""What is asked of a release, and what it gives."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from privcurve.datasets import Description, Domain
+from privcurve.learners import registry
+from privcurve.privacy import budget as words
+from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.seeds import SecretSeed, Seed
+from privcurve.releases.accuracy import Accuracy
+from privcurve.releases.book import Budget, Price, Release
+
+# From the working folder; kept out of git.
+RELEASES = Path("releases")
+
+DEFAULT_LEARNER = "privgam"
+
+MODEL, CARD, PAGE = "model.json", "card.md", "card.html"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be released.
+
+    Attributes
+    ----------
+    dataset : str
+    epsilon, delta : float
+    learner : str
+        Its name in the registry.
+    parameters : mapping
+        Hyperparameters; the others are at their defaults.
+    neighbours : str
+        Whom the guarantee is for, a word of ``privacy.budget``; empty for the learner's first.
+    accuracy : float
+        The ε, on top, of a noisy accuracy on the test part; 0 for none.
+    """
+
+    dataset: str
+    epsilon: float
+    delta: float = 0.0
+    learner: str = DEFAULT_LEARNER
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    neighbours: str = ""
+    accuracy: float = 0.0
+
+    @property
+    def relation(self) -> str:
+        """The neighbours of the guarantee."""
+        return self.neighbours or registry.entry(self.learner).neighbours[0]
+
+    def price(self, seed: Seed) -> Price:
+        """Give what it costs; ε is infinite if the seed is public."""
+        whole = self.epsilon + self.accuracy
+        epsilon = whole if isinstance(seed, SecretSeed) else math.inf
+        return Price(epsilon, self.delta, self.relation)
+
+    @property
+    def estimator_parameters(self) -> dict[str, Any]:
+        """Of the estimator."""
+        level = {"epsilon": self.epsilon, "delta": self.delta, "calibration": words.CERTIFIED}
+        return {**self.parameters, **level}
+
+
+@dataclass(frozen=True)
+class Released:
+    """What a release gives.
+
+    Attributes
+    ----------
+    asked : Asked
+    description : Description
+    domain : Domain
+    release : Release
+        As it stands in the ledger.
+    before : tuple of Price
+        Of the earlier releases of the records.
+    budget : Budget
+    learner : fitted learner
+    statement : PrivacyStatement
+        What holds for the model as it leaves.
+    seed : Seed
+    accuracy : Accuracy or None
+        On the test part of a public benchmark, or what was paid for; None otherwise.
+    folder : Path
+        Where its files are.
+    ledger : Path
+        Where it is written down.
+    """
+
+    asked: Asked
+    description: Description
+    domain: Domain
+    release: Release
+    before: tuple[Price, ...]
+    budget: Budget
+    learner: Any
+    statement: PrivacyStatement
+    seed: Seed
+    accuracy: Accuracy | None
+    folder: Path
+    ledger: Path
+
+    @property
+    def price(self) -> Price:
+        """What it has cost; infinite ε if the seed is public."""
+        return self.release.price
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        """What all releases of the records have cost, this one too."""
+        return (*self.before, self.price)
+
+    def path(self, name: str) -> Path:
+        """Give one of its files."""
+        return self.folder / name
+
+
+def plain(value: Any) -> str:
+    """Write a parameter for a reader."""
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value)

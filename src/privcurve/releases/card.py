@@ -1,0 +1,347 @@
+"""The card of a released model: what it is, what it guarantees, and what is not covered.
+
+All on it is public, or paid for: it may leave with the model.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from privcurve import __version__
+from privcurve.datasets import Domain
+from privcurve.datasets.columns import NUMERIC, Column, spelt
+from privcurve.learners import registry
+from privcurve.privacy import budget as words
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.privacy.seeds import SecretSeed
+from privcurve.releases import shares
+from privcurve.releases.asked import MODEL, Released, plain
+from privcurve.releases.book import Price, level, spent
+from privcurve.releases.page import Block, Code, Heading, Page, Points, Rows, Text
+
+if TYPE_CHECKING:
+    from privcurve.learners.additive.model import PairShape
+
+ABOUT = "made by privcurve release; its card, beside it, says what it guarantees and what not"
+
+# Longer ones end in the model's file.
+MOST_STEPS = 40
+MOST_LINES = 120
+MOST_CATEGORIES = 8
+
+BEFORE = (
+    "Whatever was looked at before: a comparison of learners or settings on the same records, if "
+    "the choice of this learner was made by it, and a description (bounds, categories) that was "
+    "written after a look at the records."
+)
+GENERATOR = (
+    "A weakness of the random generator: the noise is PCG64's, begun by 256 bits that nobody else "
+    "has; that generator is not made for cryptography."
+)
+POPULATION = (
+    "What holds of people in general. The guarantee is about what the model shows of one record's "
+    "being there or being so; what it has learned of many, it is there to show."
+)
+
+
+def card(released: Released) -> Page:
+    """Give the card of a release.
+
+    Parameters
+    ----------
+    released : Released
+
+    Returns
+    -------
+    Page
+    """
+    title = released.description.title or released.asked.dataset
+    learner = registry.entry(released.asked.learner).title
+    blocks: list[Block] = [
+        *_what(released),
+        Heading("What it guarantees"),
+        *_guarantee(released),
+        Heading("How good it is"),
+        Text(_accuracy(released)),
+        Heading("How it decides"),
+        *_decides(released),
+        Heading("What it was made of"),
+        *_steps(released.statement, released.learner.privacy_),
+        Heading("What adds up"),
+        *_adds_up(released),
+        Heading("What is not covered"),
+        Points(tuple(_not_covered(released))),
+        Heading("What was taken to be public"),
+        Text(
+            "Columns, their bins and categories, and the names of the classes come from the "
+            "dataset's description, not from the records."
+        ),
+        Rows(
+            ("column", "kind", "codes", "values", "source"),
+            [_fact(column, released) for column in released.domain.columns],
+        ),
+    ]
+    return Page(f"{learner}: {title}", tuple(blocks))
+
+
+def _what(released: Released) -> Iterator[Block]:
+    asked, label = released.asked, released.domain.label
+    known = registry.entry(asked.learner)
+    names = ", ".join(label.names)
+    if released.domain.n_classes == 2:
+        names = f"{label.positive} (positive) or {label.negative} (negative)"
+    setting = known.whole(asked.parameters)
+    given = [f"{key} = {plain(value)}" for key, value in setting.items()]
+    rows = [
+        ("predicts", f"{label.column}: {names}"),
+        ("from", f"{len(released.domain.columns)} columns (below)"),
+        ("learner", f"{known.title} ({asked.learner}, version {known.version})"),
+        ("settings", "; ".join(given) or "none"),
+        ("trained on", _trained_on(released)),
+        ("privacy", _level(released)),
+        ("neighbours", words.relation(asked.relation).description),
+        ("made with", f"privcurve {__version__}"),
+        ("files", "model.json (JSON; nothing in it is a program), this card"),
+    ]
+    yield Rows(("", "this model"), rows)
+
+
+def _level(released: Released) -> str:
+    pure = "" if released.asked.delta else ", pure"
+    paid = released.asked.accuracy
+    return level(released.price) + pure + (f", {paid:g} of it for the accuracy" if paid else "")
+
+
+def _trained_on(released: Released) -> str:
+    if released.asked.relation == words.ADD_REMOVE:
+        return "all training records; their number is not public, and stands nowhere here"
+    return f"all {released.description.n_rows:,} training records; their number is public"
+
+
+def _guarantee(released: Released) -> Iterator[Block]:
+    if not released.statement.private:
+        yield Text(
+            f"ε = ∞ for whoever knows the seed, {released.seed}: it is a public number, and with "
+            "it the noise can be drawn again. This is right for public benchmarks, whose records "
+            "are no secret, and for nothing else.",
+            warning=True,
+        )
+        yield Text(
+            "With a secret seed it would be: " + str(released.learner.privacy_),
+        )
+        return
+    yield Text(str(released.statement))
+
+
+def _accuracy(released: Released) -> str:
+    found = released.accuracy
+    if found is not None:
+        said = (
+            f"Accuracy {found.value:.4f} (± {found.error:.4f}) on the "
+            f"{released.description.n_test:,} records of the dataset's test part, which it was not "
+            "trained on"
+        )
+        if not found.epsilon:
+            return f"{said} and which are public."
+        return (
+            f"{said}. The number has noise (discrete Laplace) and has cost epsilon = "
+            f"{found.epsilon:g}, on top of that of the model."
+        )
+    return (
+        "No accuracy is stated. A number measured on the records would be a release of its own and "
+        "cost ε, or would be measured on records that trained the model. Measure it where the "
+        "model is used, on new records of people who agreed to that; or keep records apart in a "
+        "test part, and pay for a noisy accuracy on them (privcurve release --accuracy)."
+    )
+
+
+def _decides(released: Released) -> Iterator[Block]:
+    model: Any = getattr(released.learner, "model_", None)
+    domain = released.domain
+    if not hasattr(model, "shapes") or not hasattr(model, "intercept_error"):
+        added = shares.of(released.learner, domain)
+        if added is None:
+            yield Code(_cut(_words(released)))
+        else:
+            yield from _added(added, domain)
+        return
+    positive = f"{domain.label.column} is {domain.label.positive}"
+    yield Text(
+        f"A score is added up: {model.intercept:+.3f} (± {model.intercept_error:.3f}), and to that "
+        f"the value of each column's bin. Above 0 the model says that {positive}. After ± stand "
+        "standard errors, of noise and of the spread of records (approximate)."
+    )
+    largest = max(float(abs(values).max()) for values in model.shapes)
+    spans = [float(values.max() - values.min()) for values in model.shapes]
+    for j in sorted(range(len(spans)), key=lambda j: -spans[j]):
+        if not model.shapes[j].any():
+            continue
+        values, errors = model.shapes[j].tolist(), model.errors[j].tolist()
+        rows = [
+            (name, f"{value:+.3f}", f"± {error:.3f}")
+            for name, value, error in zip(domain.columns[j].bin_names, values, errors, strict=True)
+        ]
+        yield Rows((domain.names[j], "value", "error"), rows, values, largest)
+    for pair in model.pairs:
+        yield from _pair(pair, domain, largest)
+    in_pairs = {j for pair in model.pairs for j in pair.columns}
+    unused = [
+        name
+        for j, name in enumerate(domain.names)
+        if j not in in_pairs and not model.shapes[j].any()
+    ]
+    if unused:
+        yield Text(f"Without effect: {', '.join(unused)}.")
+
+
+def _added(added: shares.Shares, domain: Domain) -> Iterator[Block]:
+    """Give what each value adds to a score that is a sum over columns."""
+    positive = f"{domain.label.column} is {domain.label.positive}"
+    used = [j for j in added.by_span if added.values[j].any()]
+    if not used:
+        always = domain.label.positive if added.constant > 0 else domain.label.negative
+        yield Text(f"It always says that {domain.label.column} is {always}: no column counts.")
+        return
+    yield Text(
+        f"A score is added up: {added.constant:+.3g}, and to that the value of each column's bin. "
+        f"Above 0 the model says that {positive}."
+    )
+    largest = max(float(abs(values).max()) for values in added.values)
+    for j in used:
+        values = added.values[j].tolist()
+        names = domain.columns[j].bin_names
+        rows = [(name, f"{value:+.3g}") for name, value in zip(names, values, strict=True)]
+        yield Rows((domain.names[j], "value"), rows, values, largest)
+    unused = [name for j, name in enumerate(domain.names) if j not in used]
+    if unused:
+        yield Text(f"Without effect: {', '.join(unused)}.")
+
+
+def _pair(pair: PairShape, domain: Domain, largest: float) -> Iterator[Block]:
+    """Give what a pair of columns adds beside what each of them does: a row a pair of groups."""
+    names = [
+        _grouped(domain.columns[j].bin_names, groups.tolist())
+        for j, groups in zip(pair.columns, pair.groups, strict=True)
+    ]
+    cells = list(itertools.product(*(range(len(each)) for each in names)))
+    values = [float(pair.values[cell]) for cell in cells]
+    rows = [
+        (names[0][a], names[1][b], f"{value:+.3f}", f"± {float(pair.errors[a, b]):.3f}")
+        for (a, b), value in zip(cells, values, strict=True)
+    ]
+    first, second = (domain.names[j] for j in pair.columns)
+    yield Rows(
+        (f"{first}, beside its own", f"and {second}", "value", "error"), rows, values, largest
+    )
+
+
+def _grouped(bin_names: Sequence[str], groups: Sequence[int]) -> list[str]:
+    """Name groups of codes: by their only one, or by the first and the last."""
+    found: dict[int, list[str]] = {}
+    for name, group in zip(bin_names, groups, strict=True):
+        found.setdefault(group, []).append(name)
+    return [
+        each[0] if len(each) == 1 else f"{each[0]} … {each[-1]}"
+        for _, each in sorted(found.items())
+    ]
+
+
+def _words(released: Released) -> str:
+    """Write a model as a person reads it, as its file does."""
+    from privcurve import models
+
+    found: str = models.load(released.path(MODEL)).describe()
+    if found != released.asked.learner:
+        return found
+    title = registry.entry(released.asked.learner).title
+    return f"{title}: its numbers stand in {MODEL}, under the key model."
+
+
+def _cut(text: str) -> str:
+    lines = text.splitlines()
+    left = len(lines) - MOST_LINES
+    shown = [*lines[:MOST_LINES], *([f"… and {left} lines more"] if left > 0 else [])]
+    return "\n".join(shown)
+
+
+def _steps(statement: PrivacyStatement, made: PrivacyStatement) -> Iterator[Block]:
+    """Give the ledger: of a model whose seed is known, that of its noise."""
+    alike: dict[Any, list[LedgerEntry]] = {}
+    for entry in made.ledger:
+        alike.setdefault(replace(entry, what="", calls=1), []).append(entry)
+    groups = list(alike.values())
+    rows = [_step(group) for group in groups[:MOST_STEPS]]
+    yield Rows(("released", "mechanism", "noise rate", "sensitivity", "cost", "proof"), rows)
+    left = len(groups) - MOST_STEPS
+    if left > 0:
+        where = " (all of them are in model.json)" if statement.ledger else ""
+        yield Text(f"… and {left} lines more{where}.")
+
+
+def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
+    first = group[0]
+    what = first.what if len(group) == 1 else f"{len(group)} ×: {first.what}, …, {group[-1].what}"
+    known = MECHANISMS.get(first.mechanism)
+    cost = f"ε = {first.epsilon:.4g}" if first.rho is None else f"ρ = {first.rho:.4g}"
+    if first.bounded_range is not None:
+        cost = f"range {first.bounded_range:.4g}"
+    return (
+        what,
+        known.words if known is not None else first.mechanism,
+        f"{first.noise_rate:.4g}",
+        f"{first.sensitivity:.4g}",
+        cost + (" each" if len(group) > 1 else ""),
+        first.source,
+    )
+
+
+def _adds_up(released: Released) -> Iterator[Block]:
+    number = released.release.number
+    yield Text(
+        f"This is release {number} of these records. Whoever has several of them knows more than "
+        "one of them tells: their epsilons add up, and so do their deltas."
+    )
+    yield Points(tuple(f"Together: {_spent(one)}." for one in spent(released.prices)))
+    if released.budget.limited:
+        total = released.budget.total(released.prices)
+        limit = Price(released.budget.epsilon, released.budget.delta, released.budget.neighbours)
+        yield Text(
+            f"The holder's budget for all releases is {level(limit)} ({limit.neighbours} "
+            f"neighbours); {level(total)} of it is spent."
+        )
+    elif not released.description.public_benchmark:
+        yield Text("The holder has set no budget for all releases together.")
+
+
+def _spent(price: Price) -> str:
+    return f"{level(price)}, for {price.neighbours} neighbours"
+
+
+def _not_covered(released: Released) -> Iterator[str]:
+    statement = released.learner.privacy_
+    for text in statement.exclusions:
+        yield text[0].upper() + text[1:] + "."
+    if isinstance(released.seed, SecretSeed):
+        yield (
+            "The seed is a secret of the holder's, and used for this release alone: a random word "
+            "of the release is part of what the noise follows from."
+        )
+        yield GENERATOR
+    yield BEFORE
+    yield POPULATION
+
+
+def _fact(column: Column, released: Released) -> tuple[str, ...]:
+    source = released.description.bound_sources.get(column.name, "")
+    if column.kind == NUMERIC:
+        low, high = (spelt(end, column.dates) for end in column.edges[:: column.bins])
+        kind = "date" if column.dates else "numeric"
+        return column.name, kind, str(column.n_bins), f"{low} to {high}", source
+    titles = column.titles
+    shown = ", ".join(titles[:MOST_CATEGORIES])
+    more = f", … ({len(titles)})" if len(titles) > MOST_CATEGORIES else ""
+    return column.name, "categorical", str(column.n_bins), shown + more, source

@@ -1,0 +1,59 @@
+"""Run a study quietly, and say which learner comes first: what ``make quickstart`` calls."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from privcurve.steps import _common
+
+# Learners of a ranking.
+SHOWN = 3
+# Outputs whose files are named, and how.
+SAID = {"accuracy": "table", "learning_curves": "figure", "leaderboard": "page"}
+
+
+def main() -> None:
+    """Read the command line, run Snakemake, and print a ranking of each dataset."""
+    parser = argparse.ArgumentParser(prog="python -m privcurve.steps.study", description=__doc__)
+    parser.add_argument("study", help="its name, in config/studies")
+    parser.add_argument("--cores", default="all")
+    parser.add_argument("--epsilon", type=float, default=1.0, help="at which learners are ranked")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show what Snakemake says")
+    arguments = parser.parse_args()
+
+    from privcurve.outputs.answers import rankings
+    from privcurve.workflow import reading, running
+
+    log = running.LOGS / f"{arguments.study}.log"
+    try:
+        running.run(["--cores", arguments.cores, arguments.study], log, verbose=arguments.verbose)
+    except running.RunError as error:
+        sys.exit(f"error: {error}")
+    # Nothing here depends on a seed.
+    path = Path("config/studies", f"{arguments.study}.yaml")
+    plan = reading.of_one(path, 0, 1)
+    found = {one.output.word: one for one in plan.of_study(path.stem)}
+    for dataset in plan.studies[path.stem].datasets:
+        (one,) = rankings(found["accuracy"], dataset, [arguments.epsilon])
+        print(f"\n{dataset}, {one.sentence()}")
+        print("\n".join(one.lines(SHOWN)))
+    print()
+    for word, name in (
+        ("accuracy", "table"),
+        ("learning_curves", "figure"),
+        ("leaderboard", "page"),
+    ):
+        if word in found:
+            print(f"{name + ':':<8}{_shown(found[word].files.all)}")
+    print(f"{'log:':<8}{log}")
+
+
+def _shown(paths: list[Path]) -> Path:
+    """Give the file that a person reads."""
+    return next((path for path in paths if path.suffix in (".md", ".png", ".html")), paths[0])
+
+
+if __name__ == "__main__":
+    _common.run(main)

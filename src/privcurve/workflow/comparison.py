@@ -1,0 +1,188 @@
+"""The study that ``privcurve compare`` asks for: certified learners, each at one public setting."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from privcurve.datasets import Description, describe
+from privcurve.experiments.study import Study, StudyError
+from privcurve.files import replace_text
+from privcurve.learners import registry
+from privcurve.outputs.base import Asked
+from privcurve.privacy.seeds import SECRET
+from privcurve.workflow import reading
+from privcurve.workflow.home import home
+from privcurve.workflow.plan import Plan
+
+# Below the working folder; a study's own results are named after it.
+FOLDER = Path("results/comparisons")
+PREFIX = "compare_"
+# Of public benchmarks.
+SEED = 20210
+HOLDOUT = 0.2
+SECONDS_PER_JOB = 30
+
+_TREES: Mapping[str, Any] = {
+    **{"weak_learner": "topdown", "leaves": "rules", "splits": "threshold"},
+    "criterion": "zero_one",
+}
+# What was fixed before and apart from the user's records: the small settings of the study
+# `frontier`, and rules that need none.
+LEARNERS: Mapping[str, Mapping[str, Any]] = {
+    "privgam": {"learner": "privgam"},
+    "lazybb_trees": {
+        "learner": "lazybb",
+        "title": "LazyBB, trees of rules",
+        "fixed": {**_TREES, "depth": 1, "n_rounds": 9, "learning_rate": 0.25, "density": 0.3},
+    },
+    "dp_lr": {"learner": "dp_logistic_regression", "fixed": {"C": 0.01}},
+    "noisy_bayes": {"learner": "noisy_bayes"},
+    "random_trees": {
+        "learner": "random_trees",
+        "title": "Boosted random trees",
+        "fixed": {"trust": "central", "n_holders": 1, "n_trees": 100, "depth": 4},
+    },
+    "noisy_majority": {"learner": "noisy_majority"},
+}
+# Settings chosen on the records, at a price that is in ε.
+TUNED: Mapping[str, Mapping[str, Any]] = {
+    "lazybb_tuned": {
+        "learner": "lazybb",
+        "title": "LazyBB, trees of rules, tuned",
+        "fixed": {**_TREES, "density": 0.3},
+        "tune": {
+            "grid": {"depth": [1, 2], "n_rounds": [9, 25], "learning_rate": [0.1, 0.25]},
+        },
+    },
+}
+FREE: Mapping[str, Mapping[str, Any]] = {
+    "lr": {"learner": "logistic_regression"},
+    "gb": {"learner": "gradient_boosting"},
+    "majority": {"learner": "majority_class"},
+}
+OUTPUTS = ("accuracy", "selected_settings", "learning_curves", "ledgers", "leaderboard")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison that was checked, and is written down for the workflow.
+
+    Attributes
+    ----------
+    plan : Plan
+    study : Study
+    left_out : tuple of str
+        Learners that this dataset or δ is not for, and why.
+    configuration : Path
+        The file that Snakemake reads.
+    """
+
+    plan: Plan
+    study: Study
+    left_out: tuple[str, ...]
+    configuration: Path
+
+    @property
+    def file(self) -> Path:
+        """The study's file."""
+        return self.plan.files[self.study.name]
+
+    def output(self, word: str) -> Asked:
+        """Give one of its outputs."""
+        (found,) = [one for one in self.plan.of_study(self.study.name) if one.output.word == word]
+        return found
+
+    def arguments(self, cores: str) -> list[str]:
+        """Give Snakemake's arguments."""
+        return [
+            *("--snakefile", str(home() / "Snakefile"), "--directory", "."),
+            *("--workflow-profile", str(home() / "profiles/default"), "--cores", cores),
+            *("--configfile", str(self.configuration), "--", self.study.name),
+        ]
+
+
+def prepare(
+    dataset: str,
+    epsilons: Sequence[float],
+    delta: float = 0.0,
+    *,
+    tune: bool = False,
+    repeats: int = 10,
+) -> Comparison:
+    """Check what is asked for, and write the study and the configuration.
+
+    Parameters
+    ----------
+    dataset : str
+        Its name.
+    epsilons : sequence of float
+    delta : float
+        0: pure differential privacy.
+    tune : bool
+        Whether settings that are chosen on the records, and paid for, are compared too.
+    repeats : int
+        Hold-outs.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    DatasetError, StudyError, SchemaError
+        If it can't be run; nothing was trained.
+    """
+    about = describe(dataset)
+    learners, left_out = _learners(about, delta, tune)
+    name = f"{PREFIX}{dataset}"
+    content = {
+        "title": f"Comparison on {about.title.partition(':')[0]}",
+        "datasets": [dataset],
+        "epsilons": sorted({float(epsilon) for epsilon in epsilons}),
+        "splits": {"holdout": HOLDOUT, "repeats": repeats},
+        "learners": learners,
+        "outputs": list(OUTPUTS),
+    }
+    configuration = {
+        "studies": [name],
+        "studies_folder": str(FOLDER),
+        "audit": False,
+        "seed": SEED if about.public_benchmark else SECRET,
+        "seconds_per_job": SECONDS_PER_JOB,
+    }
+    head = "# Made by privcurve compare, which writes it anew each time.\n"
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    replace_text(FOLDER / f"{name}.yaml", head + text)
+    path = FOLDER / f"{name}.json"
+    replace_text(path, json.dumps(configuration, indent=1) + "\n")
+    plan = reading.read(configuration, home())
+    plan.refuse([name])
+    return Comparison(plan, plan.studies[name], tuple(left_out), path)
+
+
+def _learners(
+    about: Description, delta: float, tune: bool
+) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
+    """Give the learners that a dataset and a δ are for, and say which are not."""
+    several = about.domain.n_classes > 2
+    found: dict[str, Mapping[str, Any]] = {}
+    left_out = []
+    for label, spec in {**LEARNERS, **(TUNED if tune else {}), **FREE}.items():
+        entry = registry.entry(spec["learner"])
+        title = spec.get("title", entry.title)
+        if several and not entry.multiclass:
+            left_out.append(f"{title}: for two classes alone")
+        elif entry.private and not entry.pure and not delta:
+            left_out.append(f"{title}: needs a δ above 0, for example --delta 1e-6")
+        else:
+            deltas = {"deltas": [delta]} if entry.private and entry.approximate and delta else {}
+            found[label] = {**spec, **deltas}
+    if not any(registry.entry(spec["learner"]).private for spec in found.values()):
+        raise StudyError(f"{about.name}: no certified learner is for it: {'; '.join(left_out)}")
+    return found, left_out

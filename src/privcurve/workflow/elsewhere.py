@@ -1,0 +1,44 @@
+"""What outputs read of other studies: whether it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from privcurve import schema
+from privcurve.experiments.study import Study, StudyError
+from privcurve.outputs.base import Asked, elsewhere
+
+
+def check_elsewhere(
+    asked: Iterable[Asked], studies: Mapping[str, Study], broken: Mapping[str, str], where: str
+) -> None:
+    """Check that what outputs read of other studies is there.
+
+    Parameters
+    ----------
+    asked : iterable of Asked
+        The outputs of a study.
+    studies : mapping of str to Study
+        All that can be read.
+    broken : mapping of str to str
+        Why others can't be.
+    where : str
+        What messages call the file.
+
+    Raises
+    ------
+    StudyError
+        If a study is unknown (naming the nearest) or can't be read, puts tables together itself, or
+        has no such output.
+    """
+    for name, word in (pair for one in asked for pair in elsewhere(one.reads)):
+        here = f"{where}: studies: {name}"
+        if name in broken:
+            raise StudyError(f"{here}: {broken[name]}")
+        if name not in studies:
+            hint = schema.nearest(name, studies)
+            raise StudyError(f"{where}: studies: there is no study {name!r}{hint}")
+        if studies[name].studies:
+            raise StudyError(f"{here} puts tables of others together itself: name those")
+        if word not in [given for given, _ in studies[name].outputs]:
+            raise StudyError(f"{here} has no output {word}; add that to its outputs")

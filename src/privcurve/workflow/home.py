@@ -1,0 +1,25 @@
+"""Where the workflow is: in a checkout, or in what was installed from a wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent
+# A wheel carries Snakefile, rules, schemas and the profile below this folder (pyproject.toml).
+FOLDERS = (_HERE.parents[2], _HERE / "run")
+
+
+def home() -> Path:
+    """Give the folder of the Snakefile.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the installation has none.
+    """
+    for folder in FOLDERS:
+        if (folder / "Snakefile").is_file() and (folder / "workflow/rules").is_dir():
+            return folder
+    raise FileNotFoundError(
+        f"privcurve has no Snakefile in {' or '.join(map(str, FOLDERS))}: install it again"
+    )

@@ -1,0 +1,98 @@
+"""Run Snakemake with one line of progress; what it says itself goes to a log."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+LOGS = Path("logs")
+_DONE = re.compile(r"(\d+) of (\d+) steps \((\d+)%\) done")
+_MOST_LINES = 15
+# Without a terminal a line is written whenever so much more is done, in per cent.
+_STEP = 20
+
+
+class RunError(RuntimeError):
+    """A run that has failed; the message says why, and where all of its log is."""
+
+
+def run(
+    arguments: Sequence[str], log: Path, *, verbose: bool = False, show: TextIO | None = None
+) -> None:
+    """Run Snakemake in the working folder.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Of its command line.
+    log : Path
+        Takes all that it says.
+    verbose : bool
+        Whether that is shown too, in place of the line of progress.
+    show : file, optional
+        Where the progress goes; standard error by default.
+
+    Raises
+    ------
+    RunError
+        If it fails.
+    """
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    progress = _Progress(show or sys.stderr)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        log.open("w", encoding="utf-8") as file,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            file.write(line)
+            file.flush()
+            if verbose:
+                print(line, end="", flush=True)
+            elif found := _DONE.search(line):
+                progress.tell(*map(int, found.groups()))
+        progress.end()
+    if process.returncode:
+        raise RunError(_why(log))
+
+
+class _Progress:
+    """One line that is written over, on a terminal; elsewhere a line now and then."""
+
+    def __init__(self, show: TextIO) -> None:
+        self._show = show
+        self._last = 0
+        self._open = False
+
+    def tell(self, done: int, steps: int, percent: int) -> None:
+        text = f"{percent} % done ({done} of {steps} steps)"
+        if self._show.isatty():
+            print(f"\r{text}", end="", file=self._show, flush=True)
+            self._open = True
+        elif percent >= self._last + _STEP or (percent == 100 and self._last < 100):
+            print(text, file=self._show, flush=True)
+            self._last = percent
+
+    def end(self) -> None:
+        if self._open:
+            print(file=self._show)
+
+
+def _why(log: Path) -> str:
+    """Give what jobs said of their failures, or how the log ends."""
+    lines = log.read_text("utf-8").splitlines()
+    if any("cannot be locked" in line or "LockException" in line for line in lines):
+        return (
+            "this folder is locked. If no other run works here (one was killed, or the power "
+            "failed), unlock it: remove the files in .snakemake/locks. What is trained is kept."
+        )
+    said = list(dict.fromkeys(line for line in lines if line.startswith("error: ")))
+    tail = said[-_MOST_LINES:] or [line for line in lines if line.strip()][-_MOST_LINES:]
+    return "\n".join(["the run has failed.", *tail, f"All that it said: {log}"])

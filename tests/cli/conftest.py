@@ -1,0 +1,17 @@
+"""A small table of one's own and its description, in a folder of its own."""
+
+from __future__ import annotations
+
+import pytest
+from own_table import DESCRIPTION, TABLE
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Go to a folder with a table and its description."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PRIVCURVE_DATA", raising=False)
+    (tmp_path / "patients.csv").write_text(TABLE)
+    (tmp_path / "descriptions").mkdir()
+    (tmp_path / "descriptions/patients.yaml").write_text(DESCRIPTION)
+    return tmp_path

@@ -1,0 +1,217 @@
+"""Whatever is wrong with a command line and its files ends in one message, never a traceback.
+
+A case is a line of a table: what is typed, what the message says, and the files that differ from
+those of `own_table.py` (text or bytes, or None for one that is not there). Other commands add
+tables of their own to `TABLES`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import pytest
+from own_table import DESCRIPTION, TABLE
+
+from privcurve.cli import main
+
+PATIENTS = "descriptions/patients.yaml"
+SICK = ["--label", "sick"]
+NEW = ["describe", "t.csv", *SICK]
+CHECK = ["check", "patients"]
+
+
+def table(old, new):
+    """Change the table."""
+    assert old in TABLE
+    return {"patients.csv": TABLE.replace(old, new)}
+
+
+def described(old, new):
+    """Change the description."""
+    assert old in DESCRIPTION
+    return {PATIENTS: DESCRIPTION.replace(old, new)}
+
+
+DESCRIBE = {
+    "no arguments": (["describe"], "arguments are required: file, --label", {}),
+    "no label": (["describe", "patients.csv"], "required: --label", {}),
+    "an unknown option": ([*NEW, "--lable", "x"], "unrecognized arguments: --lable", {}),
+    "no such file": (NEW, "t.csv is not there", {}),
+    "a folder": (["describe", "descriptions", *SICK], "descriptions is a folder", {}),
+    "an empty file": (NEW, "t.csv is empty", {"t.csv": ""}),
+    "blank lines": (NEW, "holds no line that is not blank", {"t.csv": "\n\n\n"}),
+    "a header alone": (NEW, "holds no records", {"t.csv": "age,sick\n"}),
+    "one column": (NEW, "no separator", {"t.csv": "sick\nyes\nno\n"}),
+    "no header": (NEW, "say --no-header", {"t.csv": "1,2,3\n4,5,6\n"}),
+    "no such label": (["describe", "patients.csv", "--label", "sicc", "--name", "n"], "'sick'", {}),
+    "the label alone": (
+        ["describe", "t.csv", "--label", "column1", "--no-header"],
+        "no separator",
+        {"t.csv": "1\n0\n"},
+    ),
+    "a label of one value": (NEW, "one value alone, 'yes'", {"t.csv": "a,sick\n1,yes\n2,yes\n"}),
+    "a label of no value": (NEW, "holds no value", {"t.csv": "a,sick\n1,\n2,NA\n"}),
+    "many classes": (
+        NEW,
+        "What exists instead: some values against the others.*classes: ",
+        {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
+    ),
+    "an amount": (
+        NEW,
+        r"is an amount \(30 numbers\): regression is not among what is here.*What exists instead",
+        {"t.csv": "a,sick\n" + "".join(f"{k % 3},{k / 7}\n" for k in range(30))},
+    ),
+    "positive that is not there": (
+        ["describe", "patients.csv", *SICK, "--name", "n", "--positive", "Yes"],
+        "no record has the label 'Yes'.*holds 'no'",
+        {},
+    ),
+    "positive and negative": (
+        ["describe", "patients.csv", *SICK, "--name=n", "--positive", "yes", "--negative", "yes"],
+        "named as positive and as negative",
+        {},
+    ),
+    "values of no class": (
+        [*NEW, "--positive", "x", "--negative", "y"],
+        "neither as positive nor as negative: 'z'",
+        {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
+    ),
+    "nothing to learn from": (NEW, "no column to learn from", {"t.csv": "a,sick\n1,yes\n1,no\n"}),
+    "a description is there": (["describe", "patients.csv", *SICK], "there already.*--force", {}),
+    "a name that is taken": (
+        [*NEW, "--name", "adult"],
+        "name of another dataset",
+        {"t.csv": TABLE},
+    ),
+    "a name that is none": (
+        [*NEW, "--name", "a b/c"],
+        "letters, digits, - and _",
+        {"t.csv": TABLE},
+    ),
+    "a file without a name": (["describe", "ø.csv", *SICK], "by --name", {"ø.csv": TABLE}),
+    "bytes of no text": (NEW, "is no text", {"t.csv": b"a,sick\0\1\2"}),
+    "a zip archive": (NEW, "is a zip archive: unpack it", {"t.csv": b"PK\x03\x04rest"}),
+    "a damaged gz": (
+        ["describe", "t.csv.gz", *SICK],
+        "can't be read",
+        {"t.csv.gz": gzip.compress(TABLE.encode() * 99)[:-20]},
+    ),
+    "gz by name alone": (["describe", "t.csv.gz", *SICK], "can't be read", {"t.csv.gz": TABLE}),
+    "a damaged Parquet file": (
+        ["describe", "t.parquet", *SICK],
+        "t.parquet can't be read",
+        {"t.parquet": b"PAR1 and no more"},
+    ),
+    "Excel by name alone": (["describe", "t.xlsx", *SICK], "can't be read", {"t.xlsx": TABLE}),
+    "an open quote": (NEW, "can't be read|no separator", {"t.csv": 'a,sick\n"' + "x" * 200_000}),
+    "no such test file": (
+        ["describe", "patients.csv", *SICK, "--name", "n", "--test", "test.csv"],
+        "test.csv is not there",
+        {},
+    ),
+    "a test file of other columns": (
+        ["describe", "patients.csv", *SICK, "--name", "n", "--test", "test.csv"],
+        "test.csv has no column 'id'",
+        {"test.csv": "age,sick\n1,yes\n"},
+    ),
+    "an output that is a folder": (
+        [*NEW, "-o", "descriptions"],
+        "is there already",
+        {"t.csv": TABLE},
+    ),
+}
+
+CHECKS = {
+    "no name": (["check"], "required: name", {}),
+    "an unknown name": (["check", "patient"], "did you mean 'patients'", {}),
+    "a table in place of a name": (["check", "data/patients.csv"], "is no name of a dataset", {}),
+    "no such description": (["check", "descriptions/x.yaml"], "there is no file", {}),
+    "a description elsewhere": (
+        ["check", "x.yaml"],
+        "is not in .*descriptions",
+        {"x.yaml": "a: 1"},
+    ),
+    "no YAML": (CHECK, "is not valid YAML", {PATIENTS: "columns: [a"}),
+    "no keys": (CHECK, "it has no keys", {PATIENTS: "- a\n- b\n"}),
+    "an empty description": (CHECK, "it has no keys", {PATIENTS: ""}),
+    "not UTF-8": (CHECK, "is not valid YAML", {PATIENTS: b"title: \xff\n"}),
+    "a key twice": (CHECK, "'n_rows' stands twice", described("n_rows: 5", "n_rows: 5\nn_rows: 6")),
+    "an unknown key": (CHECK, "line 4: unknown key 'mising'", described("missing: [", "mising: [")),
+    "no columns": (CHECK, "missing key 'columns'", {PATIENTS: DESCRIPTION.split("columns")[0]}),
+    "columns that are none": (CHECK, "columns: ", described("columns:\n", "columns: 3\nnone:\n")),
+    "a column without a name": (CHECK, "missing key 'name'", described("name: age", "nam: age")),
+    "an unknown kind": (CHECK, "line 7: .*'number' is not one of", described("numeric", "number")),
+    "bounds not decided": (CHECK, "line 8: decide on bounds of 'age'", described("[0, 120]", "")),
+    "bounds upside down": (
+        CHECK,
+        "line 6: bounds of 'age'.*low < high",
+        described("[0, ", "[999, "),
+    ),
+    "no such date": (CHECK, "bounds of 'day'", described("2023-12-31", "2019-12-31")),
+    "a label not decided": (CHECK, "decide on negative of the label", described('"no"', "")),
+    "a truth value": (CHECK, "put the word in quotes", described('"no"', "no")),
+    "no such table": (CHECK, "there is no file .*patients.csv", {"patients.csv": None}),
+    "an empty table": (CHECK, "has no column 'age'", {"patients.csv": ""}),
+    "another number of records": (
+        CHECK,
+        "line 1: the file holds 4 .*, not 5",
+        table("P5,60,Bergen,2022-03-01,no\n", ""),
+    ),
+    "a field too many": (CHECK, "has 6 fields, not 5", table("P1,31", "P1,31,1")),
+    "no number": (CHECK, "line 7: 'age' holds what are no numbers: 'old'", table("45", "old")),
+    "no date": (CHECK, "line 14: 'day' holds what are no dates", table("2020-01-05", "soon")),
+    "an unknown label": (
+        CHECK,
+        r"none of its classes: 'maybe' \(2\)",
+        table("5,no", "5,maybe"),
+    ),
+    "all of one label": (CHECK, "all records have the label", table(",yes", ",no")),
+    "a column that is not there": (
+        CHECK,
+        "line 10: .*no column 'towns'",
+        described("town", "towns"),
+    ),
+    "another encoding": (
+        CHECK,
+        "can't be read: 'utf-8' codec",
+        {"patients.csv": TABLE.replace("Oslo", "Tromsø").encode("latin-1")},
+    ),
+    "a name that a shipped one has": (
+        ["check", "adult"],
+        "name of another dataset",
+        {"descriptions/adult.yaml": DESCRIPTION},
+    ),
+}
+
+TABLES = {"describe": DESCRIBE, "check": CHECKS}
+
+
+@pytest.mark.parametrize(
+    ("command", "case"), [(command, case) for command, cases in TABLES.items() for case in cases]
+)
+def test_bad_input_is_one_message_and_a_code(folder, capsys, command, case):
+    argv, message, files = TABLES[command][case]
+    for name, content in files.items():
+        path = folder / name
+        if content is None:
+            path.unlink()
+        elif isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(content, encoding="utf-8")
+    try:
+        code = main.main(argv)
+    except SystemExit as end:
+        code = end.code
+    told = capsys.readouterr().err
+    assert code
+    assert re.search(message, told, re.DOTALL), told
+    assert re.findall("^privcurve.*?: ", told, re.MULTILINE) == [told[: told.index(": ") + 2]] or (
+        "error: " in told  # argparse shows the usage first
+    )
+    assert "Traceback" not in told
+
+
+def test_there_are_many_kinds():
+    assert sum(map(len, TABLES.values())) >= 40

@@ -1,0 +1,125 @@
+"""``privcurve check``: all problems in one pass, with lines; shares; ready."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from own_table import DESCRIPTION, TABLE
+
+from privcurve import datasets
+from privcurve.cli import main
+from privcurve.datasets.drafts import check
+
+PATH = Path("descriptions/patients.yaml")
+
+
+def test_ready_with_shares_and_the_next_command(folder, capsys):
+    Path("patients.csv").write_text(TABLE.replace("60,", "130,"))
+    assert main.main(["check", "patients"]) == 0
+    told = capsys.readouterr().out
+    assert "ready: privcurve compare patients" in told
+    rows = {line.split()[0]: line.split()[1:] for line in told.splitlines() if line.strip()}
+    # Codes, clipped, other, missing; an exclamation mark where most is lost.
+    assert rows["age"] == ["11", "20.0%!", "–", "20.0%"]
+    assert rows["town"] == ["4", "–", "20.0%", "20.0%"]
+    assert rows["day"] == ["11", "0.0%", "–", "20.0%"]
+    assert main.main(["check", str(PATH)]) == 0
+    # What is ready can be coded.
+    assert len(datasets.load("patients").y) == 5
+
+
+def test_all_problems_in_one_pass(folder):
+    text = DESCRIPTION.replace("n_rows: 5", "n_rows: 6").replace("[0, 120]", "")
+    text = text.replace(
+        "kind: text\n    groups: [Oslo, Bergen]", "kind: categorical\n    categories: [Oslo]"
+    )
+    text = text.replace("2020-01-01", "2020-01-31").replace('"no"', '"never"')
+    PATH.write_text(text)
+    Path("patients.csv").write_text(TABLE.replace("2021-01-05", "soon"))
+    found = [(fault.line, fault.message.split(":")[0]) for fault in check("patients").faults]
+    assert found == [
+        (1, "the file holds 5 records, not 6. If it is the one that is meant, and its number of "
+            "records may be known, write n_rows"),
+        (8, "decide on bounds of 'age'"),
+        (11, "'town' is missing in 1 records"),
+        (12, "'town' holds what is none of its categories"),
+        (14, "'day' holds what are no dates of its format"),
+        (17, "the label 'sick' has values that are none of its classes"),
+    ]  # fmt: skip
+
+
+def test_every_blank_is_named_at_once(folder):
+    text = DESCRIPTION
+    for old in ("[0, 120]", "[Oslo, Bergen]", "[2020-01-01, 2023-12-31]", '"yes"', '"no"'):
+        text = text.replace(old, "")
+    PATH.write_text(text)
+    report = check("patients")
+    assert [fault.line for fault in report.faults] == [8, 12, 15, 17, 17]
+    assert not report.tallies
+
+
+def test_what_the_schema_refuses_does_not_hide_the_rest(folder):
+    text = DESCRIPTION.replace("bounds: [0, 120]", "bound: [0, 120]")
+    PATH.write_text(text.replace("[Oslo, Bergen]", ""))
+    messages = [fault.message for fault in check("patients").faults]
+    assert any("unknown key 'bound'" in message for message in messages)
+    assert any("decide on groups of 'town'" in message for message in messages)
+    assert [tally.column.name for tally in check("patients").tallies] == ["day"]
+
+
+def test_patterns_of_names_and_files_to_test_by(folder):
+    Path("t.csv").write_text("x1,x2,sick\n1,2,yes\n3,99,no\n")
+    Path("u.csv").write_text("x1,x2,sick\n1,b,yes\n")
+    Path("descriptions/t.yaml").write_text(
+        "n_rows: 2\nn_test: 1\nfiles: {train: {local: t.csv}, test: {local: u.csv}}\n"
+        "parser: {kind: delimited, header: true}\ncolumns:\n"
+        '  - {name: "x{1..2}", kind: numeric, bounds: [0, 10]}\n'
+        'label: {column: sick, positive: "yes", negative: "no"}\n'
+    )
+    report = check("t")
+    assert [(fault.line, fault.message[:24]) for fault in report.faults] == [
+        (6, "'x2' holds what are no n")
+    ]
+    assert [tally.clipped for tally in report.tallies] == [0, 1]
+
+
+def test_a_dataset_of_another_can_be_checked_too(folder):
+    Path("descriptions/less.yaml").write_text(
+        "title: less\nbased_on: patients\ncolumns: [{name: age, n_bins: 4}]\n"
+    )
+    report = check("less")
+    assert report.ready
+    assert [tally.column.n_bins for tally in report.tallies] == [5, 4, 11]
+
+
+@pytest.mark.parametrize("changes", [{}, {"[0, 120]": ""}, {'"no"': '"never"'}])
+def test_what_check_calls_ready_is_what_loads(folder, changes):
+    text = DESCRIPTION
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    PATH.write_text(text)
+    ready = check("patients").ready
+    assert ready == (not changes)
+    if ready:
+        datasets.load("patients")
+    else:
+        with pytest.raises(datasets.DatasetError):
+            datasets.load("patients")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[0, 120]", "0-120", "columns.age.bounds: '0-120' is no list: write it in brackets"),
+        ("[0, 120]", "[120]", "columns.age.bounds: 1 of 2 entries"),
+        ("[0, 120]", "[0, many]", "columns.age.bounds.1: 'many' is not of type 'number'"),
+        ("[Oslo, Bergen]", "Oslo, Bergen", "'Oslo, Bergen' is no list"),
+        ("2023-12-31", "31.12.2023", "Expected: a day such as 2024-12-31"),
+    ],
+)
+def test_what_is_written_in_another_way_is_told(folder, old, new, message):
+    PATH.write_text(DESCRIPTION.replace(old, new))
+    (fault,) = check("patients").faults
+    assert message in fault.message
+    assert DESCRIPTION.splitlines()[fault.line - 1] not in PATH.read_text().splitlines()

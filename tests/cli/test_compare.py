@@ -1,0 +1,192 @@
+"""privcurve compare: what is asked for, what is run, and what it says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from privcurve.analysis.ranking import ranking
+from privcurve.cli import compare, main
+from privcurve.workflow import comparison, running
+
+TITLES = {"a~certified": "A", "b~certified": "B", "gb": "Boosting", "majority": "Majority"}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def table(*rows):
+    names = ["arm", "learner", "calibration", "delta", "epsilon", "accuracy", "accuracy_std"]
+    return pd.DataFrame(rows, columns=names).assign(dataset="d")
+
+
+TABLE = table(
+    ("b~certified", "b", "certified", 1e-6, 1.0, 0.84, 0.004),
+    ("a~certified", "a", "certified", 0.0, 1.0, 0.8423, 0.002),
+    ("a~certified", "a", "certified", 0.0, 2.0, float("nan"), 0.002),
+    ("gb", "gradient_boosting", None, 0.0, float("inf"), 0.861, 0.001),
+    ("majority", "majority_class", None, 0.0, float("inf"), 0.761, 0.0),
+)
+
+
+def test_the_sentence_says_what_to_take_and_what_it_costs():
+    said = ranking(TABLE, "d", 1, TITLES).sentence()
+    assert said == (
+        "at ε = 1 take A: 0.842 ± 0.002; without privacy 0.861; majority 0.761; "
+        "the next (B, δ = 1e-06) is not within its error"
+    )
+    nearer = TABLE.assign(accuracy=TABLE["accuracy"].replace(0.84, 0.841))
+    assert "(B, δ = 1e-06) is within its error" in ranking(nearer, "d", 1, TITLES).sentence()
+
+
+def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_told():
+    first = TABLE.assign(kind="best setting, not private")
+    first.loc[0, ["calibration", "accuracy"]] = "published", 0.9
+    made = ranking(first, "d", 1, TITLES)
+    assert made.sentence().startswith("at ε = 1 take A: ")
+    assert made.sentence().endswith("chosen on the records, which ε does not cover")
+    assert "1. B, noise as published" in made.lines()[0]
+
+
+def test_what_is_missing_is_not_ranked():
+    assert "nothing was trained" in ranking(TABLE, "d", 2, TITLES).sentence()
+    lines = ranking(TABLE, "d", 1, TITLES).lines(1)
+    assert [line.split()[0] for line in lines] == ["1.", "Boosting", "Majority"]
+
+
+def test_a_comparison_is_checked_and_written_in_any_folder(folder):
+    made = comparison.prepare("wdbc", [2, 0.5], 1e-6)
+    written = yaml.safe_load(made.file.read_text())
+    assert made.file == Path("results/comparisons/compare_wdbc.yaml")
+    assert written["epsilons"] == [0.5, 2]
+    assert written["learners"]["privgam"]["deltas"] == [1e-6]
+    # It offers δ = 0 alone.
+    assert "deltas" not in written["learners"]["dp_lr"]
+    assert made.left_out == ()
+    configuration = json.loads(made.configuration.read_text())
+    assert configuration["seed"] == comparison.SEED
+    arms = made.study.arms.values()
+    # Every setting is public: one a learner. So ε covers the whole way.
+    assert {len(arm.settings) for arm in arms} == {1}
+    assert {arm.calibration for arm in arms} == {"certified", None}
+
+
+def test_private_records_get_a_secret_seed(folder, monkeypatch):
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(folder / "seeds"))
+    rows = "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in ("red", "blue") * 20)
+    (folder / "mine.csv").write_text("colour,label\n" + rows)
+    (folder / "resources/datasets").mkdir(parents=True)
+    description = {
+        **{"title": "Mine", "citation": "own", "licence": "own", "n_rows": 40},
+        "files": {"train": {"local": "mine.csv"}},
+        "parser": {"kind": "delimited", "header": True},
+        "columns": [{"name": "colour", "kind": "categorical", "categories": ["red", "blue"]}],
+        "label": {"column": "label", "negative": "no", "positive": "yes"},
+    }
+    (folder / "resources/datasets/mine.yaml").write_text(yaml.safe_dump(description))
+    made = comparison.prepare("mine", [1])
+    assert json.loads(made.configuration.read_text())["seed"] == "secret"
+    assert "secret" in str(made.plan.seed)
+    (folder / "mine.csv").unlink()
+    with pytest.raises(ValueError, match=r"mine\.csv"):
+        comparison.prepare("mine", [1])
+
+
+def test_without_delta_a_learner_that_needs_one_is_left_out_and_named(folder):
+    made = comparison.prepare("wdbc", [1])
+    assert "random_trees" not in {arm.learner for arm in made.study.arms.values()}
+    assert [why for why in made.left_out if "Boosted random trees: needs a δ" in why]
+
+
+def test_tuned_curves_are_paid_for(folder):
+    made = comparison.prepare("wdbc", [1], 1e-6, tune=True)
+    tuned = made.study.arms["lazybb_tuned~certified~delta=1e-06"]
+    assert tuned.tune is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["wdcb"], "unknown dataset 'wdcb'; did you mean 'wdbc'?"),
+        (["wdbc", "--epsilon", "0"], "epsilon = 0 is not above 0"),
+        (["wdbc", "--epsilon", "-1"], "epsilon = -1 is not above 0"),
+        (["wdbc", "--delta", "1"], "delta = 1 is not in [0, 1)"),
+        (["wdbc", "--repeats", "1"], "repeats"),
+        (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
+        (["toy-line/../x"], "unknown dataset"),
+    ],
+)
+def test_what_can_not_be_run_ends_in_one_message(folder, capsys, arguments, says):
+    assert main.main(["compare", *arguments]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("privcurve: ")
+    assert says in said
+    assert not (folder / "logs").exists()
+
+
+def pretend(folder, monkeypatch, *lines, code=0):
+    """Put something in Snakemake's place that says some lines and ends."""
+    script = folder / "pretend"
+    said = "".join(f"echo '{line}'\n" for line in lines)
+    script.write_text(f"#!/bin/sh\n{said}exit {code}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+
+
+def test_progress_is_a_line_and_the_rest_goes_to_the_log(folder, monkeypatch, capsys):
+    lines = ("rule train:", "1 of 2 steps (50%) done", "2 of 2 steps (100%) done")
+    pretend(folder, monkeypatch, *lines)
+    running.run(["x"], Path("logs/x.log"))
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert seen.err.splitlines() == [
+        "50 % done (1 of 2 steps)",
+        "100 % done (2 of 2 steps)",
+    ]
+    assert Path("logs/x.log").read_text().splitlines() == list(lines)
+    running.run(["x"], Path("logs/x.log"), verbose=True)
+    assert capsys.readouterr().out.splitlines() == list(lines)
+
+
+def test_a_run_that_fails_says_why_and_where_its_log_is(folder, monkeypatch):
+    pretend(folder, monkeypatch, "much", "error: mine.csv: line 3", "more", code=1)
+    with pytest.raises(running.RunError) as caught:
+        running.run(["x"], Path("logs/x.log"))
+    assert str(caught.value).splitlines() == [
+        "the run has failed.",
+        "error: mine.csv: line 3",
+        "All that it said: logs/x.log",
+    ]
+    pretend(folder, monkeypatch, "LockException:", "Error: Directory cannot be locked.", code=1)
+    with pytest.raises(running.RunError, match="this folder is locked"):
+        running.run(["x"], Path("logs/x.log"))
+
+
+@pytest.mark.workflow
+@pytest.mark.slow
+def test_a_whole_comparison(folder):
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "privcurve", "compare", "toy-line"),
+            *("--epsilon", "0.5", "1", "--repeats", "2", "--cores", "2"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "100 % done" in done.stderr
+    assert "\nAt ε = 0.5 take " in done.stdout
+    assert "\nAt ε = 1 take " in done.stdout
+    assert compare.LOOKED in done.stdout
+    page = Path("results/compare_toy-line/leaderboard.html")
+    assert f"page:  {page}" in done.stdout
+    assert page.stat().st_size > 10**6
+    assert "rule train" in Path("logs/compare_toy-line.log").read_text()

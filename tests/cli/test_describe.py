@@ -1,0 +1,275 @@
+"""``privcurve describe``: what a draft says, and what it does not."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import messy
+import pytest
+import yaml
+
+from privcurve import datasets
+from privcurve.cli import main
+from privcurve.datasets.drafts import draft, profile
+from privcurve.datasets.drafts.label import Asked
+from privcurve.datasets.drafts.sniff import sniff
+
+
+def drafted(lines, label="sick", name="t.csv", encoding="utf-8", **asked):
+    """Draft the description of a table; give it as it is read, and its text."""
+    Path(name).write_text("\n".join(lines) + "\n", encoding=encoding)
+    classes = {key: asked.pop(key) for key in ("positive", "negative") if key in asked}
+    found = draft(Path(name), Asked(label, **classes), **asked)
+    return yaml.safe_load(found.text), found
+
+
+def column(values, **asked):
+    """Draft the description of one column beside the label."""
+    lines = ["x,k,sick", *(f"{v},{k % 2},{'yes' if k % 3 else 'no'}" for k, v in enumerate(values))]
+    content, found = drafted(lines, **asked)
+    described = [entry for entry in content["columns"] if entry["name"] == "x"]
+    return (described[0] if described else None), found
+
+
+# Nothing that was seen is in the draft ---------------------------------------------------
+
+
+def test_a_messy_table_becomes_a_draft_that_copies_nothing(folder, capsys):
+    messy.write(folder / "clinic.csv")
+    assert main.main(["describe", "clinic.csv", "--label", "sick"]) == 0
+    text = Path("descriptions/clinic.yaml").read_text()
+    screen = capsys.readouterr().out
+    # Towns, codes, extremes of numbers and dates are on the screen alone.
+    for seen in ("Oslo", "2018-01", "seen by the nurse", "north"):
+        assert seen in screen
+        assert seen not in text.replace("[Oslo, Bergen], or groups", "")
+    content = yaml.safe_load(text)
+    assert [entry["name"] for entry in content["columns"]] == [
+        *("age", "sex", "BMI", "blood pressure", "cholesterol", "sugar", "visits", "grade"),
+        *("smoker", "town", "diagnosis", "admitted"),
+    ]
+    blanks = {e["name"] for e in content["columns"] if None in e.values()}
+    assert blanks == set(messy.DECIDED)
+    assert content["decimal"] == ","
+    assert content["parser"] == {
+        **{"kind": "delimited", "separator": ";", "encoding": "cp1252", "header": True}
+    }
+    assert set(content["missing"]) == set(messy.GAPS)
+    assert content["label"] == {"column": "sick", "positive": ["yes"], "negative": ["no"]}
+
+
+@pytest.mark.parametrize("n", [400, pytest.param(30_000, marks=pytest.mark.slow)])
+def test_from_a_messy_table_to_data_by_one_edit(folder, capsys, n):
+    messy.write(folder / "clinic.csv", n)
+    path = Path("descriptions/clinic.yaml")
+    main.main(["describe", "clinic.csv", "--label", "sick"])
+    path.write_text(messy.decide(path.read_text()))
+    assert main.main(["check", "clinic"]) == 0
+    assert "ready: privcurve compare clinic" in capsys.readouterr().out
+    data = datasets.load("clinic")
+    assert len(data.y) == n
+    assert data.n_clipped < 0.01 * data.X.size
+
+
+def test_another_record_changes_bounds_in_no_draft(folder):
+    lines = ["age,dose,sick", *(f"{20 + k},{k / 7},{k % 2}" for k in range(60))]
+    _, one = drafted(lines)
+    _, other = drafted([*lines[:-1], "119,1e9,1"])
+    assert one.text == other.text
+
+
+# Kinds -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1.5, 2, 3] * 9, {"kind": "numeric", "bounds": None, "missing": "bin"}),
+        ([0, 1, "NA"] * 9, {"kind": "categorical", "categories": [0, 1, "other", "?"]}),
+        (["1.0", "0.0", ""] * 9, {"kind": "categorical", "categories": [0, 1, "other", "?"]}),
+        (["0123", "0456", "0789"] * 9, {"kind": "text", "groups": None}),
+        (["Oslo", "Bergen", "OSLO"] * 9, {"kind": "text", "groups": None}),
+        (["2020-01-31", "2021-02-28"] * 9, {"kind": "date", "bounds": None, "missing": "bin"}),
+        (
+            ["31.12.2020 10:15", "01.02.2021 11:00"] * 9,
+            {"kind": "date", "bounds": None, "format": "%d.%m.%Y %H:%M", "missing": "bin"},
+        ),
+        (
+            ["12/31/2020", "01/02/2021"] * 9,
+            {"kind": "date", "bounds": None, "format": "%m/%d/%Y", "missing": "bin"},
+        ),
+        # Which is the day?
+        (
+            ["01/02/2020", "03/04/2021"] * 9,
+            {"kind": "date", "bounds": None, "format": None, "missing": "bin"},
+        ),
+        # A few words among numbers are told of by check.
+        ([*range(7, 47), "old"], {"kind": "numeric", "bounds": None, "missing": "bin"}),
+        # One after another, texts of their own, one value, no value.
+        (range(1, 101), None),
+        ([f"name {k}" for k in range(100)], None),
+        (["same"] * 9, None),
+        (["NA", ""] * 9, None),
+    ],
+)
+def test_what_a_column_is(folder, values, expected):
+    found, _ = column(values)
+    assert found == (None if expected is None else {"name": "x", **expected})
+
+
+def test_names_and_conventions_settle_what_they_can(folder):
+    lines = ["age,Sex,smokes,sick", "31,F,Yes,ja", "45,male,no,nein", "46,m,N,Ja"]
+    content, found = drafted(lines)
+    age, sex, smokes = content["columns"]
+    assert (age["bounds"], age["n_bins"]) == ([0, 120], 12)
+    assert set(sex["groups"]) == {"female", "male"}
+    assert set(smokes["groups"]) == {"yes", "no"}
+    assert content["label"]["positive"] == ["ja", "Ja"]
+    assert found.blanks == 0
+
+
+def test_columns_that_differ_in_a_number_are_one_line(folder):
+    lines = ["a0,a2,a3,a4,b,c01,c02,sick"]
+    lines += [",".join([*map(str, range(k, k + 7)), "yno"[k % 2 :][0]]) for k in (1, 2, 3, 9)]
+    content, found = drafted([lines[0], *(line.replace(",n", ",no") for line in lines[1:])],
+                             positive=["y"], negative=["no"])  # fmt: skip
+    names = [entry["name"] for entry in content["columns"]]
+    assert names == ["a0", "a{2..4}", "b", "c01", "c02"]
+    assert found.blanks == 5
+
+
+def test_a_public_file_gives_bounds_and_categories(folder, capsys):
+    Path("t.csv").write_text(
+        "x,town,day,sick\n1.5,Oslo,2020-01-01,a\n,b*,2021-01-01,b\n99,Rome,,b\n"
+    )
+    assert main.main(["describe", "t.csv", "--label", "sick", "--public"]) == 0
+    content = yaml.safe_load(Path("descriptions/t.yaml").read_text())
+    assert content["public_benchmark"] is True
+    x, town, day = content["columns"]
+    assert (x["bounds"], x["missing"]) == ([1, 99], "bin")
+    assert town["groups"] == ["Oslo", "Rome"]
+    assert [str(bound) for bound in day["bounds"]] == ["2020-01-01", "2021-01-01"]
+    assert main.main(["check", "t"]) == 0
+    assert "decide" not in capsys.readouterr().out
+    assert datasets.load("t").clipped == {"train": {}}
+
+
+# The label -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "asked", "positive", "negative"),
+    [
+        (["1", "0"], {}, ["1"], ["0"]),
+        (["1.0", "0"], {}, ["1.0"], ["0"]),
+        (["TRUE", "false"], {}, ["TRUE"], ["false"]),
+        (["-1", "1"], {}, ["1"], ["-1"]),
+        # The convention may be turned round.
+        (["yes", "no"], {"positive": ["no"]}, ["no"], ["yes"]),
+        (["a", "b"], {}, None, None),
+        # What is left over was seen, not said.
+        (["a", "b"], {"positive": ["a"]}, ["a"], None),
+        (["a", "b"], {"negative": ["a"]}, None, ["a"]),
+        (["a", "b"], {"positive": ["a"], "public": True}, ["a"], ["b"]),
+        (["a", "b", "c"], {"positive": ["a"], "negative": ["c", "b"]}, ["a"], ["c", "b"]),
+        (["yes", "unknown"], {"positive": ["yes"], "negative": ["unknown"]}, ["yes"], ["unknown"]),
+    ],
+)
+def test_two_classes(folder, values, asked, positive, negative):
+    lines = ["x,sick", *(f"{k * 1.5},{value}" for k, value in enumerate(values * 5))]
+    content, found = drafted(lines, **asked)
+    assert (content["label"]["positive"], content["label"]["negative"]) == (positive, negative)
+    assert found.blanks == (0 if "public" in asked else 1) + (positive is None) + (negative is None)
+
+
+def test_records_without_a_label_are_told_of(folder, capsys):
+    Path("t.csv").write_text("x,sick\n1.5,yes\n2,\n3,no\n4,NA\n")
+    main.main(["describe", "t.csv", "--label", "sick"])
+    assert "2 records have no label" in capsys.readouterr().out
+
+
+# Files -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|", " "])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+def test_how_a_table_is_written(folder, separator, encoding):
+    lines = ["age,town,sick", "31,Tromsø,yes", '45,"Mo,_i;Rana",no']
+    if separator == " ":  # which knows no quotes
+        lines[2] = "45,Mo,no"
+    path = Path("t.csv")
+    path.write_text("\n".join(lines).replace(",", separator), encoding=encoding)
+    found = sniff(path)
+    assert found.fields == ("age", "town", "sick")
+    wanted = "whitespace" if separator == " " else separator
+    assert found.parser.get("separator", ",") == wanted
+    said = found.parser.get("encoding", "utf-8")
+    assert said == ("utf-8" if encoding == "utf-8-sig" else encoding)
+    content, _ = drafted([line.replace(",", separator) for line in lines], encoding=encoding)
+    assert content["n_rows"] == 2
+
+
+def test_names_that_are_missing_or_twice_are_made(folder):
+    content, found = drafted([",a,a,sick", "0,1,2,yes", "1,5,3,no"])
+    assert content["parser"]["fields"] == ["column1", "a", "a_2", "sick"]
+    assert content["parser"]["skip_rows"] == 1
+    assert found.n_rows == 2
+    content, found = drafted(["3.5,yes", "4.5,no"], "column2", header=False)
+    assert (content["columns"][0]["name"], content["n_rows"]) == ("column1", 2)
+
+
+def test_other_kinds_of_files(folder):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    lines = Path("patients.csv").read_bytes()
+    Path("zipped.csv.gz").write_bytes(gzip.compress(lines))
+    plain = draft(Path("patients.csv"), Asked("sick"))
+    zipped = draft(Path("zipped.csv.gz"), Asked("sick"))
+    assert zipped.name == "zipped"
+    assert zipped.columns == plain.columns
+    table = {"x": [1.5, None, 3.0], "sick": [True, False, True], "y": pa.array([7, 8, None])}
+    parquet.write_table(pa.table(table), "t.parquet")
+    found = draft(Path("t.parquet"), Asked("sick"))
+    content = yaml.safe_load(found.text)
+    assert [entry["kind"] for entry in content["columns"]] == ["numeric", "numeric"]
+    assert content["label"]["positive"] == ["true"]
+
+
+def test_a_file_to_test_by(folder):
+    Path("test.csv").write_text(Path("patients.csv").read_text().replace("31", "32"))
+    found = draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
+    content = yaml.safe_load(found.text)
+    assert content["n_test"] == 5
+    assert content["files"]["test"] == {"local": "test.csv"}
+
+
+def test_lines_that_can_t_be_read_are_told_of(folder, capsys):
+    Path("t.csv").write_text("a,sick\n1.5,yes\n2,no,3\n4,no\n")
+    assert main.main(["describe", "t.csv", "--label", "sick"]) == 0
+    assert "line 3 of t.csv has 3 fields, not 2" in capsys.readouterr().out
+    # Once the line is mended, the number is right.
+    assert "n_rows: 3" in Path("descriptions/t.yaml").read_text()
+
+
+def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
+    monkeypatch.setattr(profile, "MOST_VALUES", 10)
+    found, _ = column([k / 7 for k in range(100)])
+    assert found["kind"] == "numeric"
+    found, _ = column([f"name {k}" for k in range(100)])
+    assert found is None or found["kind"] == "text"
+
+
+def test_nothing_is_written_over_unless_it_is_said(folder, capsys):
+    before = Path("descriptions/patients.yaml").read_text()
+    argv = ["describe", "patients.csv", "--label", "sick"]
+    assert main.main(argv) == 1
+    assert Path("descriptions/patients.yaml").read_text() == before
+    assert main.main([*argv, "-o", "elsewhere.yaml"]) == 0
+    assert main.main([*argv, "--force"]) == 0
+    text = Path("descriptions/patients.yaml").read_text()
+    assert text == Path("elsewhere.yaml").read_text() != before
+    said = capsys.readouterr().out
+    assert re.search(r'2 lines are marked "decide"', said), said

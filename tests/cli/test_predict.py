@@ -1,0 +1,239 @@
+"""``privcurve predict``: the user's own names of labels, row after row, and one message if not."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privcurve import models
+from privcurve.cli import main
+from privcurve.datasets import Column, Domain, Label
+from privcurve.datasets.readers import table
+from privcurve.learners import PrivGAMClassifier
+from privcurve.models import text
+
+DOMAIN = Domain(
+    (
+        Column("age", "numeric", (0.0, 100.0), 10, missing_bin=True),
+        Column(
+            "town", "categorical", categories=(("Oslo", "Oslo"), ("Rome, north", "R"), ("?", "?"))
+        ),
+        Column("day", "numeric", (18262.0, 19722.0), 10, missing_bin=True, dates="iso"),
+    ),
+    Label("sick", "not sick", "sick"),
+    missing=("NA", ""),
+)
+TABLE = """\
+id,town,age,day,note
+P1,Oslo,31,2020-01-05,"a, b"
+P2,"Rome, north",95,2020-02-05,
+P3,Oslo,,2021-01-05,x
+
+P4,NA,117.5,NA,x
+P5,?,60,2022-03-01,x
+"""
+ROWS = [[3, 0, 0], [9, 1, 0], [10, 0, 2], [9, 2, 10], [6, 2, 5]]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, DOMAIN.n_bins, size=(400, 3)).astype(np.uint8)
+    names = np.where(X[:, 0] > 5, "sick", "not sick")
+    known = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
+    fitted = PrivGAMClassifier(epsilon=5.0, random_state=0, **known).fit(X, names)
+    path = tmp_path_factory.mktemp("model") / "model.json"
+    models.save(path, fitted, DOMAIN)
+    return fitted, path
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, model):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.json").write_bytes(model[1].read_bytes())
+    (tmp_path / "new.csv").write_text(TABLE)
+    return tmp_path
+
+
+def answers(capsys, *argv):
+    assert main.main(["predict", "model.json", *argv]) == 0
+    return list(csv.reader(io.StringIO(capsys.readouterr().out)))
+
+
+def test_labels_are_the_users_own_names_and_probabilities_are_beside_them(folder, capsys, model):
+    fitted, _ = model
+    header, *rows = answers(capsys, "new.csv", "--proba")
+    assert header == ["sick", "probability of not sick", "probability of sick"]
+    codes = np.array(ROWS, dtype=np.uint8)
+    assert [row[0] for row in rows] == fitted.predict(codes).tolist()
+    assert len({row[0] for row in rows}) == 2
+    assert np.allclose([list(map(float, row[1:])) for row in rows], fitted.predict_proba(codes))
+    assert answers(capsys, "new.csv") == [["sick"], *([row[0]] for row in rows)]
+
+
+def test_what_is_left_out_is_said(folder, capsys):
+    (folder / "new.csv").write_text(TABLE.replace("note", "sick"))
+    assert main.main(["predict", "model.json", "new.csv", "-o", "deep/out.csv"]) == 0
+    told = capsys.readouterr()
+    assert told.out == ""
+    # The label may be there too: it is neither read nor worth a word.
+    assert told.err == "privcurve: left out 'id'\n"
+    assert len((folder / "deep/out.csv").read_text().splitlines()) == 6
+
+
+def other_forms(folder, monkeypatch):
+    frame = pd.read_csv(folder / "new.csv", keep_default_na=False)
+    frame.iloc[:, ::-1].to_csv(folder / "new.tsv", sep="\t", index=False)
+    yield ["new.tsv"]
+    frame.to_csv(folder / "semi.csv", sep=";", index=False)
+    yield ["semi.csv"]
+    frame.to_csv(folder / "odd.csv", sep="^", index=False)
+    yield ["odd.csv", "--separator", "^"]
+    (folder / "new.csv.gz").write_bytes(gzip.compress(TABLE.encode()))
+    yield ["new.csv.gz"]
+    (folder / "wide.csv").write_text(TABLE, encoding="utf-16")
+    yield ["wide.csv", "--encoding", "utf-16"]
+    frame.to_parquet(folder / "texts.parquet")
+    yield ["texts.parquet"]
+    typed = pd.read_csv(folder / "new.csv", na_values=["NA", "?"], parse_dates=["day"])
+    typed.to_parquet(folder / "typed.parquet")
+    yield ["typed.parquet"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TABLE.encode("utf-8-sig"))))
+    yield ["-"]
+
+
+def test_a_table_may_be_written_in_any_of_these_forms(folder, capsys, monkeypatch):
+    expected = answers(capsys, "new.csv", "--proba")
+    for argv in other_forms(folder, monkeypatch):
+        assert answers(capsys, *argv, "--proba") == expected, argv
+
+
+def test_pieces_are_answered_as_they_come(folder, capsys, monkeypatch):
+    expected = answers(capsys, "new.csv")
+    monkeypatch.setattr(table, "MOST_RECORDS", 2)
+    assert answers(capsys, "new.csv") == expected
+
+
+def test_other_commands_can_pipe_it(folder, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", Closed())
+    monkeypatch.setattr(main.os, "dup2", lambda *_: None)
+    assert main.main(["predict", "model.json", "new.csv"]) == 1
+    assert capsys.readouterr().err == "privcurve: left out 'id', 'note'\n"
+
+
+class Closed(io.StringIO):
+    """What ``| head`` leaves behind it."""
+
+    def write(self, _):
+        raise BrokenPipeError
+
+    def fileno(self):
+        return 1
+
+
+ASK = ["model.json", "new.csv"]
+
+
+def rows(old, new):
+    assert old in TABLE
+    return {"new.csv": TABLE.replace(old, new)}
+
+
+BAD = {
+    "no arguments": ([], "arguments are required: model, file", {}),
+    "no table": (["model.json"], "arguments are required: file", {}),
+    "no such model": (["modl.json", "new.csv"], "modl.json can't be read: No such file", {}),
+    "no such table": (["model.json", "x.csv"], "x.csv can't be read: No such file", {}),
+    "no such Parquet file": (["model.json", "x.parquet"], "there is no such file", {}),
+    "a folder": (["model.json", "."], "can't be read: Is a directory", {}),
+    "a folder for a model": ([".", "new.csv"], "can't be read: Is a directory", {}),
+    "a table for a model": (["new.csv", "new.csv"], "new.csv is not a model's file", {}),
+    "a model for a table": (["model.json", "model.json"], "no columns 'age', 'town', 'day'", {}),
+    "half a model": (ASK, "only a part of one", {"model.json": '{"format": "privcurve'}),
+    "an empty model": (ASK, "not a model's file", {"model.json": ""}),
+    "another document": (ASK, "it has no sha256", {"model.json": "{}"}),
+    "an empty table": (ASK, "new.csv is empty", {"new.csv": ""}),
+    "no names": (ASK, "new.csv has no columns", {"new.csv": "P1,Oslo,31,2020-01-05,x\n"}),
+    "a column missing": (ASK, "no column 'age'.*did you mean 'agee'", rows("age", "agee")),
+    "two columns missing": (ASK, "no columns 'age', 'town'", rows("town,age", "city,years")),
+    "a column twice": (ASK, "more than one column 'age'", rows("note", "age")),
+    "no number": (ASK, "line 3 of new.csv: 'age' is 'old', not a number", rows("95", "old")),
+    "an endless number": (ASK, "'age' is inf, not a finite number", rows("95", "inf")),
+    "no date": (ASK, "'day' is 'soon', not an ISO date", rows("2022-03-01", "soon")),
+    "an unknown category": (
+        ASK,
+        "line 2 of new.csv: 'town' is 'Osl', which is not.*did you mean 'Oslo'",
+        rows("P1,Oslo", "P1,Osl"),
+    ),
+    "many faults": (ASK, "2 problems", rows("P1,Oslo,31", "P1,Osl,x")),
+    "a field too few": (ASK, "line 3 of new.csv has 4 fields, not 5", rows("95,", "")),
+    "another encoding": (
+        ASK,
+        "not written in utf-8: say in which encoding",
+        {"new.csv": TABLE.replace("a, b", "ø").encode("latin-1")},
+    ),
+    "no such encoding": ([*ASK, "--encoding", "utf-88"], "unknown encoding", {}),
+    "a long separator": ([*ASK, "--separator", ";;"], "is not one character", {}),
+    "another separator": ([*ASK, "--separator", ";"], "has no columns", {}),
+    "a damaged gz": (
+        ["model.json", "new.csv.gz"],
+        "new.csv.gz can't be read",
+        {"new.csv.gz": gzip.compress(TABLE.encode() * 9)[:-9]},
+    ),
+    "gz by name": (["model.json", "a.csv.gz"], "a.csv.gz can't be read", {"a.csv.gz": TABLE}),
+    "a damaged Parquet file": (
+        ["model.json", "a.parquet"],
+        "a.parquet can't be read",
+        {"a.parquet": b"PAR1 and no more"},
+    ),
+    "Excel by name": (["model.json", "a.xlsx"], "a.xlsx can't be read", {"a.xlsx": TABLE}),
+    "an output that is a folder": ([*ASK, "-o", "."], ". is a folder", {}),
+    "an unknown option": ([*ASK, "--probs"], "unrecognized arguments: --probs", {}),
+    "no text": (ASK, "can't be read|no columns|not written in", {"new.csv": b"\x00\xff" * 99}),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
+    argv, message, files = BAD[case]
+    for name, content in files.items():
+        as_bytes = content if isinstance(content, bytes) else content.encode()
+        (folder / name).write_bytes(as_bytes)
+    try:
+        code = main.main(["predict", *argv])
+    except SystemExit as end:
+        code = end.code
+    told = capsys.readouterr().err
+    assert code
+    assert re.search(message, told, re.DOTALL), told
+    faults = re.findall(r"^privcurve.*?: (?!left out)", told, re.MULTILINE)
+    assert len(faults) == 1 or "error: " in told  # argparse shows the usage first
+    assert "Traceback" not in told
+
+
+def test_a_changed_model_is_refused(folder, capsys):
+    content = json.loads((folder / "model.json").read_text())
+    content["model"]["model"]["intercept"] += 1
+    (folder / "model.json").write_text(json.dumps(content))
+    assert main.main(["predict", *ASK]) == 1
+    assert "was changed after it was written" in capsys.readouterr().err
+    # With a seal that fits it is another model.
+    (folder / "model.json").write_text(json.dumps({**content, "sha256": text.seal_of(content)}))
+    assert main.main(["predict", *ASK]) == 0
+
+
+def test_nothing_is_written_where_a_row_has_no_code(folder, capsys):
+    (folder / "out.csv").write_text("what was there")
+    (folder / "new.csv").write_text(TABLE.replace("P5,?", "P5,Paris"))
+    assert main.main(["predict", *ASK, "-o", "out.csv"]) == 1
+    assert "line 7 of new.csv: 'town' is 'Paris'" in capsys.readouterr().err
+    assert (folder / "out.csv").read_text() == "what was there"
+    assert {path.name for path in folder.iterdir()} == {"model.json", "new.csv", "out.csv"}

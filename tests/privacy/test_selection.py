@@ -1,0 +1,284 @@
+"""Private selection: its theorems on mechanisms whose chances are known, and its attack.
+
+What is kept is computed from the chances of K and of a run alone, in another way than the bounds.
+"""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2, norm
+
+from privcurve.audit.attacks.tuned import ATTACKS, MAJORITY, beyond, one_sided
+from privcurve.audit.claim import DENSITY
+from privcurve.audit.fits import fits
+from privcurve.audit.pairs import Target, records
+from privcurve.audit.run import STANDS, VIOLATED, run
+from privcurve.learners import tuned
+from privcurve.learners.tuned import TunedClassifier
+from privcurve.privacy.accountants.compose import compose
+from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, PURE_KIND, Cost
+from privcurve.privacy.accountants.gaussian import gaussian_delta
+from privcurve.privacy.accountants.selection import named, runs
+from privcurve.privacy.accountants.zcdp import zcdp_delta
+from privcurve.privacy.calibration.selection import UNITS, epsilon_that_spends, selection_budget
+from privcurve.privacy.ledger import LedgerEntry
+
+SHAPES = [(1.0, 5.0), (0.0, 15.0), (-0.5, 4.0), (2.0, 3.0), (1.0, 1.0), (0.0, 1.5)]
+shapes = pytest.mark.parametrize(("eta", "expected"), SHAPES)
+DRAWS = 20_000
+
+
+def kept(each, known):
+    """The chance of each output of being kept, from the worst to the best: by f alone."""
+    below = np.concatenate([[0.0], np.cumsum(each)])
+    gap = 1 - known.gamma
+    w = 1 - gap * below / below[-1]
+    if known.gamma == 1:
+        f = below / below[-1]
+    elif known.eta == 0:
+        f = np.log(w) / math.log(known.gamma)
+    else:
+        f = np.expm1(-known.eta * np.log(w)) / math.expm1(-known.eta * math.log(known.gamma))
+    return np.diff(f)
+
+
+@pytest.mark.parametrize(("eta", "expected"), [(1.0, 5.0), (0.0, 6.0), (-0.5, 4.0), (1.0, 1.0)])
+def test_what_is_kept_is_the_best_of_k(eta, expected):
+    known, each = runs(eta, expected), np.array([0.1, 0.2, 0.05, 0.65])
+    below = np.concatenate([[0.0], np.cumsum(each)])
+    sums = np.power.outer(below, np.arange(1, 4_001)) @ np.array(known.chances(4_000))
+    assert kept(each, known) == pytest.approx(np.diff(sums), abs=1e-6)
+
+
+@shapes
+def test_the_number_of_runs_has_the_mean_that_was_asked_for(eta, expected):
+    known = runs(eta, expected)
+    chances = np.array(known.chances(60_000))
+    assert chances.sum() == pytest.approx(1, abs=1e-9)
+    assert chances @ np.arange(1, len(chances) + 1) == pytest.approx(expected, rel=1e-6)
+    assert known.mean == pytest.approx(expected, rel=1e-12)
+    assert named(known.name) == known
+
+
+def test_the_two_known_distributions():
+    geometric, logarithmic = runs(1.0, 4.0), runs(0.0, 4.0)
+    k = np.arange(1, 30)
+    assert geometric.chances(29) == pytest.approx(0.25 * 0.75 ** (k - 1))
+    gap = 1 - logarithmic.gamma
+    assert logarithmic.chances(29) == pytest.approx(-(gap**k) / (k * math.log(1 - gap)))
+
+
+@shapes
+def test_the_number_of_runs_is_drawn_with_its_chances(eta, expected):
+    """Calls a right sampler wrong with a chance of 1e-6 each."""
+    known, rng = runs(eta, expected), np.random.default_rng(4)
+    drawn = np.array([known.draw(rng) for _ in range(DRAWS)])
+    chances = known.chances(8)
+    seen = [int((drawn == k).sum()) for k in range(1, 9)]
+    seen.append(DRAWS - sum(seen))
+    wanted = DRAWS * np.array([*chances, max(0.0, 1 - sum(chances))])
+    likely = wanted > 1e-6
+    assert sum(np.array(seen)[~likely]) == 0
+    statistic = ((np.array(seen)[likely] - wanted[likely]) ** 2 / wanted[likely]).sum()
+    assert statistic <= chi2.isf(1e-6, max(1, likely.sum() - 1))
+
+
+@pytest.mark.parametrize("bad", [(-1, 5), (math.inf, 5), (1, 0.5), (1, math.nan), (1, math.inf)])
+def test_numbers_out_of_range_are_refused(bad):
+    with pytest.raises(ValueError, match=r"eta|expected_runs"):
+        runs(*map(float, bad))
+
+
+@shapes
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_pure_selection_costs_what_is_said_and_that_is_reached(eta, expected, epsilon):
+    known = runs(eta, expected)
+    bound = known.epsilon(epsilon)
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        # Any two distributions whose ratio lies within e^ε, in any order of their outputs.
+        ratio = np.exp(epsilon * rng.uniform(-0.5, 0.5, 6))
+        left = rng.dirichlet(np.full(6, 0.5)) + 1e-9
+        right = left * ratio
+        found = np.abs(np.log(kept(left, known) / kept(right, known))).max()
+        assert found <= bound * (1 + 1e-6) + 1e-9
+    # The worst one: an output of little chance between the two answers of randomised response.
+    p, tiny = 1 / (1 + math.exp(epsilon)), 1e-7
+    sides = np.array([[1 - p, tiny, p], [p, tiny * math.exp(-epsilon), 1 - p]])
+    found = np.log(kept(sides[0], known)[1] / kept(sides[1], known)[1])
+    assert found == pytest.approx(bound, rel=1e-5)
+    assert bound <= (2 + eta) * epsilon + 1e-9
+
+
+def gaussians(mu, points=300):
+    """Cells of N(0, 1) and of N(μ, 1): a post-processing, so μ²/2-zCDP too."""
+    edges = np.linspace(-9, 9 + mu, points)
+    edges[0], edges[-1] = -np.inf, np.inf
+    return np.diff(norm.cdf(edges)), np.diff(norm.cdf(edges - mu))
+
+
+def hockey_stick(left, right, epsilon):
+    return float(np.maximum(left - math.exp(epsilon) * right, 0).sum())
+
+
+@pytest.mark.parametrize(("eta", "expected"), SHAPES[:3])
+@pytest.mark.parametrize(("mu", "epsilon"), [(0.1, 0.3), (0.5, 1.5), (1.0, 4.0)])
+def test_selection_among_gaussians_costs_at_most_what_is_said(eta, expected, mu, epsilon):
+    known = runs(eta, expected)
+    left, right = gaussians(mu)
+    worst = 0.0
+    for sides, step in itertools.product(((left, right), (right, left)), (1, -1)):
+        kept_sides = [kept(side[::step], known) for side in sides]
+        worst = max(worst, hockey_stick(*kept_sides, epsilon))
+    bound = known.delta(mu**2 / 2, epsilon)
+    assert 0 < worst <= bound
+    # With the exact profile of such noise less is lost.
+    slope = known.slope_profile(lambda each: gaussian_delta(mu, each), epsilon)
+    near = known.mean * gaussian_delta(mu, epsilon - slope)
+    assert worst <= near <= bound
+    # The best of several costs more than one.
+    assert worst > gaussian_delta(mu, epsilon)
+    # Both bounds on what the order of the others costs; the profile's is the sharper one here.
+    sharp = known.slope_profile(lambda each: zcdp_delta(mu**2 / 2, each), epsilon)
+    assert sharp <= known.slope_rho(mu**2 / 2)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_a_budget_that_forgets_the_cost_is_too_much(delta):
+    """One run with all of ε, and its best of several: the mutant breaks the claim."""
+    known = runs(1.0, 5.0)
+    if delta == 0:
+        p, tiny = 1 / (1 + math.e), 1e-7
+        sides = np.array([[1 - p, tiny, p], [p, tiny / math.e, 1 - p]])
+        assert np.log(kept(sides[0], known)[1] / kept(sides[1], known)[1]) > 2
+        return
+    mu = mu_of(1.0, delta)
+    left, right = gaussians(mu, 2_000)
+    assert hockey_stick(left, right, 1.0) <= delta
+    assert hockey_stick(kept(right, known), kept(left, known), 1.0) > 4 * delta
+    paid = math.sqrt(2 * selection_budget(1.0, delta, 1.0, 5.0, 0.05).training)
+    left, right = gaussians(paid, 2_000)
+    assert hockey_stick(kept(right, known), kept(left, known), 1.0) <= delta
+
+
+def mu_of(epsilon, delta):
+    """μ of Gaussian noise that spends a budget, exactly."""
+    low, high = 1e-6, 10.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_delta(middle, epsilon) < delta else (low, middle)
+    return low
+
+
+@shapes
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
+def test_training_and_score_add_up_to_the_whole(eta, expected, delta, epsilon):
+    found = selection_budget(epsilon, delta, eta, expected, 0.1)
+    said = found.statement("lazybb", 3)
+    assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
+    assert said.epsilon_spent <= epsilon * (1 + 1e-12)
+    score = (UNITS / found.score_scale) ** (1 if delta == 0 else 2) / (1 if delta == 0 else 2)
+    assert score / (score + found.training) == pytest.approx(0.1, rel=1e-3)
+    assert score / (score + found.training) <= 0.1
+    cost = found.training_epsilon
+    assert cost < epsilon
+    assert (expected == 1) == (cost > 0.9 * epsilon)
+
+
+def test_the_table_of_docs_tuning_is_what_the_code_gives():
+    table = {
+        (1e-5, 1.0, 5.0): (0.029, 0.059, 0.31, 0.64, 1.98),
+        (1e-5, 0.0, 15.0): (0.026, 0.054, 0.29, 0.59, 1.85),
+        (0.0, 1.0, 5.0): (0.020, 0.041, 0.20, 0.41, 1.28),
+        (0.0, 0.0, 15.0): (0.024, 0.048, 0.24, 0.48, 1.46),
+    }
+    for (delta, eta, expected), printed in table.items():
+        for epsilon, known in zip((0.05, 0.1, 0.5, 1.0, 3.0), printed, strict=True):
+            found = selection_budget(epsilon, delta, eta, expected, 0.05).training_epsilon
+            assert found == pytest.approx(known, abs=0.006 if known > 0.1 else 0.0006)
+
+
+def test_of_pure_runs_the_better_of_two_ways_counts():
+    name = runs(1.0, 5.0).name
+    costs = [Cost(PURE_KIND, 0.3)]
+    pure = runs(1.0, 5.0).epsilon(0.3)
+    assert compose(name, costs, 0.0) == pure
+    assert compose(name, costs, 1e-9) == pure
+    assert compose(name, [Cost(PURE_KIND, 0.01, 400)], 1e-2) < runs(1.0, 5.0).epsilon(4.0)
+    with pytest.raises(ValueError, match="unknown accountant"):
+        compose("private selection", costs, 0.0)
+    assert compose(name, [Cost(GAUSSIAN_KIND, 0.1)], 1e-5) > 0.4
+
+
+@pytest.mark.parametrize("power", [0.5, 2.0, 4.0])
+def test_the_epsilon_that_spends_rho_is_found_from_below(power):
+    def ledger(epsilon):
+        return [LedgerEntry("any", "it", 1.0, 1.0, math.inf, rho=0.3 * epsilon**power)]
+
+    found = epsilon_that_spends(0.02, ledger, 1.0)
+    assert 0.02 * (1 - 2e-3) <= 0.3 * found**power <= 0.02
+    with pytest.raises(ValueError, match="has no rho"):
+        epsilon_that_spends(0.02, lambda e: [LedgerEntry("any", "it", 1.0, 1.0, math.inf)], 1.0)
+
+
+# The attack ------------------------------------------------------------------------------
+
+TARGET = Target("drawn", records([[0], [1], [1]], [1, -1, 1], [2]))
+DENSITIES = [c for c in ATTACKS[0].claims if c.method == DENSITY]
+
+
+def test_the_exact_audit_stands_and_uses_much_of_the_budget():
+    found = run(DENSITIES, TARGET, 0, 1)
+    assert set(found["verdict"]) == {STANDS}
+    # With the default share the score, which alone can be moved against a sure choice, has little.
+    assert found["found_epsilon"].tolist() == pytest.approx([0.90, 0.76, 0.46, 0.96], abs=0.01)
+
+
+def forget(patch, part):
+    """Spend in every run what the whole selection has: on trainings, on scores, or on both."""
+    budget_of = tuned.budget_of
+
+    def whole(*given):
+        known, share = budget_of(*given), given[5]
+        training, score = (1 - share) * known.epsilon, math.ceil(UNITS / (share * known.epsilon))
+        return replace(
+            known,
+            training=known.training if part == "score" else training,
+            score_scale=known.score_scale if part == "training" else score,
+        )
+
+    patch.setattr(tuned, "budget_of", whole)
+
+
+@pytest.mark.parametrize(("part", "flagged"), [("both", 4), ("score", 3), ("training", 2)])
+def test_a_selection_that_forgets_its_cost_is_flagged(monkeypatch, part, flagged):
+    forget(monkeypatch, part)
+    found = run(DENSITIES, TARGET, 0, 1)
+    assert (found["verdict"] == VIOLATED).sum() == flagged
+
+
+def test_the_densities_of_the_attack_are_those_of_fits():
+    """Shares of margins and scores of real fits; calls right ones wrong with a chance of 1e-6."""
+    c = replace(DENSITIES[0], setting={**MAJORITY, "score_share": 0.5, "expected_runs": 2.0})
+    side = one_sided(c, TARGET)[1].left
+    learner, n = c.estimator(side.n_bins), 600
+    found = list(fits(learner, side, n, np.random.default_rng(3)))
+    budget = learner._budget()
+    plus, minus = (int(side.counts[side.signs == s].sum()) for s in (1, -1))
+    p = np.exp(-budget.training / 2 * abs(plus - minus)) / 2
+    positive = 1 - p if plus > minus else p
+    for at in (-4, 2, 5, 9, 16):
+        units = np.array([at * UNITS + 1])
+        above = [beyond(units - UNITS * number, budget.score_scale)[0] for number in (plus, minus)]
+        worse = 1 - (positive * above[0] + (1 - positive) * above[1])
+        wanted = sum(q * worse**k for k, q in enumerate(budget.runs.chances(400), 1))
+        seen = sum(round(model.score_ * side.n * UNITS) <= at * UNITS for model in found)
+        assert binom.ppf(1e-7, n, wanted) <= seen <= binom.isf(1e-7, n, wanted)
+    labels = sum(model.best_.margin_ > 0 for model in found)
+    # The better label is kept more often than one training would find it.
+    assert labels / n > positive - 4 / math.sqrt(n)
+    assert isinstance(found[0], TunedClassifier)

@@ -1,0 +1,257 @@
+"""The ledger of a budget: it adds up, refuses before training, and is never half there."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import yaml
+
+from privcurve import datasets
+from privcurve.datasets import DatasetError
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.releases import book as books
+from privcurve.releases.book import DONE, FAILED, RESERVED, Book, BookError, Budget, Price
+
+ONE = Price(1.0, 0.0, REPLACE_ONE)
+TWO = Budget(2.0, 0.0)
+
+
+@pytest.fixture
+def book(tmp_path):
+    return Book(tmp_path / "releases/patients")
+
+
+# Sums ------------------------------------------------------------------------------
+
+
+def test_two_releases_add_up_and_the_third_is_refused(book):
+    for number in (1, 2):
+        release = book.reserve(TWO, ONE, {"learner": "privgam"})
+        assert release.number == number
+        book.close(release, DONE, {"folder": str(number)})
+    before = book.path.read_bytes()
+    with pytest.raises(BookError, match=r"cost epsilon = 1, but epsilon = 2 .* 2 releases"):
+        book.check(TWO, ONE)
+    with pytest.raises(BookError, match="Nothing was trained"):
+        book.reserve(TWO, ONE, {})
+    assert book.path.read_bytes() == before
+    # A smaller one does not fit either; under a larger budget it does.
+    with pytest.raises(BookError):
+        book.reserve(TWO, Price(1e-6, 0.0, REPLACE_ONE), {})
+    assert book.reserve(Budget(3.0), ONE, {}).number == 3
+
+
+def test_deltas_add_up_by_themselves(book):
+    budget = Budget(10.0, 1e-5)
+    price = Price(1.0, 6e-6, REPLACE_ONE)
+    book.reserve(budget, price, {})
+    with pytest.raises(BookError, match="delta = 6e-06"):
+        book.reserve(budget, price, {})
+    book.reserve(budget, Price(1.0, 4e-6, REPLACE_ONE), {})
+    with pytest.raises(BookError):
+        book.reserve(Budget(10.0, 0.0), ONE, {})
+
+
+def test_tenths_add_up_to_one(book):
+    for _ in range(10):
+        book.reserve(Budget(1.0, 0.0), Price(0.1, 0.0, REPLACE_ONE), {})
+    with pytest.raises(BookError):
+        book.reserve(Budget(1.0, 0.0), Price(1e-6, 0.0, REPLACE_ONE), {})
+
+
+def test_what_was_only_begun_and_what_failed_is_spent(book):
+    book.reserve(TWO, ONE, {})
+    book.close(book.reserve(TWO, ONE, {}), FAILED, {})
+    assert [one.state for one in book.releases()] == [RESERVED, FAILED]
+    with pytest.raises(BookError):
+        book.reserve(TWO, ONE, {})
+
+
+def test_a_replacement_costs_a_leaving_and_a_coming():
+    price = Price(1.0, 1e-6, ADD_REMOVE).for_neighbours(REPLACE_ONE)
+    assert (price.epsilon, price.neighbours) == (2.0, REPLACE_ONE)
+    assert price.delta == pytest.approx(1e-6 * (1 + math.e))
+    assert Price(1.0, 0.0, ADD_REMOVE).for_neighbours(ADD_REMOVE) == Price(1.0, 0.0, ADD_REMOVE)
+    for stated, wanted in ((REPLACE_ONE, ADD_REMOVE), (PRIVATE_COLUMNS, REPLACE_ONE)):
+        with pytest.raises(BookError, match="says nothing for"):
+            Price(1.0, 0.0, stated).for_neighbours(wanted)
+
+
+def test_laplace_noise_attains_the_price_of_a_replacement():
+    """A sum over records of −1 and +1, which one more record changes by 1 at most."""
+    epsilon, output = 0.7, 5.0
+
+    def log_density(total):
+        return -epsilon * abs(output - total)
+
+    added = log_density(1) - log_density(0)
+    replaced = log_density(1) - log_density(-1)
+    price = Price(epsilon, 0.0, ADD_REMOVE)
+    assert added == pytest.approx(price.epsilon)
+    assert replaced == pytest.approx(price.for_neighbours(REPLACE_ONE).epsilon)
+
+
+def test_relations_are_added_up_apart_where_there_is_no_budget(book):
+    unlimited = Budget.of({})
+    for price in (ONE, Price(1.0, 0.0, PRIVATE_COLUMNS), ONE, Price(math.inf, 0.0, REPLACE_ONE)):
+        book.reserve(unlimited, price, {})
+    prices = [one.price for one in book.releases()]
+    assert prices[-1].epsilon == math.inf
+    found = books.spent(prices[:3])
+    assert [(one.neighbours, one.epsilon) for one in found] == [
+        (REPLACE_ONE, 2.0),
+        (PRIVATE_COLUMNS, 1.0),
+    ]
+    with pytest.raises(BookError):
+        book.reserve(Budget(100.0), ONE, {})
+
+
+# The file --------------------------------------------------------------------------
+
+
+def test_the_file_is_its_holders_and_a_line_each(book):
+    release = book.reserve(TWO, ONE, {"learner": "privgam", "stream": "ab"})
+    book.close(release, DONE, {"model": "sha"})
+    assert book.path.stat().st_mode & 0o777 == 0o600
+    lines = [json.loads(line) for line in book.path.read_text().splitlines()]
+    assert [line["state"] for line in lines] == [RESERVED, DONE]
+    (found,) = book.releases()
+    assert (found.state, found.price) == (DONE, ONE)
+    assert {"learner": "privgam", "model": "sha"}.items() <= found.facts.items()
+
+
+def test_a_line_that_was_torn_was_never_begun(book):
+    book.reserve(TWO, ONE, {})
+    whole = book.path.read_bytes()
+    for cut in (1, len(whole) // 2, len(whole) - 1):
+        book.path.write_bytes(whole + whole[:cut])
+        assert len(book.releases()) == 1
+    assert book.reserve(TWO, ONE, {}).number == 2
+    assert book.path.read_bytes().startswith(whole)
+    assert [one.number for one in book.releases()] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: lines[1:],
+        lambda lines: [lines[0], lines[0], *lines[1:]],
+        lambda lines: [lines[0].replace('"epsilon": 1.0', '"epsilon": 0.1'), *lines[1:]],
+        lambda lines: [lines[1], lines[0], lines[2]],
+        lambda lines: ["{}", *lines[1:]],
+        lambda lines: [*lines, "no json"],
+        lambda lines: [*lines, "[1]"],
+    ],
+)
+def test_a_damaged_ledger_releases_nothing(book, change):
+    for _ in range(3):
+        book.reserve(Budget(9.0), ONE, {})
+    book.path.write_text("\n".join(change(book.path.read_text().splitlines())) + "\n")
+    with pytest.raises(BookError, match=r"ledger\.jsonl, line \d: .*restored from a backup"):
+        book.reserve(Budget(9.0), ONE, {})
+
+
+def test_what_can_not_be_written_spends_nothing(book):
+    book.path.parent.mkdir(parents=True)
+    book.path.mkdir()
+    with pytest.raises(OSError, match="can't be written"):
+        book.reserve(TWO, ONE, {})
+
+
+# Processes -------------------------------------------------------------------------
+
+PROGRAM = textwrap.dedent(
+    """
+    import os, signal, sys
+    from pathlib import Path
+    from privcurve.releases import book as books
+
+    folder, moment = sys.argv[1:]
+    killed = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    if moment == "half":
+        real = books.os.fsync
+        class Torn:
+            def __init__(self, file): self.file = file
+            def __getattr__(self, name): return getattr(self.file, name)
+            def write(self, text):
+                self.file.write(text[: len(text) // 2]); self.file.flush(); killed()
+        append = books.Book._append
+        books.Book._append = lambda self, file, line: append(self, Torn(file), line)
+    if moment == "written":
+        books._sync = killed
+    book = books.Book(Path(folder))
+    price = books.Price(1.0, 0.0, "replace-one")
+    try:
+        release = book.reserve(books.Budget(2.0, 0.0), price, {})
+    except books.BookError:
+        sys.exit(3)
+    if moment == "training":
+        killed()
+    book.close(release, "done", {})
+    """
+)
+
+
+def run(book, moment):
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(book.path.parent), moment], check=False, env=os.environ
+    ).returncode
+
+
+@pytest.mark.parametrize(("moment", "spent"), [("half", 0), ("written", 1), ("training", 1)])
+def test_what_is_killed_has_spent_nothing_or_is_in_the_ledger(book, moment, spent):
+    assert run(book, moment) == -signal.SIGKILL
+    assert [one.state for one in book.releases()] == [RESERVED] * spent
+    # The lock died with it, and the next one is told what is spent.
+    for _ in range(2 - spent):
+        book.close(book.reserve(TWO, ONE, {}), DONE, {})
+    with pytest.raises(BookError):
+        book.reserve(TWO, ONE, {})
+
+
+def test_of_concurrent_releases_no_more_slip_through_than_the_budget_has(book):
+    with ThreadPoolExecutor(6) as pool:
+        codes = list(pool.map(lambda _: run(book, "none"), range(6)))
+    assert sorted(codes) == [0, 0, 3, 3, 3, 3]
+    assert [one.state for one in book.releases()] == [DONE, DONE]
+
+
+# Descriptions ----------------------------------------------------------------------
+
+
+def test_what_a_description_may_say_of_a_budget(own):
+    own(budget={"epsilon": 3, "delta": 1e-6})
+    assert Budget.of(datasets.describe("mine").budget) == Budget(3.0, 1e-6, REPLACE_ONE)
+    own(budget={"epsilon": 3, "neighbours": "add-remove"})
+    assert Budget.of(datasets.describe("mine").budget) == Budget(3.0, 0.0, ADD_REMOVE)
+    for wrong in ({"epsilon": 0}, {"delta": 0.1}, {"epsilon": 1, "delta": 1}, {"epsilons": 1}, 3):
+        own(budget=wrong)
+        with pytest.raises(DatasetError, match="budget"):
+            datasets.describe("mine")
+
+
+def test_a_variant_shares_the_records_and_the_budget_of_what_it_is_based_on(own, tmp_path):
+    own(budget={"epsilon": 3})
+    path = tmp_path / "resources/datasets/other.yaml"
+    other = {"title": "finer", "based_on": "mine", "n_bins": 4}
+    path.write_text(yaml.safe_dump(other))
+    assert datasets.describe("other").of_records == "mine"
+    assert datasets.describe("other").budget == {"epsilon": 3}
+    path.write_text(yaml.safe_dump({**other, "budget": {"epsilon": 30}}))
+    with pytest.raises(DatasetError, match="budget: the records are those of mine"):
+        datasets.describe("other")
+    path.write_text(yaml.safe_dump({**other, "files": {"train": {"local": "data/other.csv"}}}))
+    assert datasets.describe("other").of_records == "other"
+    assert not datasets.describe("other").budget
+
+
+def test_a_budget_codes_nothing_anew(own):
+    plain = datasets.describe("mine").digest
+    own(budget={"epsilon": 3})
+    assert datasets.describe("mine").digest == plain

@@ -1,0 +1,288 @@
+"""Data as users have them: gaps, dates, texts of many kinds, decimal commas, Parquet, gz."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from own_dataset import DESCRIPTION
+
+from privcurve import datasets
+from privcurve.datasets import DatasetError, Domain
+from privcurve.datasets.dates import days
+
+NUMBER = {"name": "x", "kind": "numeric", "bounds": [0, 10], "missing": "bin"}
+DAY = {"name": "x", "kind": "date", "bounds": [date(2000, 1, 1), date(2000, 1, 11)]}
+TEXT = {"name": "x", "kind": "text", "groups": {"heart": "I*", "sugar": ["E10*", "E11*"]}}
+HEART, SUGAR, OTHER, NONE = range(4)
+
+
+def coded(own: Any, values: list[str], column: dict[str, Any], **changes: Any) -> list[int]:
+    """Give the codes of some values of one column."""
+    lines = ["x;sick", *(f"{value};{'yes' if k else 'no'}" for k, value in enumerate(values))]
+    parser = {"kind": "delimited", "header": True, "separator": ";"}
+    own(lines, columns=[column], parser=parser, n_rows=len(values), **changes)
+    codes: list[int] = datasets.load("mine").X[:, 0].tolist()
+    return codes
+
+
+def refused(own: Any, message: str, *asked: Any, **changes: Any) -> None:
+    with pytest.raises(DatasetError, match=message):
+        coded(own, *asked, **changes)
+
+
+# Missing values --------------------------------------------------------------------
+
+
+def test_there_may_be_several_markers_of_what_is_missing(own: Any) -> None:
+    found = coded(own, ["1", "NA", "", "-", "9.5"], NUMBER, missing=["NA", "-"])
+    assert found == [1, 10, 10, 10, 9]
+    refused(own, "'x' is 'none', not a number", ["1", "none"], NUMBER, missing=["NA", "-"])
+    towns = {"name": "x", "kind": "categorical", "categories": ["Oslo", "-", "?"]}
+    # A value that is listed is a value.
+    assert coded(own, ["Oslo", "NA", "-"], towns, missing=["NA", "-"]) == [0, 2, 1]
+
+
+@pytest.mark.parametrize("marker", [-999, "-999"])
+def test_a_number_may_stand_for_what_is_missing(own: Any, marker: object) -> None:
+    # Whether or not all else is a number, and however it is written.
+    assert coded(own, ["1", "-999", "-999.0"], NUMBER, missing=marker) == [1, 10, 10]
+    assert coded(own, ["1", "-999", "x"], NUMBER, missing=[marker, "x"]) == [1, 10, 10]
+
+
+def test_one_marker_means_the_same_in_a_list(own: Any) -> None:
+    own(missing="NA")
+    alone = datasets.describe("mine")
+    own(missing=["NA"])
+    assert datasets.describe("mine").digest == alone.digest
+    own(missing=["NA", "-"])
+    assert datasets.describe("mine").digest != alone.digest
+
+
+# Numbers -----------------------------------------------------------------------------
+
+
+def test_a_comma_may_stand_for_the_point(own: Any) -> None:
+    assert coded(own, ["1,9", "2", "", "9,5"], NUMBER, decimal=",") == [1, 2, 10, 9]
+    # A point would be one of thousands.
+    for values in (["1,5", "1.000"], ["", "1.000", "2"]):
+        refused(own, "'1.000', not a number", values, NUMBER, decimal=",")
+    own(decimal=",")
+    with_comma = datasets.describe("mine")
+    own()
+    assert datasets.describe("mine").digest != with_comma.digest
+    assert Domain.from_dict(with_comma.domain.to_dict()) == with_comma.domain
+
+
+def test_codes_that_are_whole_numbers_may_have_a_point(own: Any) -> None:
+    grades = {"name": "x", "kind": "categorical", "categories": [1, 2, "other"]}
+    assert coded(own, ["1", "2.0", "1.00"], grades) == [0, 1, 0]
+    assert coded(own, ["1", "2.0", "2.5"], grades, unknown="other") == [0, 1, 2]
+    refused(own, "'2.5', which is not one of its categories", ["1", "2.5"], grades)
+
+
+# Dates -------------------------------------------------------------------------------
+
+
+def test_dates_are_days_between_public_bounds(own: Any) -> None:
+    values = ["1999-05-01", "2000-01-01", "2000-01-02T23:59:59", "2000-01-11", "2000-01-10"]
+    assert coded(own, values, DAY) == [0, 0, 1, 9, 9]
+    mine = datasets.load("mine")
+    assert mine.clipped == {"train": {"x": 0.2}}
+    names = mine.domain.columns[0].bin_names
+    assert names[0] == "2000-01-01 <= x < 2000-01-02"
+    assert names[-1] == "2000-01-10 <= x <= 2000-01-11"
+    assert Domain.from_json(mine.domain.to_json()) == mine.domain
+
+
+def test_messages_write_dates_as_dates(own: Any, tmp_path: Path) -> None:
+    values = ["1999-05-01", "2000-01-01", "2001-01-02"]
+    refused(own, "lie outside its bounds, 2000-01-01 to 2000-01-11: check", values, DAY)
+    coded(own, values, {**DAY, "clipping": "expected"})
+    datasets.save(datasets.load("mine"), tmp_path / "out")
+    (note,) = datasets.clipping_notes(datasets.facts(tmp_path / "out") or {})
+    assert (
+        "67% of the values of 'x' (train) lay outside the bounds 2000-01-01 to 2000-01-11" in note
+    )
+
+
+def test_edges_of_dates_are_whole_days_whatever_their_number(own: Any) -> None:
+    column = {**DAY, "n_bins": 4, "missing": "bin", "format": "%d.%m.%Y"}
+    assert coded(own, ["03.01.2000", "04.01.2000", "", "11.01.2000"], column) == [0, 1, 4, 3]
+    names = datasets.describe("mine").domain.columns[0].bin_names
+    assert names[1] == "2000-01-04 <= x < 2000-01-06"
+    assert names[-1] == "x is missing"
+
+
+def test_times_are_those_of_utc() -> None:
+    assert days("1970-01-02") == 1
+    assert days("1970-01-02T00:30:00+01:00") == 0
+    assert days("1969-12-31 23:00:00.123456") == -1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"bounds": ["2000-01-11", "2000-01-01"]}, r"low < high"),
+        ({"bounds": ["2000-02-30", "2001-01-01"]}, r"low < high"),
+        ({"bounds": [2000, 2001]}, r"columns.x.bounds.0: 2000 is not of type 'string'"),
+        ({"bounds": ["1.1.2000", "1.2.2000"]}, "Expected: a day such as 2024-12-31"),
+        ({"n_bins": 11}, "leave 11 bins less than a day each"),
+        ({"format": "%H:%M"}, "format of 'x', '%H:%M', does not tell year, month and day"),
+        ({"format": "%Q%Y"}, "does not tell year, month and day"),
+        ({"spacing": "log"}, "columns.x.spacing: does not belong here"),
+    ],
+)
+def test_dates_that_make_no_sense_are_refused(own: Any, changes: Any, message: str) -> None:
+    refused(own, message, ["2000-01-01", "2000-01-02"], {**DAY, **changes})
+
+
+@pytest.mark.parametrize(
+    ("form", "like"),
+    [("iso", r"an ISO date \(2024-12-31\)"), ("%d.%m.%Y", "a date of the form %d.%m.%Y")],
+)
+def test_what_is_no_date_is_named(own: Any, form: str, like: str) -> None:
+    refused(own, f"'x' is 'soon', not {like}", ["soon", "soon"], {**DAY, "format": form})
+
+
+# Text --------------------------------------------------------------------------------
+
+
+def test_texts_fall_into_public_groups(own: Any) -> None:
+    values = ["I21", "e10.9", "E11", "Z00", "", "NA", "E12"]
+    found = coded(own, values, TEXT, missing=["NA"])
+    assert found == [HEART, SUGAR, SUGAR, OTHER, NONE, NONE, OTHER]
+    domain = datasets.describe("mine").domain
+    assert domain.bin_names == (("x = heart", "x = sugar", "x = other", "x = ?"),)
+    assert Domain.from_dict(domain.to_dict()) == domain
+
+
+def test_the_first_pattern_that_fits_counts(own: Any) -> None:
+    groups = {"head": ["*nurse*"], "rest": "*"}
+    values = ["Head Nurse", "nurse", "doctor", "a (b)"]
+    assert coded(own, values, {**TEXT, "groups": groups}) == [0, 0, 1, 1]
+    # What stands in a pattern is meant as it is, but for the star.
+    dots = {**TEXT, "groups": ["a.c", "(b", "other"]}
+    assert coded(own, ["abc", "a.c", "(b", "OTHER"], dots) == [2, 0, 1, 2]
+
+
+def test_a_group_may_list_what_means_nothing_elsewhere(own: Any) -> None:
+    jobs = {**TEXT, "groups": {"none": ["none", "unknown*"], "work": "*"}}
+    values = ["None", "unknown", "NA", "", "?", "nurse"]
+    found = coded(own, values, jobs, missing=["none", "unknown", "NA", ""])
+    assert found == [0, 3, 3, 3, 1, 1]
+    found = coded(own, values, jobs, missing=["?", "None"])
+    assert found == [0, 0, 1, 3, 3, 1]
+
+
+def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch: Any) -> None:
+    from privcurve.datasets import values
+    from privcurve.datasets.domain import CATEGORICAL, Column
+
+    monkeypatch.setattr(values, "MOST_REMEMBERED", 5)
+    pairs = (("a*", "a"), ("other", "other"), ("?", "?"))
+    codes = values.Codes(Column("x", CATEGORICAL, categories=pairs, patterns=True), (), "fail")
+    assert [codes[f"a{k}"] for k in range(100)] == [0] * 100
+    assert [codes[f"b{k}"] for k in range(100)] == [1] * 100
+    assert len(codes) == 6
+
+
+# Parquet and gz ------------------------------------------------------------------------
+
+
+def parquet(own: Any, columns: list[dict[str, Any]], table: dict[str, Any], **changes: Any) -> Any:
+    pa.parquet.write_table(pa.table(table), "data/mine.parquet")
+    own(
+        files={"train": {"local": "data/mine.parquet"}},
+        parser={"kind": "parquet"},
+        columns=columns,
+        **{"n_rows": len(next(iter(table.values()))), **changes},
+    )
+    return datasets.load("mine")
+
+
+def test_parquet_gives_what_the_same_csv_gives(own: Any) -> None:
+    columns = [
+        NUMBER | {"name": "float"},
+        NUMBER | {"name": "decimal"},
+        {"name": "code", "kind": "categorical", "categories": [123456789012, 7, "?"]},
+        {"name": "real", "kind": "categorical", "categories": [1, "2.5", "?"]},
+        {"name": "flag", "kind": "categorical", "categories": ["true", "false", "?"]},
+        {"name": "town", "kind": "text", "groups": ["Malmö"]},
+        DAY | {"name": "day", "missing": "bin"},
+        DAY | {"name": "time", "missing": "bin"},
+    ]
+    table = {
+        "unused": [[1], [2], [3]],
+        "float": [1.5, None, 9],
+        "decimal": [Decimal("1.5"), None, Decimal("9.0")],
+        "code": pa.array([123456789012, None, 7]),
+        "real": [1.0, 2.5, None],
+        "flag": [True, False, None],
+        "town": pa.array(["Malmo\u0308", "Oslo", None]).dictionary_encode(),
+        "day": [date(2000, 1, 2), None, date(2000, 1, 11)],
+        "time": pa.array(
+            [datetime(2000, 1, 2, 5), None, datetime(2000, 1, 11)], pa.timestamp("ns", "UTC")
+        ),
+        "sick": [True, False, True],
+    }
+    labels = {"column": "sick", "positive": "true", "negative": "false"}
+    found = parquet(own, columns, table, label=labels)
+    assert found.y.tolist() == [1, -1, 1]
+    expected = [[1, 10, 9], [1, 10, 9], [0, 2, 1], [0, 1, 2], [0, 1, 2], [0, 1, 2]]
+    assert found.X.T.tolist() == [*expected, [1, 10, 9], [1, 10, 9]]
+
+
+def test_parquet_is_read_in_pieces_and_from_the_top(own: Any, monkeypatch: Any) -> None:
+    from privcurve.datasets.readers import table
+
+    monkeypatch.setattr(table, "MOST_RECORDS", 3)
+    values = {"x": [float(k % 10) for k in range(10)], "sick": ["yes", "no"] * 5}
+    assert parquet(own, [NUMBER], values).X[:, 0].tolist() == list(range(10))
+    first = parquet(own, [NUMBER], values, records={"first": 7}, n_rows=7)
+    assert first.X[:, 0].tolist() == list(range(7))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"x": [[1], [2]]}, r"'x' is of the type list<.*no column can be made"),
+        ({"x": ["1", "b"]}, "record 2 of data/mine.parquet: 'x' is 'b', not a number"),
+        ({"y": [1, 2]}, "has no column 'x'"),
+    ],
+)
+def test_parquet_that_does_not_fit_is_refused(own: Any, values: Any, message: str) -> None:
+    with pytest.raises(DatasetError, match=message):
+        parquet(own, [NUMBER], {**values, "sick": ["yes", "no"]})
+
+
+def test_what_is_no_parquet_is_refused(own: Any) -> None:
+    own(parser={"kind": "parquet"})
+    with pytest.raises(DatasetError, match=r"data/mine.csv can't be read"):
+        datasets.load("mine")
+    own(parser={"kind": "parquet", "header": True})
+    with pytest.raises(DatasetError, match="names its fields itself"):
+        datasets.load("mine")
+
+
+def test_gz_is_unpacked(own: Any) -> None:
+    own()
+    plain = datasets.load("mine")
+    with gzip.open("data/mine.csv.gz", "wb") as stream:
+        stream.write(Path("data/mine.csv").read_bytes())
+    own(files={"train": {"local": "data/mine.csv.gz"}})
+    assert datasets.load("mine").checksum == plain.checksum
+
+
+def test_a_test_file_of_its_own(own: Any) -> None:
+    own()
+    Path("data/test.csv").write_text("sick,age,town\nno,50,Oslo\n")
+    files = {**DESCRIPTION["files"], "test": {"local": "data/test.csv"}}
+    own(files=files, n_test=1)
+    assert datasets.load("mine").y_test.tolist() == [-1]  # type: ignore[union-attr]

@@ -1,0 +1,129 @@
+"""Frames without labels: coded as the rows of a file are, and refused with one message."""
+
+from __future__ import annotations
+
+import csv
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from privcurve import datasets
+from privcurve.datasets import Column, DatasetError, Domain, Label
+from privcurve.datasets.encoder import DomainEncoder
+from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
+
+TOWNS = (("Oslo", "Oslo"), ("Rome, north", "Rome"), ("other", "other"), ("?", "?"))
+DOMAIN = Domain(
+    (
+        Column("age", "numeric", (0.0, 100.0), 10, missing_bin=True),
+        Column("town", "categorical", categories=TOWNS),
+        Column("since", "numeric", (0.0, 3653.0), 10, missing_bin=True, dates="%d.%m.%Y"),
+        Column("smokes", "categorical", categories=(("0", "no"), ("1", "yes"))),
+    ),
+    Label("sick", "no", "yes"),
+    missing=("NA", "-9"),
+    unknown="other",
+)
+FRAME = pd.DataFrame(
+    {
+        "note": ["a", "b", "c", "d", "e"],
+        "smokes": [0, 1, 1, 0, 1],
+        "town": ["Oslo", "Paris", None, "Rome, north", "NA"],
+        "age": [17.5, np.nan, 130.0, -9.0, 100.0],
+        "since": ["1.1.1970", "NA", "31.12.1979", "1.1.1971", "1.1.1980"],
+    }
+)
+CODES = [[1, 0, 0, 0], [10, 2, 10, 1], [9, 3, 9, 1], [10, 1, 0, 0], [9, 3, 9, 1]]
+
+
+def as_they_come():
+    yield FRAME
+    yield FRAME.iloc[:, ::-1].set_index("note")
+    yield {name: FRAME[name].tolist() for name in FRAME}
+    yield FRAME.astype({"town": "category", "smokes": "string", "age": "Float64"})
+    yield FRAME.assign(age=["17.5", "NA", "130", "-9.0", "1e2"], smokes=[0.0, 1.0, 1.0, 0.0, 1.0])
+    yield FRAME.assign(since=pd.to_datetime(FRAME["since"], format="%d.%m.%Y", errors="coerce"))
+    days = [date(1970, 1, 1), None, date(1979, 12, 31), date(1971, 1, 1), date(1980, 1, 1)]
+    yield FRAME.assign(since=days, age=[17.5, "NA", 130, None, "100"])
+
+
+@pytest.mark.parametrize("frame", list(as_they_come()))
+def test_a_frame_is_coded_whatever_its_types(frame):
+    codes = DOMAIN.encode(frame)
+    assert codes.tolist() == CODES
+    assert codes.dtype == np.uint8
+
+
+def test_a_frame_is_coded_as_the_file_is():
+    description = datasets.describe("wdbc")
+    dataset = datasets.load("wdbc")
+    from sklearn.datasets import load_breast_cancer
+
+    frame = load_breast_cancer(as_frame=True).data
+    assert set(frame.columns) >= set(description.domain.names)
+    assert np.array_equal(dataset.domain.encode(frame), dataset.X)
+    assert np.array_equal(dataset.domain.encode(frame.to_numpy()), dataset.X)
+    # Pieces are coded one by one, and no code depends on the piece.
+    many = pd.concat([frame] * 30)
+    assert np.array_equal(dataset.domain.encode(many), np.tile(dataset.X, (30, 1)))
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (FRAME.drop(columns=["age", "town"]), "no columns 'age', 'town', which the model asks for"),
+        (
+            FRAME.rename(columns={"age": "agee"}),
+            "no column 'age', which the model asks for; did you mean 'agee'",
+        ),
+        (FRAME.assign(smokes=2), "row 0 of the frame: 'smokes' is '2'.*4 more"),
+        (FRAME.assign(age=["x"] * 5), "'age' is 'x', not a number"),
+        (FRAME.assign(age=np.inf), "not a finite number"),
+        (FRAME.assign(since="1970-01-01"), "not a date of the form"),
+        (FRAME.assign(age=[[1]] * 5), "'age' of the frame is of the type list"),
+        (pd.concat([FRAME, FRAME["age"]], axis=1), "more than one column 'age'"),
+        ({name: FRAME[name][: 2 + (name == "age")] for name in FRAME}, "different lengths"),
+        (np.zeros((2, 3)), "does not have the 4 columns"),
+        (7, "does not have the 4 columns"),
+    ],
+)
+def test_what_has_no_code_is_named(frame, message):
+    with pytest.raises(DatasetError, match=message):
+        DOMAIN.encode(frame)
+
+
+def test_all_faults_are_told_at_once():
+    with pytest.raises(DatasetError, match="2 problems"):
+        DOMAIN.encode(FRAME.assign(smokes=2, since="x"))
+
+
+@pytest.mark.parametrize("learner", [LazyBBClassifier, PrivGAMClassifier])
+def test_a_pipeline_begins_with_raw_columns(learner):
+    rng = np.random.default_rng(0)
+    frame = FRAME.loc[rng.integers(5, size=200)].reset_index(drop=True)
+    frame["age"] = rng.uniform(0, 100, 200)
+    label = np.where(frame["age"] > 50, "yes", "no")
+    known = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names, "random_state": 0}
+    pipeline = make_pipeline(DomainEncoder(DOMAIN), learner(epsilon=np.inf, **known))
+    assert cross_val_score(pipeline, frame, label, cv=2).mean() > 0.8
+    alone = clone(pipeline[-1]).fit(DOMAIN.encode(frame), label)
+    fitted = pipeline.fit(frame, label)
+    assert np.array_equal(fitted.predict(frame), alone.predict(DOMAIN.encode(frame)))
+    named = clone(pipeline).set_output(transform="pandas").fit(frame, label)
+    assert named[-1].feature_names_in_.tolist() == list(DOMAIN.names)
+    assert list(named[0].get_feature_names_out()) == list(DOMAIN.names)
+
+
+def test_raw_files_in_pieces_are_coded_too(tmp_path):
+    from privcurve.datasets.readers.table import RawTable
+
+    FRAME.to_csv(tmp_path / "new.csv", index=False, na_rep="NA")
+    with (tmp_path / "new.csv").open(newline="") as stream:
+        fields, *rows = csv.reader(stream)
+    columns = dict(zip(fields, map(list, zip(*rows, strict=True)), strict=True))
+    assert DOMAIN.encode(RawTable("new.csv", columns, range(2, 7))).tolist() == CODES

@@ -1,0 +1,342 @@
+"""A model's file: what is in it, what is refused, and that nothing of it is run."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+import privcurve
+from privcurve import models
+from privcurve.datasets import Column, Domain, Label
+from privcurve.datasets.encoder import DomainEncoder
+from privcurve.learners import (
+    BDPEClassifier,
+    DPLogisticRegressionClassifier,
+    LazyBBClassifier,
+    NoisyBayesClassifier,
+    PrivGAMClassifier,
+    RandomTreesClassifier,
+)
+from privcurve.models import text
+
+TOWNS = (("Oslo", "Oslo"), ("Rome, north", "Rome"), ("other", "other"))
+DOMAIN = Domain(
+    (
+        Column("age", "numeric", (0.0, 100.0), 10, missing_bin=True),
+        Column("town", "categorical", categories=TOWNS),
+        Column("smokes", "categorical", categories=(("0", "no"), ("1", "yes"))),
+    ),
+    Label("sick", "no", "yes"),
+    unknown="other",
+)
+N_BINS = list(DOMAIN.n_bins)
+
+
+def coded(n=80):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, N_BINS, size=(n, 3)).astype(np.uint8)
+    return X, np.where(X[:, 0] > 4, 1, -1)
+
+
+def fitted(kind=LazyBBClassifier, **parameters):
+    X, y = coded()
+    if kind is LazyBBClassifier:
+        parameters = {"n_rounds": 4, **parameters}
+    return kind(n_bins=N_BINS, classes=(-1, 1), random_state=0, **parameters).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.json"
+    models.save(path, fitted(), DOMAIN)
+    return json.loads(path.read_text())
+
+
+def loaded(tmp_path, content, seal=True):
+    """Load what may have been changed, with a seal that fits."""
+    path = tmp_path / "model.json"
+    sealed = {**content, "sha256": text.seal_of(content)} if seal else content
+    path.write_text(json.dumps(sealed))
+    return models.load(path)
+
+
+def test_what_is_said_of_a_model_is_kept(tmp_path):
+    model, path = fitted(PrivGAMClassifier, epsilon=2.0, delta=1e-6), tmp_path / "deep/model.json"
+    about = {"name": "patients", "n": 3, "columns": ["age"]}
+    privcurve.save(path, model, DOMAIN, dataset=about, notes="for the ward")
+    found = privcurve.load(path)
+    assert (found.dataset, found.notes, found.domain) == (about, "for the ward", DOMAIN)
+    assert found.statement == model.privacy_
+    assert found.versions == {"privcurve": privcurve.__version__, "learner": 1}
+    assert found.parameters["epsilon"] == 2.0
+    assert found.classes.tolist() == [-1, 1]
+    assert found.labels.tolist() == ["no", "yes"]
+    assert "age" in found.describe()
+    raw = json.loads(path.read_text())
+    assert raw["statement"]["text"] == str(model.privacy_)
+    assert (raw["epsilon"], raw["delta"], raw["calibration"]) == (2.0, 1e-6, "certified")
+    frame = {"age": ["91", "?"], "town": ["Paris", "Oslo"], "smokes": [0, 1]}
+    names = found.predict_frame(frame)
+    positive = model.predict(DOMAIN.encode(frame)) == 1
+    assert names.tolist() == np.where(positive, "yes", "no").tolist()
+
+
+def test_a_statement_may_be_another_one(tmp_path):
+    model = fitted()
+    none = type(model.privacy_).not_private("lazybb")
+    models.save(tmp_path / "model.json", model, DOMAIN, statement=none)
+    found = models.load(tmp_path / "model.json")
+    assert not found.statement.private
+    assert json.loads((tmp_path / "model.json").read_text())["epsilon"] == "inf"
+    assert found.parameters["epsilon"] == 1.0
+
+
+def test_a_file_is_laid_out_for_people_and_sealed(tmp_path, content):
+    models.save(tmp_path / "a.json", fitted(), DOMAIN)
+    written = (tmp_path / "a.json").read_text()
+    assert written.startswith('{\n "format": "privcurve model",\n')
+    assert '\n   {"bins": 10, "bounds": [0.0, 100.0]' in written
+    # The seal is of the content, not of how it is laid out.
+    (tmp_path / "b.json").write_text(json.dumps(content, indent=4, sort_keys=True))
+    assert models.load(tmp_path / "b.json").learner == "lazybb"
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (False, True), (-1, 1)])
+def test_classes_may_be_names_or_positions(tmp_path, labels):
+    X, y = coded()
+    model = LazyBBClassifier(n_rounds=3, n_bins=N_BINS, random_state=0, classes=labels)
+    model.fit(X, np.array(labels)[(y > 0).astype(int)])
+    models.save(tmp_path / "model.json", model, DOMAIN)
+    found = models.load(tmp_path / "model.json")
+    assert np.array_equal(found.predict(X), model.predict(X))
+    assert set(found.predict_frame({"age": [3], "town": ["x"], "smokes": [1]})) <= {"no", "yes"}
+
+
+# Saving ------------------------------------------------------------------------------
+
+
+class Heir(LazyBBClassifier):
+    """Predicts in a way of its own, perhaps."""
+
+
+def refused_to_save():
+    X, y = coded()
+    pipeline = make_pipeline(DomainEncoder(DOMAIN), fitted())
+    narrow = LazyBBClassifier(n_rounds=1, n_bins=[11, 3], classes=(-1, 1)).fit(X[:, :2], y)
+    names = np.where(y > 0, "yes", "no")
+    swapped = LazyBBClassifier(n_rounds=1, n_bins=N_BINS, classes=("yes", "no")).fit(X, names)
+    bounded = LazyBBClassifier(n_rounds=1, n_bins=N_BINS, bounds=(0, 11), classes=(-1, 1))
+    broken = fitted(DPLogisticRegressionClassifier)
+    broken.coef_[0] = np.nan
+    yield pipeline, DOMAIN, {}, "Pipeline can't be saved: only learners of privcurve"
+    yield Heir(n_rounds=1, n_bins=N_BINS).fit(X, y), DOMAIN, {}, "Heir can't be saved"
+    yield LazyBBClassifier(), DOMAIN, {}, "lazybb is not fitted"
+    yield narrow, DOMAIN, {}, r"columns of \[11, 3\] codes, but the domain has \[11, 3, 2\]"
+    yield swapped, DOMAIN, {}, r"the classes \['yes', 'no'\], but the domain's are \['no', 'yes'\]"
+    yield bounded.fit(X, y), DOMAIN, {}, "bounds=, which are not the domain's of 'age'"
+    yield broken, DOMAIN, {}, "coef holds a number that is not finite"
+    yield fitted(), DOMAIN, {"notes": {1, 2}}, "notes must be a text or plain JSON"
+    yield fitted(), DOMAIN, {"dataset": float("nan")}, "dataset must be a text or plain JSON"
+
+
+@pytest.mark.parametrize(("estimator", "domain", "said", "message"), list(refused_to_save()))
+def test_what_can_not_be_handed_over(tmp_path, estimator, domain, said, message):
+    with pytest.raises(models.ModelError, match=message):
+        models.save(tmp_path / "model.json", estimator, domain, **said)
+    assert not list(tmp_path.iterdir())
+
+
+def test_bounds_of_a_learner_may_be_those_of_the_domain(tmp_path):
+    domain = Domain(
+        tuple(Column(f"x{j}", "numeric", (0.0, 11.0), k) for j, k in enumerate((11, 3))),
+        DOMAIN.label,
+    )
+    X, y = coded()
+    model = LazyBBClassifier(n_rounds=3, n_bins=[11, 3], bounds=(0, [11, 11]), classes=(-1, 1))
+    model.fit(X[:, :2], y)
+    models.save(tmp_path / "model.json", model, domain)
+    found = models.load(tmp_path / "model.json")
+    assert np.array_equal(found.predict(domain.encode(X[:, :2])), model.predict(X[:, :2]))
+
+
+# Loading -----------------------------------------------------------------------------
+
+
+def put(*place_and_value):
+    *place, key, value = place_and_value
+
+    def change(content):
+        for step in place:
+            content = content[step]
+        content[key] = value
+
+    return change
+
+
+def drop(*place):
+    def change(content):
+        for step in place[:-1]:
+            content = content[step]
+        del content[place[-1]]
+
+    return change
+
+
+CHANGES = [
+    (put("format_version", 2), "has the format 'privcurve model' 2, but this privcurve"),
+    (put("format", "other"), "has the format 'other' 1"),
+    (drop("format_version"), "has the format 'privcurve model' None"),
+    *[
+        (drop(key), f"missing key '{key}'")
+        for key in ("learner", "epsilon", "domain", "model", "statement", "classes", "parameters")
+    ],
+    (put("more", 1), "unknown key 'more'"),
+    (put("learner", "os:system"), "unknown learner 'os:system'"),
+    (put("learner", "lazyb"), "did you mean 'lazybb'"),
+    (put("learner", "topdown"), "topdown"),
+    (put("epsilon", -1), "epsilon"),
+    (put("epsilon", 2.0), "not about its epsilon"),
+    (put("calibration", "published"), "not about its epsilon, delta and calibration"),
+    (put("parameters", "n_rounds", "4"), "n_rounds"),
+    (put("parameters", "shell", "rm"), "no parameter 'shell'"),
+    (put("parameters", "weak_learner", "topdown"), "voters are not its weak_learner"),
+    (put("classes", [-1, 1, 2]), "not those of its domain"),
+    (put("classes", [1, 1]), "not those of its domain"),
+    (put("domain", "columns", 0, "bounds", [5, 5]), "bounds of the column 'age' must be"),
+    (put("domain", "columns", 0, "bins", 9), "of other columns|not those of"),
+    (put("domain", "columns", 1, "name", "age"), "names a column twice"),
+    (put("domain", "columns", 1, "categories", [["a", "a"], ["a", "b"], ["c", "c"]]), "twice"),
+    (put("domain", "columns", 1, "patterns", True), "has groups, but not"),
+    (put("domain", "columns", 1, "kind", "text"), "kind"),
+    (put("domain", "label", "positive", "no"), "its classes have the same name"),
+    (drop("model", "ties"), "its model has no 'ties'"),
+    (put("model", "ties", "mine"), "ties = 'mine' is unknown"),
+    (put("model", "ties", 3), "ties is int 3, not a str"),
+    (put("model", "weights", 3), "lazybb releases no 'weights'"),
+    (put("model", "start", None), "start is not that of its parameters"),
+    (put("model", "model", "literals", [10**6]), "1-rules of other columns"),
+    (put("model", "model", "literals", [-1]), "1-rules of other columns"),
+    (put("model", "model", "literals", [0.5]), r"model.literals\[0\] is float 0.5, not a int"),
+    (put("model", "model", "literals", {}), "model.literals|is an object"),
+    (put("model", "model", "constant", 7), "votes are not those of its 1-rules"),
+    (put("statement", "status", "fine"), "status"),
+    (put("statement", "ledger", [{}]), "not a privacy statement"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES)
+def test_what_is_no_model_is_refused_though_its_seal_fits(tmp_path, content, change, message):
+    changed = deepcopy(content)
+    change(changed)
+    with pytest.raises(models.ModelError, match=message) as refused:
+        loaded(tmp_path, changed)
+    assert str(tmp_path / "model.json") in str(refused.value)
+
+
+def test_every_changed_byte_is_noticed(tmp_path, content):
+    changed = deepcopy(content)
+    changed["notes"] = "harmless"
+    with pytest.raises(models.ModelError, match="was changed after it was written"):
+        loaded(tmp_path, changed, seal=False)
+    loaded(tmp_path, content, seal=False)
+    whole = (tmp_path / "model.json").read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(len(whole), size=200):
+        # Another letter or digit: what is laid out in another way is the same model.
+        other = bytes([whole[place] ^ 1])
+        (tmp_path / "model.json").write_bytes(whole[:place] + other + whole[place + 1 :])
+        try:
+            models.load(tmp_path / "model.json")
+        except models.ModelError:
+            continue
+        pytest.fail(f"{whole[place - 5 : place + 5]!r} may have {other!r} in the middle")
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("", "not a model's file, or only a part of one"),
+        ('{"format": ', "only a part of one"),
+        ("[1, 2]", "it has no sha256"),
+        ("{}", "it has no sha256"),
+        ('{"a": NaN, "sha256": ""}', "NaN is no number of JSON"),
+        ('{"a": -Infinity, "sha256": ""}', "Infinity is no number of JSON"),
+        ('{"a": 1e999, "sha256": ""}', "1e999 is no number of JSON"),
+        ('{"a": 1, "a": 1, "sha256": ""}', "a key stands twice"),
+        ("[" * 100_000, "not a model's file"),
+        ('{"a": ' + "9" * 5000 + "}", "not a model's file"),
+        (b"\x80\x04\x95", "can't be read"),
+        (None, "can't be read: No such file"),
+    ],
+)
+def test_what_is_no_file_of_a_model(tmp_path, written, message):
+    path = tmp_path / "model.json"
+    if written is not None:
+        path.write_bytes(written if isinstance(written, bytes) else written.encode())
+    with pytest.raises(models.ModelError, match=message):
+        models.load(path)
+
+
+KERNELS = [
+    ({"weak_learner": "topdown"}, LazyBBClassifier, ("model", "forest", "splits"), 10**9),
+    ({"weak_learner": "topdown"}, LazyBBClassifier, ("model", "forest", "children"), 10**9),
+    ({"weak_learner": "topdown"}, LazyBBClassifier, ("model", "forest", "children"), -7),
+    ({"weak_learner": "topdown"}, LazyBBClassifier, ("model", "forest", "labels"), 100),
+    ({"weak_learner": "topdown"}, LazyBBClassifier, ("model", "forest", "labels"), 1000),
+    ({}, BDPEClassifier, ("splits",), 10**9),
+    ({}, BDPEClassifier, ("splits",), -2),
+    ({}, RandomTreesClassifier, ("model", "trees", "columns"), 3),
+    ({}, RandomTreesClassifier, ("model", "trees", "columns"), -1),
+    ({}, NoisyBayesClassifier, ("columns",), 3),
+]
+
+
+@pytest.mark.parametrize(("parameters", "kind", "place", "number"), KERNELS)
+def test_no_number_makes_a_kernel_read_beyond_its_arrays(tmp_path, parameters, kind, place, number):
+    models.save(tmp_path / "model.json", fitted(kind, **parameters), DOMAIN)
+    content = json.loads((tmp_path / "model.json").read_text())
+    found = content["model"]
+    for step in place:
+        found = found[step]
+    (found[0] if isinstance(found[0], list) else found)[0] = number
+    with pytest.raises(models.ModelError):
+        loaded(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [PrivGAMClassifier, BDPEClassifier, RandomTreesClassifier, DPLogisticRegressionClassifier],
+)
+def test_arrays_of_another_shape_are_refused(tmp_path, kind):
+    models.save(tmp_path / "model.json", fitted(kind), DOMAIN)
+    content = json.loads((tmp_path / "model.json").read_text())
+
+    def arrays(value):
+        if isinstance(value, dict):
+            for item in value.values():
+                yield from arrays(item)
+        elif isinstance(value, list) and value:
+            yield value
+            if isinstance(value[0], list):
+                yield value[0]
+
+    n = len(list(arrays(content["model"])))
+    assert n
+    for k in range(n):
+        changed = deepcopy(content)
+        list(arrays(changed["model"]))[k].pop()
+        with pytest.raises(models.ModelError):
+            loaded(tmp_path, changed)
+
+
+def test_learners_of_ones_own_are_not_run(tmp_path, monkeypatch, content):
+    (tmp_path / "learners").mkdir()
+    (tmp_path / "learners/mine.py").write_text("raise SystemExit('run')")
+    monkeypatch.chdir(tmp_path)
+    changed = {**content, "learner": "mine"}
+    with pytest.raises(models.ModelError, match="unknown learner 'mine'"):
+        loaded(tmp_path, changed)

@@ -1,0 +1,68 @@
+"""A user's own descriptions: where they are, what they may leave out, which names are taken."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from own_dataset import DESCRIPTION
+
+from privcurve import datasets
+from privcurve.datasets import DatasetError
+
+LOCAL = Path("descriptions/mine.yaml")
+
+
+@pytest.fixture
+def local(own):
+    """Describe `mine` in the user's own folder alone; give a function to change it."""
+    Path("resources/datasets/mine.yaml").unlink()
+
+    def write(path=LOCAL, **changes):
+        path.parent.mkdir(exist_ok=True)
+        content = {k: v for k, v in (DESCRIPTION | changes).items() if v is not None}
+        path.write_text(yaml.safe_dump(content))
+
+    write()
+    return write
+
+
+def test_one_s_own_are_found_and_say_little(local):
+    columns = [{k: v for k, v in c.items() if k != "source"} for c in DESCRIPTION["columns"]]
+    local(title=None, citation=None, licence=None, columns=columns)
+    mine = datasets.describe("mine")
+    assert "mine" in datasets.names()
+    assert (mine.title, mine.citation, mine.licence) == ("mine", "", "")
+    assert mine.path == Path.cwd() / LOCAL
+    # Paths of files are from the working folder, which holds `descriptions`.
+    assert len(datasets.load("mine").y) == 4
+
+
+@pytest.mark.parametrize("other", ["adult", "mine"])
+def test_a_name_that_is_taken_is_refused(local, other):
+    local(path=Path(f"descriptions/{other}.yaml"))
+    if other == "mine":
+        Path("resources/datasets/mine.yaml").write_text(LOCAL.read_text())
+    with pytest.raises(DatasetError, match=rf"{other}.yaml has the name of another dataset"):
+        datasets.describe(other)
+
+
+def test_files_of_others_need_all(local):
+    file = {"name": "x.csv", "urls": [], "sha256": "0" * 64, "bytes": 1}
+    columns = [{k: v for k, v in c.items() if k != "source"} for c in DESCRIPTION["columns"]]
+    wanted = ("title", "citation", "licence")
+    local(files={"train": file}, columns=columns, **dict.fromkeys(wanted))
+    with pytest.raises(DatasetError) as refusal:
+        datasets.describe("mine")
+    for key in (*wanted, "source"):
+        assert f"missing key '{key}'" in str(refusal.value)
+
+
+def test_an_unknown_name_says_where_and_how(local):
+    with pytest.raises(DatasetError, match=r"descriptions/nobody.yaml.*privcurve describe"):
+        datasets.describe("nobody")
+
+
+def test_what_is_left_blank_says_who_tells_more(local):
+    local(columns=[{"name": "age", "kind": "numeric", "bounds": None}])
+    with pytest.raises(DatasetError, match=r"columns.age.bounds: nothing is written there\npriv"):
+        datasets.load("mine")

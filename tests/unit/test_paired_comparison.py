@@ -1,0 +1,175 @@
+"""Differences to one arm: pairing, intervals, tests with known answers, and what is said."""
+
+import math
+
+import pandas as pd
+import pytest
+from made_up_study import BOOST, STUDY, lay_out
+
+from privcurve.analysis import comparison
+from privcurve.experiments import study
+from privcurve.figures.comparison import comparison as drawing
+from privcurve.outputs.base import ask
+from privcurve.outputs.registry import OUTPUTS
+
+# Student's quantiles at .975 with 1 and 3 degrees of freedom.
+T1, T3 = 12.7062, 3.18245
+BASE = [0.70, 0.72, 0.74, 0.76]
+
+
+def runs(values, fold="test", epsilon=1.0):
+    """Give runs from accuracies by dataset and arm."""
+    return pd.DataFrame(
+        [
+            {
+                **{"dataset": dataset, "arm": arm, "epsilon": epsilon, "repeat": repeat},
+                "fold": fold if fold == "test" else fold.format(repeat),
+                **{"status": "failed" if value is None else "ok", "accuracy": value or math.nan},
+            }
+            for dataset, arms in values.items()
+            for arm, found in arms.items()
+            for repeat, value in enumerate(found, start=1)
+        ]
+    )
+
+
+def shifted(*gaps):
+    return [base + gap for base, gap in zip(BASE, gaps, strict=True)]
+
+
+def test_differences_are_paired_by_repeat_whatever_the_order():
+    frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.03, 0.01, 0.03)}})
+    found = comparison.by_dataset(frame.sample(frac=1, random_state=2), "base", ["a"])
+    (row,) = found.to_dict("records")
+    # s = .011547, over √4: the trainings themselves differ by far more.
+    assert row["difference"] == pytest.approx(0.02)
+    assert row["standard_error"] == pytest.approx(0.0057735, rel=1e-4)
+    assert row["low"] == pytest.approx(0.02 - T3 * 0.0057735, rel=1e-4)
+    assert row["high"] == pytest.approx(0.02 + T3 * 0.0057735, rel=1e-4)
+    assert row["accuracy"] - row["reference_accuracy"] == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(
+    ("fold", "factor"), [("test", 1 / 4), ("{}@0.2", 1 / 4 + 1 / 4), ("{}/10", 1 / 4 + 1 / 9)]
+)
+def test_intervals_are_wider_where_repeats_share_records(fold, factor):
+    frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.03, 0.01, 0.03)}}, fold)
+    (row,) = comparison.by_dataset(frame, "base", ["a"]).to_dict("records")
+    assert row["standard_error"] == pytest.approx(0.0115470 * math.sqrt(factor), rel=1e-4)
+    assert row["scored_on"] == ("test" if fold == "test" else "folds")
+
+
+def test_holm_corrects_for_the_arms_of_a_dataset():
+    same = shifted(0, 0, 0, 0)
+    frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.02, 0.03, 0.04), "b": same}})
+    found = comparison.by_dataset(frame, "base", ["a", "b"]).set_index("arm")
+    # All signs alike, of four: W = 0 with mean 5 and variance 7.5.
+    assert found.loc["a", "p_value"] == pytest.approx(0.06789, abs=1e-5)
+    assert found.loc["a", "p_holm"] == pytest.approx(2 * 0.06789, abs=1e-4)
+    assert found.loc["b", ["difference", "p_value", "p_holm"]].tolist() == [0, 1, 1]
+
+
+def test_a_failed_training_makes_its_dataset_count_for_no_arm():
+    values = {
+        "one": {"base": BASE, "a": shifted(0.01, 0.01, 0.01, 0.01)},
+        "two": {"base": BASE, "a": shifted(0.03, 0.03, 0.03, 0.03)},
+        "three": {"base": BASE, "a": [0.9, None, 0.9, 0.9]},
+    }
+    each = comparison.by_dataset(runs(values), "base", ["a"])
+    failed = each[each["dataset"] == "three"].iloc[0]
+    assert failed["n_failed"] == 1
+    assert pd.isna(failed[["difference", "low", "p_value"]].astype(float)).all()
+    (row,) = comparison.overall(each, "base").to_dict("records")
+    assert row["n_datasets"] == 2
+    assert row["difference"] == pytest.approx(0.02)
+    # Of two datasets: s/√2 = .01, and an interval that knows how little two are.
+    assert row["high"] - row["difference"] == pytest.approx(T1 * 0.01, rel=1e-4)
+    assert (row["n_above"], row["n_below"]) == (2, 0)
+    assert (row["mean_rank"], row["reference_mean_rank"]) == (1, 2)
+
+
+def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_arms():
+    gaps = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06]
+    values = {
+        f"d{i}": {
+            "base": BASE,
+            "a": shifted(gap, gap, gap, gap),
+            "b": shifted(*[gap * (-1) ** i] * 4),
+        }
+        for i, gap in enumerate(gaps)
+    }
+    each = comparison.by_dataset(runs(values), "base", ["a", "b"])
+    found = comparison.overall(each, "base").set_index("arm")
+    # W = 0 of six: mean 10.5, variance 22.75; and W = 9, of alternating signs.
+    assert found.loc["a", "p_value"] == pytest.approx(0.02771, abs=1e-5)
+    assert found.loc["a", "p_holm"] == pytest.approx(0.05542, abs=1e-5)
+    assert found.loc["b", "p_value"] == pytest.approx(math.erfc(1.5 / math.sqrt(2 * 22.75)))
+    assert found.loc["b", ["n_above", "n_below"]].tolist() == [3, 3]
+    # a is ahead everywhere, shared with b in three of six; base is second or last.
+    assert found.loc["a", "mean_rank"] == pytest.approx(1.25)
+    assert found.loc["b", "mean_rank"] == pytest.approx(2.25)
+    assert found.loc["a", "reference_mean_rank"] == pytest.approx(2.5)
+    assert found.loc["a", "critical_difference"] == pytest.approx(
+        2.343 * math.sqrt(12 / 36), rel=1e-3
+    )
+
+
+def test_runs_of_other_splits_are_not_paired():
+    frame = pd.concat([runs({"d": {"base": BASE}}), runs({"d": {"a": BASE[:3]}})])
+    with pytest.raises(ValueError, match="a: its runs are not of the splits"):
+        comparison.by_dataset(frame, "base", ["a"])
+
+
+def asked(options, **changes):
+    raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
+    raw = {**raw, "outputs": ["accuracy"]}
+    known = study.from_mapping(raw, "tiny", "tiny.yaml")
+    return ask(OUTPUTS, known, "comparison", options, "tiny")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"arm": "bost~certified"}, "no arm 'bost~certified' that has an ε"),
+        ({"arm": "majority"}, "no arm 'majority' that has an ε"),
+        ({"arm": "boost~certified", "others": ["boost~certified"]}, "not compared with itself"),
+        ({}, "needs the option 'arm'"),
+    ],
+)
+def test_what_can_not_be_compared_is_refused_by_name(options, told):
+    with pytest.raises(study.StudyError, match=told):
+        asked(options)
+
+
+def test_only_the_arms_that_are_compared_are_read():
+    options = {"arm": "boost~certified", "others": ["boost~published"]}
+    read = asked(options).reads.curves
+    assert {arm for _, arm in read} == {"boost~certified", "boost~published"}
+
+
+def test_the_text_says_what_an_interval_covers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outputs = [{"comparison": {"arm": "boost~certified"}}]
+    learners = {"boost": BOOST, "rule": {"learner": "one_rule"}}
+    plan = lay_out(tmp_path, learners=learners, outputs=outputs)
+    (made,) = plan.of_study("tiny")
+    made.output.make(plan.context(made))
+    (stem,) = made.files.tables
+    text = stem.with_suffix(".md").read_text(encoding="utf-8")
+    assert "On toy-line each repeat scores other records" in text
+    assert "noise of training alone" not in text
+    assert "best setting, not private" in text
+    assert all(path.exists() for path in made.files.all)
+
+
+def test_the_figure_marks_differences_in_points():
+    values = {"one": {"base": BASE, "a": shifted(0.01, 0.03, 0.01, 0.03)}}
+    values["two"] = {"base": BASE, "a": shifted(-0.01, 0.01, 0.03, 0.01)}
+    each = comparison.by_dataset(runs(values), "base", ["a"])
+    whole = comparison.overall(each, "base")
+    (panel,) = drawing(whole, each, {"a": "An arm"}, "the base").axes
+    dots = next(line for line in panel.get_lines() if line.get_marker() == ".")
+    assert dots.get_xdata() == pytest.approx([2, 1])
+    assert [text.get_text() for text in panel.get_yticklabels()] == ["An arm"]
+    with pytest.raises(ValueError, match="nothing to draw"):
+        drawing(whole.iloc[:0], each, {"a": "An arm"}, "the base")

@@ -1,0 +1,60 @@
+"""PrivGAM beside a plain program of the same formulas."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privcurve.learners.privgam import PrivGAMClassifier
+from privcurve.privacy.calibration.privgam import gaussian_budget
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+import privgam as reference
+
+N_BINS = (20, 4, 3, 6)
+ORDERED = (True, False, False, True)
+
+
+def problem(n=3000, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, N_BINS, (n, len(N_BINS)))
+    score = 0.4 * (X[:, 0] - 10) + (X[:, 1] == 2)
+    return X, (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int)
+
+
+def fitted(X, y, **parameters):
+    return PrivGAMClassifier(n_bins=N_BINS, ordered=ORDERED, classes=(0, 1), **parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("n_rounds", [1, 5])
+def test_without_noise_shapes_are_those_of_the_plain_program(n_rounds):
+    """But for the grid of residuals; a column without effect leaves both."""
+    X, y = problem()
+    model = fitted(X, y, epsilon=np.inf, n_rounds=n_rounds, pairs="no").model_
+    plain = reference.cyclic(X, y, N_BINS, ORDERED, n_rounds=n_rounds)
+    for found, expected in zip(model.shapes, plain[:-1], strict=True):
+        assert found == pytest.approx(expected, abs=2e-3)
+    assert model.intercept == pytest.approx(plain[-1][0], abs=2e-3)
+    if n_rounds > 2:
+        assert not model.shapes[3].any()
+        assert not plain[3].any()
+
+
+def test_with_noise_shapes_are_spread_alike():
+    """Means and deviations of 40 fits, within five of their own standard errors."""
+    X, y = problem()
+    budget = {"epsilon": 2.0, "delta": 1e-5}
+    mu = gaussian_budget(*budget.values(), "replace-one").amount
+    ours, plain = [], []
+    for k in range(40):
+        settings = {"n_rounds": 2, "method": "cyclic", "bins": "all", "random_state": k}
+        ours.append(fitted(X, y, **budget, **settings).model_.shapes[0])
+        rng = np.random.default_rng(k)
+        plain.append(reference.cyclic(X, y, N_BINS, ORDERED, mu, rng, n_rounds=2)[0])
+    means, spreads = zip(
+        *((np.mean(x, axis=0), np.std(x, axis=0)) for x in (ours, plain)), strict=True
+    )
+    apart = np.sqrt((spreads[0] ** 2 + spreads[1] ** 2) / 40)
+    assert np.abs(means[0] - means[1]).max() < (5 * apart).max()
+    assert np.mean(spreads[0]) == pytest.approx(np.mean(spreads[1]), rel=0.25)

@@ -1,0 +1,61 @@
+"""Which records are public; that the mark changes nothing that coded data are made of."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from privcurve import datasets
+from privcurve.datasets import DatasetError
+
+# Digests of all descriptions before there was the mark: cells hang on them.
+STORED = json.loads(Path(__file__).with_name("descriptions.json").read_text())
+
+
+@pytest.mark.parametrize("name", sorted(STORED))
+def test_what_ships_is_public_and_has_the_digest_that_it_had(name):
+    found = datasets.describe(name)
+    assert found.public_benchmark
+    assert found.digest == STORED[name]
+
+
+def write(name, **content):
+    Path(f"resources/datasets/{name}.yaml").write_text(yaml.safe_dump(content))
+
+
+def test_records_are_private_unless_a_description_says_otherwise(own):
+    own()
+    assert not datasets.describe("mine").public_benchmark
+    own(public_benchmark=True)
+    assert datasets.describe("mine").public_benchmark
+
+
+def test_the_mark_codes_nothing_anew(own):
+    own()
+    datasets.save(datasets.load("mine"), "coded")
+    private = datasets.describe("mine")
+    own(public_benchmark=True)
+    assert datasets.describe("mine").digest == private.digest
+    assert replace(private, public_benchmark=True).digest == private.digest
+    assert datasets.is_current("coded")
+
+
+def test_a_variant_takes_the_mark_unless_it_has_files_of_its_own(own):
+    own(public_benchmark=True)
+    write("same", title="the same records", based_on="mine", n_bins=4)
+    assert datasets.describe("same").public_benchmark
+    other = {"title": "others", "based_on": "mine", "files": {"train": {"local": "data/o.csv"}}}
+    write("other", **other)
+    assert not datasets.describe("other").public_benchmark
+    write("other", **other, public_benchmark=True)
+    assert datasets.describe("other").public_benchmark
+    write("hidden", title="not public", based_on="mine", public_benchmark=False)
+    assert not datasets.describe("hidden").public_benchmark
+
+
+def test_the_mark_is_a_truth_value(own):
+    own(public_benchmark="yes")
+    with pytest.raises(DatasetError, match="public_benchmark"):
+        datasets.describe("mine")

@@ -1,0 +1,220 @@
+"""Seeds: public numbers, secrets in files, and streams that no written word gives away."""
+
+import dataclasses
+import json
+import multiprocessing
+import os
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from privcurve.experiments import cells, jobs, study
+from privcurve.experiments.splits import partition_generator, selection_splits
+from privcurve.privacy import seeds
+from privcurve.privacy.seeds import SecretSeed, SeedError
+
+ROOT = Path(__file__).parents[2]
+A, B = (SecretSeed(bytes([k]) * 32, Path(f"{k}.seed")) for k in (1, 2))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
+    return tmp_path / "seeds"
+
+
+# Files -----------------------------------------------------------------------------
+
+
+def test_a_secret_is_made_once_for_its_owner_alone(folder):
+    first = seeds.resolve("secret", make=True)
+    path = folder / "workflow.seed"
+    assert first.path == path
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert seeds.resolve("secret", make=True) == first == seeds.resolve("secret")
+    assert path.read_text().strip() == first.key.hex()
+    assert [one.name for one in folder.iterdir()] == ["workflow.seed"]
+
+
+def test_two_secrets_differ(folder):
+    one, two = (seeds.read_or_make(seeds.path_of(name)) for name in ("patients", "others"))
+    assert one.key != two.key
+    assert len(one.key) == 32
+
+
+def test_where_seeds_are(monkeypatch):
+    monkeypatch.delenv("PRIVCURVE_SEEDS", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", "/state")
+    assert seeds.folder() == Path("/state/privcurve/seeds")
+    for home in ("", "relative"):
+        monkeypatch.setenv("XDG_STATE_HOME", home)
+        assert seeds.folder() == Path.home() / ".local/state/privcurve/seeds"
+
+
+def _made(path, start, queue):
+    start.wait()
+    queue.put(seeds.read_or_make(path).key)
+
+
+def test_two_processes_that_make_one_have_the_same(folder):
+    context = multiprocessing.get_context("fork")
+    start, queue = context.Event(), context.Queue()
+    path = folder / "shared.seed"
+    workers = [context.Process(target=_made, args=(path, start, queue)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    start.set()
+    found = {queue.get(timeout=20) for _ in workers}
+    for worker in workers:
+        worker.join()
+    assert found == {seeds.read(path).key}
+
+
+def test_a_job_makes_none(folder):
+    with pytest.raises(SeedError, match=r"workflow\.seed can't be read: .*PRIVCURVE_SEEDS"):
+        seeds.resolve("secret")
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o610])
+def test_one_that_others_may_read_is_refused(folder, mode):
+    path = seeds.resolve("secret", make=True).path
+    path.chmod(mode)
+    with pytest.raises(SeedError, match=f"others \\(mode {mode:o}\\).*chmod 600 {path}"):
+        seeds.resolve("secret", make=True)
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+def test_one_in_a_git_repository_is_refused_and_not_made(tmp_path, monkeypatch, as_file):
+    git = tmp_path / "project/.git"
+    git.parent.mkdir()
+    # A work tree that git worktree has added, or a submodule, has a file there.
+    git.write_text("gitdir: elsewhere") if as_file else git.mkdir()
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "project/deep/seeds"))
+    with pytest.raises(SeedError, match=r"in the git repository .*project.*PRIVCURVE_SEEDS"):
+        seeds.resolve("secret", make=True)
+    # A link from outside leads there too.
+    (tmp_path / "project/deep").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "project/deep")
+    with pytest.raises(SeedError, match="git repository"):
+        seeds.resolve(str(tmp_path / "link/mine.seed"), make=True)
+    assert not list(tmp_path.rglob("*.seed"))
+
+
+@pytest.mark.parametrize("content", ["", "20210\n", "z" * 64, "ab" * 40, "\xff" * 64])
+def test_what_is_no_seed_is_refused(folder, content):
+    path = seeds.resolve("secret", make=True).path
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(SeedError, match="holds no secret seed"):
+        seeds.resolve("secret")
+
+
+def test_what_can_not_be_made_is_named(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "file/seeds"))
+    with pytest.raises(SeedError, match=r"can't be made: Not a directory.*PRIVCURVE_SEEDS"):
+        seeds.resolve("secret", make=True)
+
+
+def test_what_a_configuration_may_say(tmp_path, folder):
+    assert seeds.resolve(20210) == seeds.resolve("20210") == 20210
+    other = seeds.resolve(str(tmp_path / "other.seed"), make=True)
+    assert other.path == tmp_path / "other.seed"
+    for wrong in ("secrt", "-1", "1.5", "", "my/file.txt"):
+        with pytest.raises(SeedError, match="neither a number, nor the word secret"):
+            seeds.resolve(wrong)
+
+
+# Streams ---------------------------------------------------------------------------
+
+
+def quickstart(seed):
+    made = study.load(ROOT / "config/studies/quickstart.yaml")
+    arm = next(iter(made.arms.values()))
+    ids = cells.CellIds("wdbc", "checksum", arm, seed)
+    return [ids.cell(arm.points[0], split) for split in selection_splits(3)]
+
+
+def test_the_ids_of_a_public_seed_are_what_streams_follow_from():
+    (cell, *_) = quickstart(20210)
+    assert seeds.number(20210, cell.id) == int(cell.id, 16)
+
+
+def test_an_id_of_a_secret_seed_does_not_tell_its_stream():
+    for cell, other in zip(quickstart(A), quickstart(B), strict=True):
+        public = dataclasses.replace(cell, seed=7)
+        draws = [cells.generator(one).random(4).tolist() for one in (cell, public, other)]
+        assert draws[0] == cells.generator(cell).random(4).tolist()
+        assert draws[0] != draws[1]
+        assert draws[0] != draws[2]
+        assert cell.id != other.id
+        # The other secret would not draw the same under the same id either.
+        assert seeds.number(A, cell.id) != seeds.number(B, cell.id)
+
+
+def test_partitions_follow_from_the_secret():
+    draws = [partition_generator("d", "c", 5, 0, seed).random() for seed in (A, B, 1, A)]
+    assert draws[0] == draws[3]
+    assert len(set(draws)) == 3
+
+
+def texts(secret):
+    return {secret.key.hex(), str(int.from_bytes(secret.key, "big")), repr(secret.key)}
+
+
+def test_nothing_that_is_written_holds_a_secret():
+    made = study.load(ROOT / "config/studies/quickstart.yaml")
+    arm = next(iter(made.arms.values()))
+    from privcurve import datasets
+
+    curve = jobs.curve(made, datasets.describe("wdbc"), arm, A, 30)
+    cell = quickstart(A)[0]
+    written = [
+        *map(repr, (A, cell, curve)),
+        str(A),
+        A.name,
+        curve.shard_digest(0),
+        curve.refit_digest,
+        json.dumps([seeds.named(A)]),
+    ]
+    for text in texts(A):
+        assert not [one for one in written if text in one]
+    assert curve.shard_digest(0) != jobs.curve(made, curve.dataset, arm, B, 30).shard_digest(0)
+    # The name is a hash of all 256 bits under a word of its own.
+    assert re.fullmatch(r"secret:[0-9a-f]{64}", A.name)
+    assert A.name != B.name
+
+
+def test_a_public_seed_is_not_for_private_records():
+    seeds.check(1, "adult", True)
+    seeds.check(A, "patients", False)
+    with pytest.raises(SeedError, match=r"'patients' are private.*seed: secret.*public_benchmark"):
+        seeds.check(1, "patients", False)
+
+
+def test_a_secret_crosses_to_other_processes():
+    # Jobs that share work get it as an object, never as a word on a command line.
+    assert pickle.loads(pickle.dumps(A)) == A
+
+
+def test_the_schema_knows_the_words():
+    from privcurve import schema
+
+    config = ROOT / "workflow/schemas/config.schema.yaml"
+    shipped = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    for good in (1, "secret", "/home/me/mine.seed"):
+        schema.check({**shipped, "seed": good}, config, "c")
+    for bad in ("secrt", -1, 1.5, "mine.txt"):
+        with pytest.raises(schema.SchemaError, match="secret"):
+            schema.check({**shipped, "seed": bad}, config, "c")
+
+
+def test_the_environment_is_not_asked_where_a_path_is_given(tmp_path, monkeypatch):
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "never"))
+    seeds.resolve(str(tmp_path / "mine.seed"), make=True)
+    assert not (tmp_path / "never").exists()
+    assert os.listdir(tmp_path) == ["mine.seed"]  # noqa: PTH208

@@ -1,0 +1,254 @@
+"""The learner that chooses settings privately, the word `tune` of a study, and the cost table."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from privcurve import models
+from privcurve.analysis import kinds
+from privcurve.audit.states import left_on, numbers
+from privcurve.datasets.domain import NUMERIC, Column, Domain, Label
+from privcurve.experiments import paid, study
+from privcurve.learners import TunedClassifier, registry, tuned, tuning
+from privcurve.learners.lazybb import LazyBBClassifier
+from privcurve.privacy.__main__ import main
+from privcurve.privacy.accountants.selection import Runs
+from privcurve.privacy.ledger import NOT_SELECTION, rho_of_ledger
+
+RNG = np.random.default_rng(2)
+N_BINS = [3, 4, 2]
+X = RNG.integers(0, N_BINS, (200, 3))
+Y = np.where((X[:, 0] == 1) ^ (RNG.random(200) < 0.1), 1, -1)
+GRID = {"n_rounds": [3, 5], "density": [0.5]}
+
+
+def make(settings=GRID, **parameters):
+    known = {"n_bins": N_BINS, "classes": (-1, 1), "random_state": 0}
+    return TunedClassifier(settings=settings, **{**known, **parameters})
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_the_statement_is_known_before_the_fit(delta):
+    before = make(delta=delta).statement(2)
+    models = [make(delta=delta, random_state=seed).fit(X, Y) for seed in range(3)]
+    for model in models:
+        assert model.privacy_ == before
+        # Of the training that was kept no smaller epsilon is said.
+        assert model.best_.privacy_.epsilon == 1.0
+    assert NOT_SELECTION not in before.exclusions
+    assert "private selection of the best of a random number of runs" in str(before)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_trainings_spend_what_a_run_may(monkeypatch, delta):
+    spent = []
+    check = tuned.check_spent
+    monkeypatch.setattr(
+        tuned, "check_spent", lambda said, budget: (spent.append(said), check(said, budget))
+    )
+    budget = make(delta=delta)._budget()
+    for seed in range(3):
+        make(delta=delta, random_state=seed).fit(X, Y)
+    assert len(spent) > 3
+    for said in spent:
+        amount = said.epsilon if delta == 0 else rho_of_ledger(said.ledger)
+        assert budget.training * (1 - 2e-3) < amount <= budget.training * (1 + 1e-12)
+    more = dataclasses.replace(budget, training=budget.training / 1.01)
+    with pytest.raises(ValueError, match=r"a training spends .*, where a run may spend"):
+        tuning.check_spent(spent[0], more)
+
+
+@pytest.mark.parametrize("learner", ["noisy_bayes", "bdpe", "privgam", "distributed_topdown"])
+def test_what_a_setting_spends_does_not_follow_from_the_records(learner):
+    """Of learners whose ledgers have other shapes: a fit on the records checks it."""
+    model = make(None, learner=learner, delta=1e-5, expected_runs=2, ordered=(True,) * 3)
+    model.fit(X, Y)
+    assert model.privacy_.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+    assert hasattr(model, "predict_proba") == hasattr(model.best_, "predict_proba")
+    assert hasattr(model.best_, "predict_proba") == (learner in ("noisy_bayes", "privgam"))
+    if hasattr(model, "predict_proba"):
+        chances = model.predict_proba(X)
+        assert np.array_equal(chances[:, 1] > 0.5, model.predict(X) == 1)
+
+
+def test_a_learner_that_is_pure_alone_is_paid_in_epsilon():
+    model = make(None, learner="noisy_majority", delta=1e-5).fit(X, Y)
+    assert model.privacy_.delta == 1e-5
+    assert model.privacy_.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+    assert model._budget().training == make(None, learner="noisy_majority")._budget().training
+
+
+def test_the_best_of_the_runs_is_kept_and_nothing_else(monkeypatch):
+    """With scores that are given: of equal ones the first."""
+    trained, given = [], iter([5, 9, 2, 9, 1])
+    train = TunedClassifier._trained
+
+    def remembered(self, *arguments):
+        trained.extend(train(self, *arguments))
+        return trained
+
+    monkeypatch.setattr(TunedClassifier, "_trained", remembered)
+    monkeypatch.setattr(TunedClassifier, "_scored", lambda *arguments: next(given))
+    monkeypatch.setattr(Runs, "draw", lambda self, rng: 5)
+    model = make().fit(X, Y)
+    assert len(trained) == 5
+    assert model.best_ is trained[1]
+    assert model.setting_ == {"n_rounds": trained[1].n_rounds, "density": 0.5}
+    assert set(left_on(model)) & {"best_", "setting_", "score_"} == {"best_", "setting_", "score_"}
+    # Each run has a stream of its own.
+    assert len({tuple(one.chosen_) for one in trained if one.n_rounds == 5}) > 1
+    # How many runs there were is nowhere: with the same coins and another number nothing differs.
+    once = numbers(model.privacy_)
+    monkeypatch.setattr(Runs, "draw", lambda self, rng: 2)
+    given, trained = iter([5, 9]), []
+    monkeypatch.setattr(TunedClassifier, "_trained", lambda self, *a: train(self, *a))
+    monkeypatch.setattr(TunedClassifier, "_scored", lambda *arguments: next(given))
+    other = make().fit(X, Y)
+    assert left_on(other).keys() == left_on(model).keys()
+    assert np.array_equal(numbers(other.privacy_), once)
+
+
+def test_what_was_kept_is_saved_with_the_statement_of_all_of_it(tmp_path):
+    columns = tuple(Column(f"c{j}", NUMERIC, (0.0, float(k)), k) for j, k in enumerate(N_BINS))
+    domain = Domain(columns, Label("sick", "no", "yes"))
+    model = make(classes=("no", "yes")).fit(X, np.where(Y > 0, "yes", "no"))
+    with pytest.raises(models.ModelError, match=r"tuned can't be saved: .* Save its best_"):
+        models.save(tmp_path / "model.json", model, domain)
+    models.save(tmp_path / "model.json", model.best_, domain)
+    loaded = models.load(tmp_path / "model.json")
+    assert loaded.learner == "lazybb"
+    assert loaded.statement.epsilon == 1.0
+    assert loaded.statement.learner == "tuned"
+    assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+def test_settings_are_drawn_alike():
+    """Calls a right draw wrong with a chance below 1e-6."""
+    kept = [
+        make(epsilon=1e-3, expected_runs=1, random_state=seed).fit(X[:20], Y[:20]).setting_
+        for seed in range(120)
+    ]
+    few = sum(setting["n_rounds"] == 3 for setting in kept)
+    assert 33 <= few <= 87
+
+
+def test_without_privacy_all_settings_are_tried():
+    model = make({"n_rounds": [1, 9], "density": [0.35]}, epsilon=np.inf).fit(X, Y)
+    alone = [
+        LazyBBClassifier(n_rounds=k, epsilon=np.inf, n_bins=N_BINS, classes=(-1, 1)).fit(X, Y)
+        for k in (1, 9)
+    ]
+    assert model.model_ is model.best_.model_
+    assert model.score_ == max((one.predict(X) == Y).mean() for one in alone)
+    assert not model.privacy_.private
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"learner": "lazyb"}, "unknown learner 'lazyb'; did you mean 'lazybb'"),
+        ({"learner": 3}, "learner = 3 is not the name of a learner"),
+        ({"learner": "tuned"}, "settings of tuned can't be chosen privately: it chooses settings"),
+        ({"learner": "majority_class"}, "majority_class can't be chosen privately: it is not priv"),
+        ({"learner": "dp_ebm"}, "dp_ebm can't be chosen privately: it is another library's"),
+        ({"learner": "pate"}, "pate can't be chosen privately: it is not private for replace-one"),
+        ({"learner": "random_trees", "settings": None}, "random_trees needs a delta above 0"),
+        ({"settings": {"n_rounds": []}}, "'n_rounds' needs a list of values"),
+        ({"settings": {"n_rounds": 5}}, "'n_rounds' needs a list of values"),
+        ({"settings": []}, "settings is empty"),
+        ({"settings": "all"}, "settings = 'all' is neither a mapping"),
+        ({"settings": {"n_rund": [3]}}, "lazybb has no parameter 'n_rund'; did you mean"),
+        ({"settings": {"start": ["public"]}}, "start = 'public' of lazybb needs public columns"),
+        ({"expected_runs": 0.5}, r"expected_runs = 0.5 is not a number in \[1, 1000\]"),
+        ({"eta": -1}, r"eta = -1 is not a number in \(-1, 10\]"),
+        ({"score_share": 0}, r"score_share = 0 is not a number in \(0, 1\)"),
+        ({"calibration": "published"}, "calibration = 'published' is not offered"),
+        ({"epsilon": 1e-12}, "so small that nothing is left for a training"),
+        ({"settings": [{}, {"density": 1e-12}]}, "the setting {'density': 1e-12} of lazybb: "),
+    ],
+)
+def test_bad_input_has_one_message(change, says):
+    with pytest.raises(ValueError, match=says):
+        make(**change).fit(X, Y)
+
+
+# The word of a study ---------------------------------------------------------------------
+
+ENTRY = {"learner": "lazybb", "deltas": [0, 1e-5], "tune": {"grid": {"n_rounds": [3, 5]}}}
+
+
+def made(**entry):
+    content = {"title": "t", "datasets": ["toy-line"], "epsilons": [1], "folds": 2, "repeats": 2}
+    known = {key: value for key, value in {**ENTRY, **entry}.items() if value is not None}
+    return study.from_mapping({**content, "learners": {"x": known}}, "s", "s.yaml")
+
+
+def test_the_word_makes_a_curve_of_its_own():
+    pure, approximate = made(fixed={"density": 0.5}, vary={"ties": ["negative"]}).arms.values()
+    assert pure.name == "x~certified~ties=negative"
+    assert pure.title == "LazyBB, 1-rules, ties = negative"
+    assert kinds.kind(pure) == kinds.TUNED
+    assert pure.tune == ENTRY["tune"]
+    assert (pure.learner, pure.method.name) == ("tuned", "lazybb")
+    axes = {"density": [0.5], "ties": ["negative"], "n_rounds": [3, 5]}
+    assert pure.settings == ({"learner": "lazybb", "settings": axes},)
+    assert pure.version == 1000 + registry.entry("lazybb").version
+    assert "leaves 0.64 for a training (5 runs expected)" in paid.price(
+        approximate.settings[0], approximate.epsilons, approximate.delta
+    )
+
+
+def test_another_version_of_the_learner_is_another_cell(monkeypatch):
+    before = made().arm("x~certified").version
+    raised = dataclasses.replace(registry.entry("lazybb"), version=9)
+    monkeypatch.setitem(registry.LEARNERS, "lazybb", raised)
+    assert made().arm("x~certified").version == 1009 != before
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"grid": {"density": [0.5]}}, "'grid' stands beside 'tune'"),
+        ({"tune": {"grid": {}}}, "'tune' needs a 'grid'"),
+        ({"tune": {"grid": {"n_rounds": []}}}, "axis 'n_rounds' has no value"),
+        ({"tune": {**ENTRY["tune"], "expected_runs": 0.5}}, "tune: tuned: expected_runs = 0.5"),
+        ({"calibrations": ["published"]}, "calibration 'published' can't be tuned"),
+        ({"learner": "majority_class"}, "settings of majority_class can't be chosen privately"),
+        ({"learner": "tuned", "tune": None}, "a study gives the learner whose settings are chosen"),
+        ({"epsilons": [1e-12]}, "so small that nothing is left for a training"),
+        ({"fixed": {"n_rounds": 3}}, "'n_rounds' stands under both"),
+        ({"neighbours": "add-remove"}, "'add-remove' are not offered by tuned"),
+    ],
+)
+def test_misuse_of_the_word_has_one_message(change, says):
+    with pytest.raises(study.StudyError, match=f"s.yaml: learners: x: .*{says}"):
+        made(**change)
+
+
+# The table -------------------------------------------------------------------------------
+
+
+def test_the_cost_table_is_printed(capsys):
+    assert main(["tune", "--epsilon", "1", "--delta", "1e-5", "--expected-runs", "5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[:5] == ["geometric", "5", "20%", "0.636", "64%"]
+    assert len(lines) == 8
+    assert main(["tune", "--epsilon", "1", "--learner", "one_rule", "--rows", "99"]) == 0
+    row = capsys.readouterr().out.splitlines()[3].split()
+    assert (row[1], row[3]) == ("5", "0.409")
+    assert row[3] == row[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--epsilon", "inf"], "there is nothing to pay"),
+        (["--epsilon", "1", "--expected-runs", "0"], "expected_runs = 0.0 is not a number"),
+        (["--epsilon", "1", "--learner", "lazybb", "--rows", "9"], "needs --rounds"),
+    ],
+)
+def test_the_table_refuses_what_has_none(capsys, words, says):
+    with pytest.raises(SystemExit):
+        main(["tune", *words])
+    assert says in capsys.readouterr().err

@@ -1,0 +1,22 @@
+"""The page of a whole run: made by it, and again when what it shows has changed."""
+
+import pytest
+from checkout import STUDY
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+
+RENAMED = {**STUDY["learners"], "majority": {"learner": "majority_class", "title": "The most"}}
+
+
+def test_the_page_follows_titles_and_files(finished):
+    page = finished.folder / "results/leaderboard.html"
+    assert "Majority class" in page.read_text()
+    finished.write_study(learners=RENAMED)
+    finished.run("leaderboard")
+    made = page.read_text()
+    assert "The most" in made
+    assert "Majority class" not in made
+    page.write_text("something else")
+    finished.run("leaderboard")
+    assert page.read_text() == made
+    assert "Nothing to be done" in finished.run("leaderboard")

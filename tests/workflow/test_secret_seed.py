@@ -1,0 +1,60 @@
+"""Private records are trained on with a secret seed alone, and nothing that is written holds it."""
+
+import pytest
+from checkout import TABLES, write_dataset
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+
+
+@pytest.fixture
+def private(project):
+    """A checkout whose study is of private records, and the folder of its seeds."""
+    write_dataset(project, "patients", ["red", "blue"], public=False)
+    project.write_study(datasets=["patients"])
+    return project, {"PRIVCURVE_SEEDS": str(project.folder / "seeds")}
+
+
+def test_a_public_seed_is_refused_before_anything_runs(private):
+    project, seeds = private
+    said = project.run(TABLES, ok=False, **seeds)
+    assert "the records of 'patients' are private" in said
+    assert "seed: secret" in said
+    assert not (project.folder / "results").exists()
+    assert not (project.folder / "seeds").exists()
+
+
+def test_a_secret_seed_is_made_named_and_never_written(private):
+    project, seeds = private
+    said = project.run(TABLES, "--config", "seed=secret", **seeds)
+    path = project.folder / "seeds/workflow.seed"
+    assert str(path) in said
+    assert path.stat().st_mode & 0o777 == 0o600
+    secret = path.read_text().strip()
+    forms = [secret.encode(), str(int(secret, 16)).encode(), bytes.fromhex(secret)]
+    path.unlink()
+    written = [one.read_bytes() for one in project.folder.rglob("*") if one.is_file()]
+    assert len(written) > 20
+    assert not [form for form in forms if any(form in one for one in written)]
+    assert not [form for form in forms[:2] if form.decode() in said]
+    before = project.outputs()
+
+    # The same secret gives the same cells; another one, other ones.
+    path.write_text(secret)
+    path.chmod(0o600)
+    project.run(TABLES, "--config", "seed=secret", "--force", **seeds)
+    assert project.outputs() == before
+    stored = project.stored()
+    path.unlink()
+    project.run(TABLES, "--config", "seed=secret", **seeds)
+    assert len(project.stored()) == 2 * len(stored)
+
+
+def test_a_step_by_hand_refuses_too(private):
+    project, seeds = private
+    project.run("results/data/patients/encoded.npz", "--config", "seed=secret", **seeds)
+    said = project.step(
+        "train",
+        *("--study", "config/studies/tiny.yaml", "--dataset", "patients", "--shards", "1"),
+        *("--arm", "boost~certified", "--shard", "0", "--seed", "1", "--digest", "x"),
+    )
+    assert "are private" in said
