@@ -287,7 +287,10 @@ def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
     what = first.what if len(group) == 1 else f"{len(group)} ×: {first.what}, …, {group[-1].what}"
     known = MECHANISMS.get(first.mechanism)
     cost = f"ε = {first.epsilon:.4g}" if first.rho is None else f"ρ = {first.rho:.4g}"
-    if first.bounded_range is not None:
+    if first.mechanism == "gaussian":
+        # It has no pure ε: what adds up, as squares, is μ = sensitivity/σ.
+        cost = f"μ = {first.sensitivity * first.noise_rate:.4g}"
+    elif first.bounded_range is not None:
         cost = f"range {first.bounded_range:.4g}"
     return (
         what,
