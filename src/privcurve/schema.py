@@ -219,7 +219,12 @@ def _fault(error: Any, content: Any) -> str:
             + (f"{error.validator_value} keys")
         )
     if error.validator == "minItems":
-        return prefix + "the list is empty"
+        n = len(error.instance)
+        return prefix + (f"{n} of {error.validator_value} entries" if n else "the list is empty")
+    if error.validator == "type" and error.validator_value == "array":
+        if error.instance is None:
+            return f"{prefix}nothing is written there"
+        return f"{prefix}{error.instance!r} is no list: write it in brackets, [a, b, …]"
     if isinstance(error.instance, bool):
         return (
             f"{prefix}{error.instance}: YAML reads yes, no, on and off as truth values; "

@@ -106,3 +106,20 @@ def test_what_check_calls_ready_is_what_loads(folder, changes):
     else:
         with pytest.raises(datasets.DatasetError):
             datasets.load("patients")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[0, 120]", "0-120", "columns.age.bounds: '0-120' is no list: write it in brackets"),
+        ("[0, 120]", "[120]", "columns.age.bounds: 1 of 2 entries"),
+        ("[0, 120]", "[0, many]", "columns.age.bounds.1: 'many' is not of type 'number'"),
+        ("[Oslo, Bergen]", "Oslo, Bergen", "'Oslo, Bergen' is no list"),
+        ("2023-12-31", "31.12.2023", "Expected: a day such as 2024-12-31"),
+    ],
+)
+def test_what_is_written_in_another_way_is_told(folder, old, new, message):
+    PATH.write_text(DESCRIPTION.replace(old, new))
+    (fault,) = check("patients").faults
+    assert message in fault.message
+    assert DESCRIPTION.splitlines()[fault.line - 1] not in PATH.read_text().splitlines()

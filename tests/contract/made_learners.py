@@ -64,6 +64,7 @@ TOGETHER = {
     ("distributed_topdown", "budget", "uniform"): {"calibration": "published"},
     ("privgam", "method", "cyclic"): {"delta": 1e-5},
     ("privgam", "linear", "yes"): {"ordered": (True,) * 4},
+    ("privgam", "pairs", "yes"): {"method": "cyclic", "delta": 1e-5},
 }
 OF_PUBLISHED = [("calibrate_alpha", "exact"), ("leverage", "exact"), ("leverage", "constant")]
 TOGETHER |= {("bdpe", *what): {"calibration": "published"} for what in OF_PUBLISHED}

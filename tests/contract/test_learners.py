@@ -47,22 +47,34 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
 }
 
 
-def check_instances():
-    """Each learner once as it is and, if it is private, once at a large finite ε."""
-    for name in LEARNERS:
-        if missing_package(name):
-            continue
-        # At ε = 1 a sample of some dozens of rows gives noise: scikit-learn asks for accuracy.
-        for epsilon in (1e6, np.inf) if private(name) else (None,):
-            budget = {} if epsilon is None else {"epsilon": epsilon}
+def check_instances(epsilon, names):
+    """Learners at an ε, or as they are."""
+    budget = {} if epsilon is None else {"epsilon": epsilon}
+    for name in names:
+        if not missing_package(name):
             yield estimator_class(name)(**DOMAIN, **budget, **needed_facts(name))
 
 
-@parametrize_with_checks(
-    list(check_instances()),
-    expected_failed_checks=lambda learner: EXPECTED_FAILURES.get(learner._learner, {}),
-)
+def scikit_learn_checks(*instances):
+    return parametrize_with_checks(
+        list(instances),
+        expected_failed_checks=lambda learner: EXPECTED_FAILURES.get(learner._learner, {}),
+    )
+
+
+PRIVATE = [name for name in LEARNERS if private(name)]
+OTHERS = [name for name in LEARNERS if not private(name)]
+
+
+# At ε = 1 a sample of some dozens of rows gives noise: scikit-learn asks for accuracy.
+@scikit_learn_checks(*check_instances(1e6, PRIVATE), *check_instances(None, OTHERS))
 def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@scikit_learn_checks(*check_instances(np.inf, PRIVATE))
+def test_scikit_learn_without_noise(estimator, check):
     check(estimator)
 
 

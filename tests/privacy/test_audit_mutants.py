@@ -191,8 +191,8 @@ def mutant_of(c):
         # The record is in one of a hundred trees, which leaves it out half of the time.
         if c.learner == "dpboost":
             return lambda patch: BREAK[c.learner](patch, 1 / 1_000), 1_500
-    slow = c.learner in ("dp_logistic_regression", "dp_bagging")
-    return lambda patch: BREAK[c.learner](patch, 1 / 40), 200 if slow else 1_000
+    fewer = {"dp_logistic_regression": 200, "dp_bagging": 200, "privgam": 400}
+    return lambda patch: BREAK[c.learner](patch, 1 / 40), fewer.get(c.learner, 1_000)
 
 
 RARE_OUTCOMES = audited.four_constant, audited.nine_balanced, large_balance, torn

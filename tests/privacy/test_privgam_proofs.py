@@ -6,18 +6,21 @@ import math
 import numpy as np
 import pytest
 from audit_less_noise import privgam_with
+from scipy.stats import norm
 
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
+from privcurve.audit.attacks.pairs import in_crowds
 from privcurve.audit.claim import DENSITY
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.realised import realised_losses
 from privcurve.audit.run import STANDS, VIOLATED, run
+from privcurve.audit.scores import sample_canary_scores
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.residuals import PLACE_BITS, Residuals, bin_maps, residual_table
 from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
-from privcurve.privacy.calibration.privgam import CLIP
+from privcurve.privacy.calibration.privgam import CLIP, gaussian_budget
 from privcurve.privacy.sensitivity import privgam as bounds
 
 TARGET = Target("none", records([[0]], [1], [2]))
@@ -236,6 +239,33 @@ def test_the_attack_comes_near_the_claim_and_stays_below():
     rows = found(claims()[:2])
     assert set(rows["verdict"]) == {STANDS}
     assert (rows["found_epsilon"] > 0.7).all()
+
+
+def crowded():
+    """The claim that is tried by the score of a canary among crowds, without pairs."""
+    return next(c for c in ATTACKS["privgam"].claims if c.pairs is in_crowds)
+
+
+def test_the_score_of_a_model_tells_nearly_all_that_was_released():
+    """The distance of its means, in deviations, is nearly μ: 3,000 fits, so ± .04."""
+    claim = crowded()
+    (pair,) = claim.pairs(claim, TARGET)
+    rng = np.random.default_rng(0)
+    left, right = (
+        sample_canary_scores(claim.estimator(side.n_bins), pair, side, 1_500, rng)
+        for side in (pair.left, pair.right)
+    )
+    mu = gaussian_budget(claim.epsilon, claim.delta, REPLACE_ONE).amount
+    ranks = np.concatenate([left, right]).argsort().argsort()[: len(left)]
+    above = (ranks.sum() - len(left) * (len(left) - 1) / 2) / len(left) ** 2
+    assert 0.8 * mu < math.sqrt(2) * norm.ppf(above) < 1.1 * mu
+
+
+@pytest.mark.slow
+def test_the_attack_on_the_model_alone_finds_half_of_the_claim():
+    row = found([crowded()]).iloc[0]
+    assert row["verdict"] == STANDS
+    assert row["found_epsilon"] > 0.5 * row["epsilon"]
 
 
 @pytest.mark.parametrize(

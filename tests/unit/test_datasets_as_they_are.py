@@ -101,6 +101,17 @@ def test_dates_are_days_between_public_bounds(own: Any) -> None:
     assert Domain.from_json(mine.domain.to_json()) == mine.domain
 
 
+def test_messages_write_dates_as_dates(own: Any, tmp_path: Path) -> None:
+    values = ["1999-05-01", "2000-01-01", "2001-01-02"]
+    refused(own, "lie outside its bounds, 2000-01-01 to 2000-01-11: check", values, DAY)
+    coded(own, values, {**DAY, "clipping": "expected"})
+    datasets.save(datasets.load("mine"), tmp_path / "out")
+    (note,) = datasets.clipping_notes(datasets.facts(tmp_path / "out") or {})
+    assert (
+        "67% of the values of 'x' (train) lay outside the bounds 2000-01-01 to 2000-01-11" in note
+    )
+
+
 def test_edges_of_dates_are_whole_days_whatever_their_number(own: Any) -> None:
     column = {**DAY, "n_bins": 4, "missing": "bin", "format": "%d.%m.%Y"}
     assert coded(own, ["03.01.2000", "04.01.2000", "", "11.01.2000"], column) == [0, 1, 4, 3]
@@ -159,6 +170,15 @@ def test_the_first_pattern_that_fits_counts(own: Any) -> None:
     # What stands in a pattern is meant as it is, but for the star.
     dots = {**TEXT, "groups": ["a.c", "(b", "other"]}
     assert coded(own, ["abc", "a.c", "(b", "OTHER"], dots) == [2, 0, 1, 2]
+
+
+def test_a_group_may_list_what_means_nothing_elsewhere(own: Any) -> None:
+    jobs = {**TEXT, "groups": {"none": ["none", "unknown*"], "work": "*"}}
+    values = ["None", "unknown", "NA", "", "?", "nurse"]
+    found = coded(own, values, jobs, missing=["none", "unknown", "NA", ""])
+    assert found == [0, 3, 3, 3, 1, 1]
+    found = coded(own, values, jobs, missing=["?", "None"])
+    assert found == [0, 0, 1, 3, 3, 1]
 
 
 def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch: Any) -> None:

@@ -60,3 +60,9 @@ def test_files_of_others_need_all(local):
 def test_an_unknown_name_says_where_and_how(local):
     with pytest.raises(DatasetError, match=r"descriptions/nobody.yaml.*privcurve describe"):
         datasets.describe("nobody")
+
+
+def test_what_is_left_blank_says_who_tells_more(local):
+    local(columns=[{"name": "age", "kind": "numeric", "bounds": None}])
+    with pytest.raises(DatasetError, match=r"columns.age.bounds: nothing is written there\npriv"):
+        datasets.load("mine")

@@ -245,7 +245,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="'cyclic' has Gaussian noise, so it needs delta > 0"):
         learner(method="cyclic").fit(X, y)
     with pytest.raises(ValueError, match="pairs = 'yes' come after rounds of all columns"):
-        learner(pairs="yes", delta=1e-5).fit(X, y)
+        learner(pairs="yes", method="greedy").fit(X, y)
     with pytest.raises(ValueError, match="linear = 'yes' needs all columns to be ordered"):
         learner(linear="yes").fit(X, y)
     with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):

@@ -1,5 +1,8 @@
 """Pairs of columns of PrivGAM: which are asked, in which groups, and what they add."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ from privcurve.learners.additive import rule
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.pairs import crossings, grouped, spread
 from privcurve.learners.privgam import PrivGAMClassifier
+from privcurve.models import codec
 
 CYCLIC = {"method": "cyclic", "pairs": "yes", "delta": 1e-5}
 
@@ -117,3 +121,24 @@ def test_small_data_have_none_by_the_rule():
     made = learner(epsilon=0.5, delta=1e-5).fit(X, y)
     assert made.model_.pairs == ()
     assert not any("pairs" in entry.what for entry in made.privacy_.ledger)
+
+
+def test_a_model_with_pairs_is_kept_in_a_file():
+    X, y = crossed(20_000)
+    made = learner(epsilon=2.0, **CYCLIC).fit(X, y)
+    kept = codec.encode(made.model_, AdditiveModel, "model_")
+    again = codec.decode(json.loads(json.dumps(kept)), AdditiveModel, "model_")
+    again.check(made.n_bins_)
+    assert np.array_equal(again.scores(X), made.model_.scores(X))
+    pair = again.pairs[0]
+    for wrong in (
+        {"columns": (0, 7)},
+        {"columns": (0, 1, 2)},
+        {"groups": (pair.groups[0], pair.groups[1] + 9)},
+        {"groups": (pair.groups[0] - 1, pair.groups[1])},
+        {"groups": (pair.groups[0][1:], pair.groups[1])},
+        {"errors": pair.errors[1:]},
+        {"values": pair.values[0], "errors": pair.errors[0]},
+    ):
+        with pytest.raises(ValueError, match="a pair"):
+            replace(again, pairs=(replace(pair, **wrong),)).check(made.n_bins_)

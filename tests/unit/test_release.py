@@ -123,10 +123,12 @@ def test_a_name_that_is_markup_is_text_on_the_card(mine):
     assert "&lt;b&gt;*us*&lt;/b&gt;" in page
 
 
-def test_trees_and_rules_are_in_words(mine):
-    text = release(asked(learner="one_rule")).path(CARD).read_text()
-    assert "```" in text
-    assert "age" in text or "town" in text
+@pytest.mark.slow
+def test_trees_are_in_words(mine):
+    text = release(asked(learner="topdown")).path(CARD).read_text()
+    words = text.partition("```")[2].partition("```")[0]
+    assert "yes:" in words
+    assert "age" in words or "town" in words
 
 
 def test_all_training_records_train_and_no_test_record(mine, tmp_path):
@@ -516,3 +518,30 @@ def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
     assert rows.rows[0] == (f"{first} … {last}", "town = Oslo", "+0.125", "± 0.062")
     assert rows.rows[-1][2] == f"{values[-1, -1]:+.3f}"
     assert "+0.500" in text.text
+
+
+@pytest.mark.parametrize(
+    "learner", [pytest.param("lazybb", marks=pytest.mark.slow), "noisy_bayes", QUICK]
+)
+def test_a_score_that_is_a_sum_is_taken_apart(mine, learner):
+    from privcurve.releases import shares
+
+    mine(budget={"epsilon": 50})
+    found = release(asked(learner=learner, epsilon=50.0))
+    apart = shares.of(found.learner, found.domain)
+    codes = np.array(list(np.ndindex(*found.domain.n_bins)), dtype=np.uint8)
+    summed = apart.constant + sum(v[codes[:, j]] for j, v in enumerate(apart.values))
+    np.testing.assert_allclose(summed, found.learner.decision_function(codes), atol=1e-9)
+    card = found.path(CARD).read_text()
+    said = "It always says" if learner == QUICK else "A score is added up"
+    assert said in card
+
+
+def test_a_score_that_is_no_sum_is_not(mine):
+    from types import SimpleNamespace
+
+    from privcurve.releases import shares
+
+    domain = datasets.describe("mine").domain
+    product = SimpleNamespace(decision_function=lambda X: X[:, 0].astype(float) * X[:, 1])
+    assert shares.of(product, domain) is None

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_up_study import ADDITIVE
 
@@ -112,6 +113,41 @@ def test_a_figure_has_room_for_so_many_columns_and_names():
     labels = panels[0].get_xticklabels()
     assert len(labels) == 2 * drawing.ENDS
     assert all(len(label.get_text()) == drawing.LONGEST_NAME for label in labels)
+
+
+def crossed():
+    """Pairs of the second column with the others, its codes in two groups."""
+    columns, groups = [(0, 1), (1, 2)], [[[0, 1], [0, 0, 1]], [[0, 0, 1], [0, 0]]]
+    values = [[[0.1, 0.2], [0.3, 0.4]], [[-0.5], [0.25]]]
+    return shapes.pairs(NAMES, CONDITIONS, columns, groups, values, values)
+
+
+def test_pairs_say_where_both_columns_are():
+    found = crossed()
+    assert found["column"].tolist() == ["size × kind"] * 2 + ["flat × size"] * 4
+    assert found["condition"].tolist()[:2] == [
+        "0 <= size <= 3 and x or y",
+        "size is missing and x or y",
+    ]
+    assert found["condition"].tolist()[2] == "a and 0 <= size <= 3"
+    assert found["value"].tolist() == [-0.5, 0.25, 0.1, 0.2, 0.3, 0.4]
+    assert found[["first", "second"]].to_numpy().tolist()[2:] == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    names = {"column": ["a = 1", "a = 2"]}
+    some = shapes.pairs(["a", "b"], [names["column"], ["b = 1"]], [(0, 1)], [[[0, 0], [0]]],
+                        [[[1.0]]], [[[1.0]]])  # fmt: skip
+    assert some["condition"].tolist() == ["a = 1 or 2 and b = 1"]
+
+
+def test_the_figure_shows_pairs_as_colours_on_one_scale():
+    whole = pd.concat([frame(), crossed()], ignore_index=True)
+    panels = drawing.shapes(whole, {"size": "equal"}, "t", "+").axes
+    meshes = [panel.collections[0] for panel in panels[2:4]]
+    assert [mesh.get_array().tolist() for mesh in meshes] == [
+        [[-0.5, 0.25]],
+        [[0.1, 0.3], [0.2, 0.4]],
+    ]
+    assert {mesh.get_clim() for mesh in meshes} == {(-0.5, 0.5)}
+    assert panels[2].get_xlabel() == "groups of size"
 
 
 @pytest.mark.parametrize("spacing", ["log", "log1p"])

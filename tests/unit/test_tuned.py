@@ -5,7 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from privcurve import models
+from privcurve.analysis import kinds
 from privcurve.audit.states import left_on, numbers
+from privcurve.datasets.domain import NUMERIC, Column, Domain, Label
 from privcurve.experiments import paid, study
 from privcurve.learners import TunedClassifier, registry, tuned, tuning
 from privcurve.learners.lazybb import LazyBBClassifier
@@ -106,6 +109,20 @@ def test_the_best_of_the_runs_is_kept_and_nothing_else(monkeypatch):
     assert np.array_equal(numbers(other.privacy_), once)
 
 
+def test_what_was_kept_is_saved_with_the_statement_of_all_of_it(tmp_path):
+    columns = tuple(Column(f"c{j}", NUMERIC, (0.0, float(k)), k) for j, k in enumerate(N_BINS))
+    domain = Domain(columns, Label("sick", "no", "yes"))
+    model = make(classes=("no", "yes")).fit(X, np.where(Y > 0, "yes", "no"))
+    with pytest.raises(models.ModelError, match=r"tuned can't be saved: .* Save its best_"):
+        models.save(tmp_path / "model.json", model, domain)
+    models.save(tmp_path / "model.json", model.best_, domain)
+    loaded = models.load(tmp_path / "model.json")
+    assert loaded.learner == "lazybb"
+    assert loaded.statement.epsilon == 1.0
+    assert loaded.statement.learner == "tuned"
+    assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
 def test_settings_are_drawn_alike():
     """Calls a right draw wrong with a chance below 1e-6."""
     kept = [
@@ -170,7 +187,8 @@ def made(**entry):
 def test_the_word_makes_a_curve_of_its_own():
     pure, approximate = made(fixed={"density": 0.5}, vary={"ties": ["negative"]}).arms.values()
     assert pure.name == "x~certified~ties=negative"
-    assert pure.title.startswith("LazyBB, 1-rules, tuned and paid")
+    assert pure.title == "LazyBB, 1-rules, ties = negative"
+    assert kinds.kind(pure) == kinds.TUNED
     assert pure.tune == ENTRY["tune"]
     assert (pure.learner, pure.method.name) == ("tuned", "lazybb")
     axes = {"density": [0.5], "ties": ["negative"], "n_rounds": [3, 5]}

@@ -28,7 +28,6 @@ FIGURE = {
     **{"panels": ["dataset", "method"], "lines": ["n_holders", "leaf_share"]},
     **{"levels": ["majority"]},
 }
-NODES = {**FIGURE, "name": "nodes", "y": "n_nodes", "levels": [], "learners": ["published", "sums"]}
 CLAIM = {
     **{"claim": "A tree is better than the majority", "source": "§1", "study": "tiny"},
     **{"table": "runs", "each": ["n_holders"], "statistic": "mean", "over": ["epsilon"]},
@@ -42,7 +41,7 @@ def test_messages_levels_and_claims_of_runs(project):
     paper.mkdir()
     claims = {"claims": [{"name": "C1", **CLAIM}]}
     (paper / "claims.yaml").write_text(yaml.safe_dump(claims))
-    outputs = [{"sweep": FIGURE}, {"sweep": NODES}, "communication", "claims"]
+    outputs = [{"sweep": FIGURE}, "communication", "claims"]
     changes = {"paper": "tiny", "select": "all", "epsilons": [1, 100, math.inf]}
     project.write_study(**changes, learners=LEARNERS, outputs=outputs, repeats=3)
     project.run("tiny")
@@ -51,7 +50,6 @@ def test_messages_levels_and_claims_of_runs(project):
     drawn = pd.read_csv(results / "figures/holders.csv")
     assert set(drawn["method"]) == {"published", "sums", "majority"}
     assert len(drawn) == 3 * 4 + 1
-    assert (pd.read_csv(results / "figures/nodes.csv")["n_nodes"] >= 1).all()
 
     sent = pd.read_csv(results / "tables/tiny/communication.csv")
     assert sent["method"].tolist() == ["published"] * 2 + ["sums"] * 2

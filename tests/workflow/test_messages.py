@@ -24,13 +24,13 @@ def with_boost(**changes):
     ("changes", "says"),
     [
         ({"epsilon": [1]}, ("unknown key 'epsilon'", "'epsilons'")),
-        (with_boost(learner="lazybbb"), ("unknown learner 'lazybbb'", "'lazybb'")),
+        slow(with_boost(learner="lazybbb"), ("unknown learner 'lazybbb'", "'lazybb'")),
         slow({"epsilons": [-1]}, ("epsilon = -1 is not above 0",)),
         slow(with_boost(grid={"density": [2]}), ("density = 2",)),
         slow(with_boost(grid={"n_rounds": []}), ("n_rounds", "no value")),
         slow(with_boost(grid={"n_rounds": [float("inf")]}), ("n_rounds = inf",)),
         slow({"datasets": ["toy line"]}, ("toy line",)),
-        ({"datasets": ["no-such"]}, ("no-such",)),
+        slow({"datasets": ["no-such"]}, ("no-such",)),
     ],
 )
 def test_studies(project, changes, says):
@@ -65,8 +65,6 @@ def test_configuration(project):
     content = yaml.safe_load(path.read_text())
     path.write_text(yaml.safe_dump({**content, "sed": 1}))
     refused(project, "unknown key 'sed'", "'seed'")
-    path.write_text(yaml.safe_dump({**content, "studies": ["tinny"]}))
-    refused(project, "no study 'tinny'")
     path.write_text(yaml.safe_dump(content) + "seed: 2\n")
     refused(project, "config/config.yaml: the key 'seed' stands twice")
 

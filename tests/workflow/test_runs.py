@@ -82,13 +82,14 @@ def test_other_folds_in_one_run(finished):
 
 def test_one_core_and_other_shards_give_the_same_bytes(finished, project):
     # Finished ran on two cores, with one shard an arm.
-    project.run("--cores", "1", "--config", "seconds_per_job=0.001")
+    project.run("--cores", "1", "--config", "seconds_per_job=0.002")
+    assert len(list((project.folder / "results/cells").rglob("*.parquet"))) > 3
     assert project.outputs() == finished.outputs()
 
 
 @pytest.mark.parametrize(
     "sizes",
-    # Once 0.001, by default: test_manifest.py.
+    # Once a smaller one, by default: test_manifest.py.
     [slow([0.001, 30, 0.001]), slow([1200, 30])],
 )
 def test_another_job_size_retrains_nothing_and_back(finished, sizes):

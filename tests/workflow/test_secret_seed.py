@@ -3,7 +3,7 @@
 import pytest
 from checkout import TABLES, write_dataset
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -23,7 +23,6 @@ def test_a_public_seed_is_refused_before_anything_runs(private):
     assert not (project.folder / "seeds").exists()
 
 
-@pytest.mark.slow
 def test_a_secret_seed_is_made_named_and_never_written(private):
     project, seeds = private
     said = project.run(TABLES, "--config", "seed=secret", **seeds)
@@ -50,7 +49,6 @@ def test_a_secret_seed_is_made_named_and_never_written(private):
     assert len(project.stored()) == 2 * len(stored)
 
 
-@pytest.mark.slow
 def test_a_step_by_hand_refuses_too(private):
     project, seeds = private
     project.run("results/data/patients/encoded.npz", "--config", "seed=secret", **seeds)

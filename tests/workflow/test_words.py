@@ -64,7 +64,7 @@ def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(pr
     assert project.counts() == (3, 3 * 3, 0)
     runs = cells(project, "cells/tiny/**/shard~0-of-1.parquet")
     # Those that selected are still there.
-    assert len(runs[runs["repeat"] > 0]) == (2 + 1) * 3
+    assert len(runs[runs["repeat"] > 0]) == (2 + 1 + 1) * 3
     (drawn,) = project.outputs().keys() & {"results/figures/tiny/sweep.csv"}
     assert len(pd.read_csv(project.folder / drawn)) == 2
 

@@ -34,7 +34,9 @@ if config.get("data_mirror"):
     os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
 try:
-    PLAN = reading.read(config, Path(workflow.basedir))
+    PLAN = reading.read(
+        config, Path(workflow.basedir), make_seed=workflow.is_main_process
+    )
 except (ValueError, datasets.DatasetError, OSError) as error:
     raise WorkflowError(str(error)) from None
 

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 BIN_COLUMNS = ["column", "code", "condition", "low", "high", "value", "error"]
+# Of a pair: what stands between two names, and the groups of the two columns.
+CROSSED = " × "
+GROUPS = ["first", "second"]
 COLUMN_COLUMNS = ["column", "lowest", "lowest_error", "where_lowest",
                   "highest", "highest_error", "where_highest"]  # fmt: skip
 
@@ -48,6 +51,65 @@ def bins(
         for code, (condition, (low, high), value, error) in enumerate(each):
             rows.append((names[j], code, condition, low, high, value, error))
     return pd.DataFrame(rows, columns=BIN_COLUMNS)
+
+
+def pairs(
+    names: Sequence[str],
+    conditions: Sequence[Sequence[str]],
+    columns: Sequence[tuple[int, int]],
+    groups: Sequence[Sequence[Sequence[int]]],
+    values: Sequence[Sequence[Sequence[float]]],
+    errors: Sequence[Sequence[Sequence[float]]],
+) -> pd.DataFrame:
+    """Give the values of pairs of columns, those first that lie furthest apart.
+
+    Parameters
+    ----------
+    names, conditions
+        As for :func:`bins`.
+    columns : sequence of two int
+        Of each pair.
+    groups : sequence of two sequences of int
+        Of each pair the groups of the codes of both columns.
+    values, errors : sequence of sequence of sequence of float
+        Of each pair, by both groups.
+
+    Returns
+    -------
+    DataFrame
+        The columns `BIN_COLUMNS` and `GROUPS`, a row two groups.
+    """
+    spans = [max(map(max, shape)) - min(map(min, shape)) for shape in values]
+    rows = []
+    for k in sorted(range(len(columns)), key=lambda k: (-spans[k], k)):
+        first, second = (
+            _grouped(names[j], conditions[j], of)
+            for j, of in zip(columns[k], groups[k], strict=True)
+        )
+        name, none = CROSSED.join(names[j] for j in columns[k]), float("nan")
+        for g, one in enumerate(first):
+            for h, other in enumerate(second):
+                code, text = g * len(second) + h, f"{one} and {other}"
+                rows.append((name, code, text, none, none, values[k][g][h], errors[k][g][h], g, h))
+    return pd.DataFrame(rows, columns=[*BIN_COLUMNS, *GROUPS])
+
+
+def _grouped(name: str, conditions: Sequence[str], groups: Sequence[int]) -> list[str]:
+    """Say each group of a column's codes: its condition, or where it begins and ends."""
+    found = []
+    for group in range(max(groups) + 1):
+        inside = [text for text, of in zip(conditions, groups, strict=True) if of == group]
+        if len(inside) == 1:
+            found.append(inside[0])
+        elif all("<" in text for text in inside):
+            found.append(inside[0].partition(name)[0] + name + inside[-1].partition(name)[2])
+        else:
+            found.append(inside[0] + "".join(f" or {_value(text)}" for text in inside[1:]))
+    return found
+
+
+def _value(condition: str) -> str:
+    return condition.partition(" = ")[2] or condition
 
 
 def ends(frame: pd.DataFrame) -> pd.DataFrame:
@@ -109,10 +171,10 @@ def notes(
     """
     start = f"{intercept[0]:+.2f} (± {intercept[1]:.2f})".replace("-", "−")
     reading = (
-        f"The score of a record is {start}, and to that comes a value for each column; above 0 the "
-        f"label is {positive}. Of each column its lowest and highest value, with the standard "
-        "errors that the model itself tells: of the noise, and of the spread of records. They "
-        "are approximate."
+        f"The score of a record is {start}, and to that comes a value for each row; above 0 the "
+        f"label is {positive}. Of each column, or two together, its lowest and highest value, with "
+        "the standard errors that the model itself tells: of the noise, and of the spread of "
+        "records. They are approximate."
     )
     without = [f"Without effect: {', '.join(unused)}."] if unused else []
     small = [f"The figure leaves out the {left_out} flattest columns."] if left_out else []

@@ -94,6 +94,9 @@ def _seen(file: Path, found: Draft) -> Iterator[str]:
     for name, column in found.columns.items():
         gaps = f"{share:.1%} missing; " if (share := found.shares[name]) else ""
         yield f"  {name:<{width}}  {column.kind or 'not used':<11}  {gaps}{column.seen}"
+    words = ", ".join(word for word in found.missing if word)
+    if words:
+        yield f"\nTaken for missing, beside nothing at all: {words}. Strike what means something."
     yield f"\nThe label holds {found.classes.seen}."
     if found.classes.n_missing:
         yield (

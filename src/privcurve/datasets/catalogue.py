@@ -140,7 +140,13 @@ def _checked(path: Path) -> dict[str, Any]:
 def _read(path: Path, changed: tuple[int, ...]) -> Any:
     # Variants of a dataset read it again.
     content = content_of(path)
-    _check(content, str(path))
+    try:
+        _check(content, str(path))
+    except DatasetError as error:
+        if path.parent.name != LOCAL:
+            raise
+        hint = f"privcurve check {path.stem} names the lines, and what to do."
+        raise DatasetError(f"{error}\n{hint}") from None
     return content
 
 

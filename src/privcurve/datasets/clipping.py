@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from privcurve.datasets.columns import spelt
 from privcurve.datasets.description import Description
 from privcurve.datasets.encode import Coded
 from privcurve.datasets.problems import Problems
@@ -12,6 +13,8 @@ from privcurve.datasets.problems import Problems
 # Shares of a column's values: worth a word, and a mistake unless it is expected.
 NOTED = 0.05
 REFUSED = 0.5
+
+_DIGITS = 6
 
 
 def clipped_shares(
@@ -39,10 +42,10 @@ def clipped_shares(
             continue
         share = found[column.name] = count / len(coded.y)
         if share > REFUSED and column.name not in description.clipped:
-            low, high = column.bounds or (None, None)
+            low, high = (spelt(end, column.dates, _DIGITS) for end in column.edges[:: column.bins])
             problems.add(
                 f"{share:.0%} of the values of {column.name!r} ({part}) lie outside its bounds, "
-                f"{low:g} to {high:g}: check their unit, and decide on bounds from what is public, "
+                f"{low} to {high}: check their unit, and decide on bounds from what is public, "
                 f"not from the records. If it must be so, say clipping: expected of the column in "
                 f"{description.path}."
             )
@@ -62,10 +65,14 @@ def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
     list of str
         A sentence for each column and part with more than :data:`NOTED` of its values clipped.
     """
-    bounds = {column["name"]: column.get("bounds") for column in facts["domain"]["columns"]}
+    ends = {
+        column["name"]: [spelt(end, column.get("dates", ""), _DIGITS) for end in column["bounds"]]
+        for column in facts["domain"]["columns"]
+        if "bounds" in column
+    }
     return [
         f"{facts['name']}: {share:.0%} of the values of {name!r} ({part}) lay outside the bounds "
-        f"{bounds[name][0]:g} to {bounds[name][1]:g} and were clipped to them."
+        f"{ends[name][0]} to {ends[name][1]} and were clipped to them."
         for part, shares in facts["clipped"].items()
         for name, share in shares.items()
         if share > NOTED

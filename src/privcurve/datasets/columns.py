@@ -21,8 +21,22 @@ OTHER = "other"
 FAIL = "fail"
 
 
-def _number(value: float) -> str:
-    return f"{value:.10g}"
+def spelt(value: float, dates: str = "", digits: int = 10) -> str:
+    """Write a value of a numeric column; one of dates, as an ISO date.
+
+    Parameters
+    ----------
+    value : float
+    dates : str
+        As of :class:`Column`.
+    digits : int
+        Of a number.
+
+    Returns
+    -------
+    str
+    """
+    return written(value) if dates else f"{value:.{digits}g}"
 
 
 @dataclass(frozen=True)
@@ -113,9 +127,8 @@ class Column:
             return tuple(f"{self.name} = {title}" for title in self.titles)
         low, high = self.edges[:-1], self.edges[1:]
         signs = ["<"] * (self.bins - 1) + ["<="]
-        spelt = written if self.dates else _number
         between = tuple(
-            f"{spelt(a)} <= {self.name} {sign} {spelt(b)}"
+            f"{spelt(a, self.dates)} <= {self.name} {sign} {spelt(b, self.dates)}"
             for a, b, sign in zip(low, high, signs, strict=True)
         )
         return (*between, f"{self.name} is missing") if self.missing_bin else between

@@ -38,8 +38,12 @@ class Codes(dict[str, int]):
             if unknown == OTHER:
                 self._fallback = known.get(OTHER, -1)
         if MISSING in codes:
+            # A text that is listed is one, whatever it means elsewhere.
+            listed = [text for text, title in column.categories if title != MISSING]
+            groups = {text.casefold() for text in listed} if column.patterns else set()
             for marker in missing:
-                known.setdefault(marker, codes[MISSING])
+                if marker.casefold() not in groups:
+                    known.setdefault(marker, codes[MISSING])
         super().__init__(known)
         self._listed = len(self)
 
@@ -49,7 +53,7 @@ class Codes(dict[str, int]):
             fitting = (code for pattern, code in self._patterns if pattern.fullmatch(text))
             code = next(fitting, self._fallback)
         else:
-            code = self.get(_whole(text), self._fallback)
+            code = self.get(whole(text), self._fallback)
         if len(self) < self._listed + MOST_REMEMBERED:
             self[text] = code
         return code
@@ -61,7 +65,7 @@ def _regular(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(parts), re.IGNORECASE | re.DOTALL)
 
 
-def _whole(text: str) -> str:
+def whole(text: str) -> str:
     """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps."""
     head, point, tail = text.partition(".")
     return head if point and not tail.strip("0") else text

@@ -230,7 +230,7 @@ def _budgets(
 ) -> Iterator[Arm]:
     """Give an arm for each calibration and δ."""
     tune = spec.get("tune")
-    title = spec.get("title", method.title + (", tuned and paid" if tune else ""))
+    title = spec.get("title", method.title)
     if not entry.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:

@@ -88,6 +88,12 @@ def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
     return float(sklearn_log_loss(labels, probabilities, sample_weight=counts, labels=known))
 
 
+def fits_log_odds(learner: Any) -> bool:
+    """Whether a learner has a log-loss: its probabilities are what it fits, not a link of votes."""
+    linked = getattr(learner, "chances_by_link", False)
+    return hasattr(learner, "predict_proba") and not linked
+
+
 def failure(error: Exception) -> dict[str, Any]:
     """Give the result of a cell that could not be trained."""
     return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
@@ -128,7 +134,7 @@ def score(
     if not np.isfinite(values).all():
         return failure(FloatingPointError("the model gives scores that are not finite"))
     loss = None
-    if hasattr(learner, "predict_proba"):
+    if fits_log_odds(learner):
         loss = log_loss(learner.predict_proba(scored.X), scored.y, scored.counts)
     # Of a learner whose every answer costs privacy, records of training are not asked again.
     train_accuracy = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from privcurve.datasets import Dataset, check_folds
+from privcurve.experiments.metrics import fits_log_odds
 from privcurve.experiments.splits import Splitter
 from privcurve.experiments.study import Study
 from privcurve.learners import registry
@@ -41,7 +42,7 @@ def check(study: Study, dataset: Dataset) -> None:
             learner.set_params(**arm.estimator_parameters(point)).check_classes(n_classes)
         for setting in arm.settings if answers else ():
             learner.set_params(**setting).check_answers(int(train.counts.sum()), scored.X)
-        if by_loss and not hasattr(learner, "predict_proba"):
+        if by_loss and not fits_log_odds(learner):
             raise ValueError(
                 f"metric: log_loss needs probabilities, which {arm.learner} ({arm.name}) does not "
                 "give; leave the learner out, or select by another metric"

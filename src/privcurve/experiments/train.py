@@ -172,7 +172,10 @@ class Trainer:
                 yield from zip(batch, self._fit(batch, train, scored), strict=True)
 
     def _batch_size(self, cell: Cell, train: Part) -> int:
-        cost = registry.entry(self._arm.learner).cost(cell.point.setting, *train.X.shape)
+        n_rows, n_columns = train.X.shape
+        n_classes = self._dataset.domain.n_classes
+        seconds = registry.entry(self._arm.learner).cost
+        cost = seconds(cell.point.setting, n_rows, n_columns, n_classes)
         return min(LARGEST_BATCH, max(1, round(SECONDS_PER_BATCH / cost)))
 
     def _fit(self, cells: Sequence[Cell], train: Part, scored: Part) -> list[dict[str, Any]]:

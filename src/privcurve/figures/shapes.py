@@ -1,4 +1,4 @@
-"""The shape functions of an additive model: a panel a column, with standard errors."""
+"""The shape functions of an additive model: a panel a column or pair, with standard errors."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import AutoLocator, FuncFormatter, NullLocator
 
+from privcurve.analysis.shapes import CROSSED
 from privcurve.figures import style
 
 # A figure has room for so many columns; its CSV has all.
@@ -30,12 +31,12 @@ EQUAL, LOG, LOG1P = "equal", "log", "log1p"
 
 
 def shapes(frame: pd.DataFrame, spacings: dict[str, str], title: str, positive: str) -> Figure:
-    """Draw a panel for each column, in the order of the frame, all on one scale.
+    """Draw a panel for each column, in the order of the frame, on one scale; then pairs.
 
     Parameters
     ----------
     frame : DataFrame
-        See :func:`privcurve.analysis.shapes.bins`.
+        See :func:`privcurve.analysis.shapes.bins`; and, below them, ``pairs``.
     spacings : dict of str to str
         Of the bins of each numeric column: ``equal``, ``log`` or ``log1p``.
     title : str
@@ -50,19 +51,25 @@ def shapes(frame: pd.DataFrame, spacings: dict[str, str], title: str, positive: 
     """
     if frame.empty:
         raise ValueError("a model in which no column has an effect has no shape to draw")
-    parts = list(frame.groupby("column", sort=False))[:MOST_PANELS]
+    crossed = frame["first"].notna() if "first" in frame else pd.Series(False, frame.index)
+    alone = list(frame[~crossed].groupby("column", sort=False))[:MOST_PANELS]
+    pairs = list(frame[crossed].groupby("column", sort=False))
     with style.paper():
-        figure, panels = style.panels(len(parts), [0] * len(parts))
-        for panel, (name, part) in zip(panels, parts, strict=True):
+        # Pairs have axes of their own.
+        scales = [0] * len(alone) + list(range(1, len(pairs) + 1))
+        figure, panels = style.panels(len(scales), scales)
+        for i, (panel, (name, part)) in enumerate(zip(panels, alone, strict=False)):
             if part["low"].notna().any():
                 _numbers(panel, part, spacings[str(name)])
             else:
                 _categories(panel, part)
             panel.axhline(0, color="0.2", linewidth=0.6)
             panel.set_title(str(name))
-        for i, panel in enumerate(panels):
             if i % style.PANELS_PER_ROW == 0:
                 panel.set_ylabel("Value")
+        largest = float(frame.loc[crossed, "value"].abs().max())
+        for panel, (name, part) in zip(panels[len(alone) :], pairs, strict=True):
+            _pair(panel, str(name), part, largest)
         figure.suptitle(title, fontsize=8.5)
         style.legend_below(
             figure,
@@ -123,6 +130,20 @@ def _categories(panel: Axes, part: pd.DataFrame) -> None:
         names = [names[place] for place in places]
     panel.set_xticks(places, names, rotation=90, fontsize=6)
     panel.grid(False, axis="x")
+
+
+def _pair(panel: Axes, name: str, part: pd.DataFrame, largest: float) -> None:
+    """Draw the values of two columns' groups as colours, one scale for all pairs."""
+    grid = part.pivot(index="second", columns="first", values="value").to_numpy()
+    mesh = panel.pcolormesh(grid, cmap="PuOr_r", vmin=-largest, vmax=largest, rasterized=True)
+    first, second = name.split(CROSSED)
+    panel.set_xlabel(f"groups of {_cut(first, LONGEST_LABEL)}")
+    panel.set_ylabel(f"groups of {_cut(second, LONGEST_NAME)}")
+    panel.set_xticks([])
+    panel.set_yticks([])
+    panel.grid(False)
+    bar = panel.figure.colorbar(mesh, ax=panel, location="top", aspect=30)
+    bar.outline.set_visible(False)
 
 
 def _name(condition: str) -> str:

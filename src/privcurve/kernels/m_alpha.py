@@ -44,6 +44,20 @@ def inverse(margin: float, alpha: float) -> float:
     return 0.5 * (1.0 + share) if margin > 0 else 0.5 * (1.0 - share)
 
 
+def log_odds_of_margins(scores: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+    """Give ln(q/(1 − q)) of q = ψ⁻¹(z): ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        z.
+    alpha : float
+        Above 0.
+    """
+    beyond = np.maximum(np.abs(scores) / 2 - (1 - alpha), 0.0)
+    return np.asarray(np.sign(scores) * 2 * np.arcsinh(beyond / alpha))
+
+
 def largest_link(alpha: float) -> float:
     """Give the link of the share 1 − ζ: no leaf has a larger one."""
     return float(link(1.0 - ZETA, alpha))

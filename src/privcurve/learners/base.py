@@ -219,6 +219,11 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return replace(statement, assumptions=assumed)
 
     @property
+    def chances_by_link(self) -> bool:
+        """Whether probabilities, where there are any, come of votes and not of fitted log-odds."""
+        return False
+
+    @property
     def measures_(self) -> dict[str, float]:
         """Sizes of the fitted model by name, such as nodes and leaves of a tree.
 
@@ -272,6 +277,10 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     def _measures(self) -> dict[str, float]:
         return {}
+
+    def _handed_over(self) -> CodedClassifier:
+        """Give the learner whose model is written to a file: of a choice, what was chosen."""
+        return self
 
     def _restore(self) -> None:
         """Check what was read from a file (`_released`), and settle what follows from it.

@@ -22,7 +22,12 @@ from privcurve.kernels.boosted_trees import (
 from privcurve.kernels.boosted_trees import EXACT as EXACT_ALPHA
 from privcurve.kernels.boosted_trees import RELEASED as RELEASED_ALPHA
 from privcurve.kernels.dpboost import NO_SPLIT
-from privcurve.kernels.m_alpha import largest_link, link_of_leaves, record_weights
+from privcurve.kernels.m_alpha import (
+    largest_link,
+    link_of_leaves,
+    log_odds_of_margins,
+    record_weights,
+)
 from privcurve.learners.checks import RandomState, require
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
@@ -343,6 +348,9 @@ class BDPEClassifier(TreeSumClassifier):
             delta=float(self.delta),
             calibration=self.calibration,
         )
+
+    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return log_odds_of_margins(scores, float(self.boost_alpha))
 
     def _restore(self) -> None:
         shape = self.splits_.shape[:1]

@@ -1,8 +1,9 @@
-"""Probabilities of labels: a public function of scores, so they cost nothing that is not paid."""
+"""Probabilities of labels: a public function of scores, which costs nothing."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,12 +11,12 @@ from scipy.special import expit, softmax
 
 from privcurve.learners.base import CodedClassifier
 
+# A link may be flat; what is decided is the label of the larger probability all the same.
+SLOPE = 1e-9
+
 
 class ChanceClassifier(CodedClassifier):
-    """A learner with `predict_proba`: the logistic function of log-odds, or the softmax.
-
-    A subclass says what the log-odds are by its score (`_log_odds`): by default the score itself.
-    """
+    """A learner with `predict_proba`: the logistic function of its score, or the softmax."""
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Estimate the probability of each label.
@@ -35,20 +36,27 @@ class ChanceClassifier(CodedClassifier):
         return np.column_stack([expit(-odds), expit(odds)])
 
     def _log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give log-odds of the positive label, or logarithms of shares of each, by scores."""
+        """Give the log-odds of the positive label, or the logarithms of classes' shares."""
         return scores
 
 
 class LinkedClassifier(ChanceClassifier):
-    """A learner whose score is no log-odds: its loss, or its votes, say by what link it is one.
+    """A learner whose score is no log-odds: its loss, or its votes, say how it is made one.
 
-    docs/probabilities.md derives each link and measures its log-loss.
+    docs/probabilities.md derives each link, and measures its log-loss.
     """
 
-    chances_by_link: ClassVar[bool] = True
+    @property
+    def chances_by_link(self) -> bool:
+        """True: the log-loss of the pipeline is of learners that fit log-odds."""
+        return True
 
     def _log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        raise NotImplementedError
+        return np.asarray(self._link(scores) + SLOPE * scores)
+
+    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give the log-odds that scores mean, sign by sign: a vote of one is worth 1."""
+        return scores
 
 
 def whole_residuals(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -56,4 +64,61 @@ def whole_residuals(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
     See :class:`privcurve.learners.additive.model.AdditiveModel`.
     """
-    return np.asarray(np.sign(scores) * (np.logaddexp(0.0, np.abs(scores)) - np.log(2)))
+    return np.asarray(np.sign(scores) * (np.logaddexp(0.0, np.abs(scores)) - math.log(2)))
+
+
+def succession(votes: NDArray[np.float64], n_voters: int) -> NDArray[np.float64]:
+    """Give the log-odds by Laplace's rule of succession: of (v₊ + 1)/(T + 2).
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_rows,)
+        Votes for the positive label less those against it.
+    n_voters : int
+        T.
+    """
+    return np.asarray(np.log(n_voters + 2 + votes) - np.log(n_voters + 2 - votes))
+
+
+def cap_of(votes: NDArray[np.float64], learning_rate: float, density: float) -> float:
+    """Find the cap of LazyBB's weights, by margins alone.
+
+    A record of margin σ weighs min(1, e^{cap − λσ}). The chance of its label is then such that
+    both labels weigh the same, and the mean weight by these chances, 2ab/(a + b) of the weights a
+    and b of the labels, is κ: so dense is the measure of every round.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_rows,)
+        Scores of rows that no record had a part in.
+    learning_rate, density : float
+        λ and κ.
+
+    Returns
+    -------
+    float
+        At least ln κ, where rounds begin.
+    """
+    margins, counts = np.unique(np.abs(votes), return_counts=True)
+    low, high = float(np.log(density)), float(learning_rate * margins.max() + 1)
+
+    def mean_weight(cap: float) -> float:
+        a = np.exp(np.minimum(cap - learning_rate * margins, 0.0))
+        b = np.exp(np.minimum(cap + learning_rate * margins, 0.0))
+        return float((counts * 2 * a * b / (a + b)).sum() / counts.sum())
+
+    if mean_weight(low) >= density:
+        return low
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if mean_weight(middle) < density else (low, middle)
+    return low
+
+
+def capped_weights(
+    votes: NDArray[np.float64], learning_rate: float, cap: float
+) -> NDArray[np.float64]:
+    """Give the log-odds at which both labels weigh the same, by weights min(1, e^{cap − λσ})."""
+    margins = learning_rate * np.abs(votes)
+    weights = np.minimum(cap + margins, 0.0) - np.minimum(cap - margins, 0.0)
+    return np.asarray(np.sign(votes) * weights)

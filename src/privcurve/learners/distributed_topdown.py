@@ -18,7 +18,7 @@ from privcurve.holders.sums import CENTRAL, LOCAL, Sums, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions, list_questions
-from privcurve.learners.base import CodedClassifier
+from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.learners.dealt import check_ordered, deal_to_holders
 from privcurve.learners.topdown import TopDownTreeClassifier
@@ -51,7 +51,7 @@ class ClassTree(TreeModel):
         return f"class {int(self.forest.labels[tree, node])}"
 
 
-class DistributedTopDownClassifier(CodedClassifier):
+class DistributedTopDownClassifier(LinkedClassifier):
     r"""A decision tree that several data holders grow with a coordinator, by noisy messages.
 
     ``published``: Algorithm 1 of Wang, Dick and Balcan (PPAI 2020). The node of the largest

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Codes
 from privcurve.kernels.boosted_trees import draw_tree, find_leaves, leaf_weights
+from privcurve.learners.chances import succession
 from privcurve.learners.checks import RandomState
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.budget import CERTIFIED, is_private
@@ -129,6 +130,9 @@ class DPForestClassifier(TreeSumClassifier):
         if self.votes == SIGN:
             return np.sign(margins)
         return shrunk(margins, scale, self.n_records_)
+
+    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return succession(scores, len(self.splits_))
 
     def _noise(self) -> MarginNoise:
         return forest(

@@ -26,6 +26,9 @@ from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
 
 THRESHOLD = "threshold"
 
+# Mean labels beyond this are taken as this: no probability is below 1/20.
+SUREST = 0.9
+
 
 class DPBoostClassifier(TreeSumClassifier):
     r"""Gradient boosted trees with square loss on the labels ±1 (Li, Wu, Wen and He 2020).
@@ -224,6 +227,11 @@ class DPBoostClassifier(TreeSumClassifier):
         )
         # An empty leaf has S = 0: its value is 0, also where λ = 0.
         return -sums / np.where(totals > 0, totals + self.regularisation, 1.0)
+
+    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        # With square loss a score is the mean label, 2q - 1.
+        kept = np.clip(scores, -SUREST, SUREST)
+        return np.asarray(2 * np.arctanh(kept))
 
     def _noise(self) -> BoostNoise:
         return dpboost(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes, scaled
 from privcurve.kernels.brc import positive_rows
 from privcurve.learners.brc_weights import PrivateWeights
+from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.checks import require
 from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles
@@ -149,7 +150,7 @@ def private_vote(space: HalfSpace, alpha: float) -> Vote:
     return Vote(alpha, False, tuple(space.coefficients.tolist()), float(space.intercept))
 
 
-class HalfSpaceVoteClassifier(StagedClassifier):
+class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     """A weighted vote of half-spaces, of public columns or of private ones.
 
     Attributes

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, code_type
+from privcurve.learners.chances import cap_of, capped_weights
 from privcurve.learners.checks import RandomState, require
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
 from privcurve.learners.public_part import (
@@ -26,6 +27,9 @@ from privcurve.privacy.public_facts import with_public
 
 # Votes that a public start counts for in the weights of rounds, at most.
 LARGEST_START = 1000
+
+# Rows of the domain by which probabilities are found.
+POOL = 4096
 
 # Who wins a tied vote.
 LAST_ROUND = "last_round"
@@ -124,6 +128,7 @@ class LazyBBClassifier(VotingClassifier):
         "model_": VoteModel | TreeModel,
         "ties_": str,
         "start_": PublicStart | None,
+        "cap_": float | None,
     }
 
     def __init__(
@@ -232,6 +237,33 @@ class LazyBBClassifier(VotingClassifier):
         trees = isinstance(self.model_, TreeModel)
         require(trees == (self.weak_learner != "one_rule"), "its voters are not its weak_learner")
         super()._restore()
+
+    @property
+    def cap_(self) -> float | None:
+        """Where weights stop to grow, for probabilities alone (docs/probabilities.md); or None.
+
+        It follows from the model, by its votes on rows that are drawn from the domain.
+        """
+        if self.start == PUBLIC_START or self.model_.n_rounds == 1 or self.density == 1:
+            return None
+        if hasattr(self, "_cap"):
+            return self._cap
+        drawn = np.random.default_rng(0).integers(self.n_bins_, size=(POOL, len(self.n_bins_)))
+        votes = self._scores(drawn.astype(code_type(self.n_bins_)))
+        return cap_of(votes, float(self.learning_rate), float(self.density))
+
+    @cap_.setter
+    def cap_(self, cap: float) -> None:
+        self._cap = cap
+
+    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        cap = self.cap_
+        if cap is not None:
+            return capped_weights(scores, float(self.learning_rate), cap)
+        if self.start == PUBLIC_START or self.model_.n_rounds == 1:
+            return scores
+        # All rounds saw the same weights: together they are one vote.
+        return scores / self.model_.n_rounds
 
     def _worth(self) -> float:
         if self.vote_worth is not None:

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
 from privcurve.coding import Codes, one_hot
-from privcurve.learners.base import CodedClassifier
+from privcurve.learners.chances import ChanceClassifier
 from privcurve.learners.checks import require
 from privcurve.learners.one_label import CERTAIN, log_shares, only_label
 from privcurve.learners.threads import one_thread
@@ -63,25 +62,8 @@ def logistic_loss(
     return float(loss), gradient
 
 
-class LogOddsClassifier(CodedClassifier):
-    """A learner with `predict_proba`: the logistic function of its score, or the softmax."""
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Estimate the probability of each label.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        scores: NDArray[Any] = self.decision_function(X)
-        if scores.ndim == 2:
-            return np.asarray(softmax(scores, axis=1))
-        return np.column_stack([expit(-scores), expit(scores)])
+class LogOddsClassifier(ChanceClassifier):
+    """A learner whose score is an estimate of log-odds."""
 
 
 class OneHotClassifier(LogOddsClassifier):

@@ -49,8 +49,8 @@ class PrivGAMClassifier(LogOddsClassifier):
     linear : str
         Whether there is a linear part: ``rule``, ``yes`` (all columns are ordered) or ``no``.
     pairs : str
-        Whether pairs of columns have values of their own: ``rule``, ``yes`` (``cyclic`` alone) or
-        ``no``.
+        Whether pairs of columns have values of their own: ``rule``, ``yes`` (if the fit is
+        cyclic) or ``no``.
     neighbours : str
         ``replace-one``, or ``add-remove``: then the number of records is not public, and the rule
         goes by `n_estimate`.
@@ -184,10 +184,10 @@ class PrivGAMClassifier(LogOddsClassifier):
                 "privgam: method = 'cyclic' has Gaussian noise, so it needs delta > 0; with "
                 "delta = 0 use method = 'greedy' or 'rule'"
             )
-        if self.pairs == "yes" and self.method != rule.CYCLIC:
+        if self.pairs == "yes" and self.method == rule.GREEDY:
             raise ValueError(
-                "privgam: pairs = 'yes' come after rounds of all columns, so they need method = "
-                "'cyclic'; with another method use pairs = 'rule' or 'no'"
+                "privgam: pairs = 'yes' come after rounds of all columns, and method = 'greedy' "
+                "has none; use method = 'cyclic' or 'rule'"
             )
         if self.neighbours not in entry(self._learner).neighbours:
             offered = " or ".join(map(repr, entry(self._learner).neighbours))

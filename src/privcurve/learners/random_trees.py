@@ -18,6 +18,7 @@ from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.lazybb_trees import Forest
 from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves
+from privcurve.learners.chances import LinkedClassifier, whole_residuals
 from privcurve.learners.checks import RandomState, all_between, require
 from privcurve.learners.dealt import SEED, bin_codes, check_ordered, deal_to_holders
 from privcurve.learners.staged import StagedClassifier
@@ -117,7 +118,7 @@ class RandomTreesModel:
         add_leaves(find_leaves(bins, chosen), self.values[start:stop], scores)
 
 
-class RandomTreesClassifier(StagedClassifier):
+class RandomTreesClassifier(LinkedClassifier, StagedClassifier):
     r"""Newton boosting of random trees: only the values of leaves see the records.
 
     Before any record is read, the questions of all trees are drawn from a public stream. In
@@ -284,6 +285,9 @@ class RandomTreesClassifier(StagedClassifier):
         for start in range(0, len(self.model_.values), self.model_.batch):
             self.model_.add_to(found, bins, start, start + self.model_.batch)
             yield self._of_classes(found.copy())
+
+    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return whole_residuals(scores) if scores.ndim == 1 else scores
 
     def _of_classes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores[:, 0] if len(self.classes_) == 2 else scores

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes, bin_starts
 from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees
+from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.checks import all_between, require
 from privcurve.learners.staged import StagedClassifier
 
@@ -34,7 +35,7 @@ def shrunk(margins: NDArray[np.float64], scale: float, n: int) -> NDArray[np.flo
     return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))
 
 
-class TreeSumClassifier(StagedClassifier):
+class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     """A learner of trees; a subclass fits `splits_` and gives `_tree_values`.
 
     Trees are complete: one row of `splits_` each, numbered as in :mod:`privcurve.kernels.dpboost`.

@@ -81,6 +81,7 @@ class TunedClassifier(CodedClassifier):
     """
 
     _learner = NAME
+    _kept_back = "it holds another learner's model. Save its best_, which has the same statement"
 
     def __init__(
         self,
@@ -225,6 +226,15 @@ class TunedClassifier(CodedClassifier):
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         scores: NDArray[np.float64] = self.best_.decision_function(codes)
         return scores
+
+    @property
+    def chances_by_link(self) -> bool:
+        """As of the learner whose settings are chosen."""
+        return bool(registry.estimator_class(self.learner)().chances_by_link)
+
+    def _handed_over(self) -> CodedClassifier:
+        found: CodedClassifier = self.best_
+        return found
 
     @available_if(_gives_chances)
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes
+from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sensitivity.lazybb import check_largest_weight
@@ -149,7 +150,7 @@ class WeakLearner(Protocol):
         """Give what a fitted learner holds of it: ``model_``, a :class:`Model`, and more."""
 
 
-class VotingClassifier(StagedClassifier):
+class VotingClassifier(LinkedClassifier, StagedClassifier):
     """A vote of weak learners.
 
     A subclass says what votes (`_weak`) and, if there is more than one round, how rounds

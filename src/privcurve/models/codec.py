@@ -30,7 +30,8 @@ def encode(value: Any, declared: Any, place: str) -> Any:
     value : object
     declared : type
         ``int``, ``float``, ``bool``, ``str``, None, an array (``NDArray[np.float64]``), a tuple
-        of one type and any length, a dataclass or a named tuple of such fields, or a union.
+        (``tuple[int, ...]``, ``tuple[int, int]``), a dataclass or a named tuple of such fields, or
+        a union.
     place : str
         For messages.
 
@@ -53,8 +54,8 @@ def encode(value: Any, declared: Any, place: str) -> Any:
             raise ValueError(f"{place} holds a number that is not finite")
         return value.tolist()
     if get_origin(kind) is tuple:
-        inner = get_args(kind)[0]
-        return [encode(item, inner, f"{place}[{i}]") for i, item in enumerate(value)]
+        each = _items(kind, len(value), place)
+        return [encode(item, each[i], f"{place}[{i}]") for i, item in enumerate(value)]
     return {
         name: encode(getattr(value, name), inner, f"{place}.{name}")
         for name, inner in _fields(kind).items()
@@ -89,8 +90,8 @@ def decode(plain: Any, declared: Any, place: str) -> Any:
     if get_origin(kind) is np.ndarray:
         return _array(plain, _dtype(kind), place)
     if get_origin(kind) is tuple:
-        inner = get_args(kind)[0]
-        return tuple(decode(item, inner, f"{place}[{i}]") for i, item in enumerate(plain))
+        each = _items(kind, len(plain), place)
+        return tuple(decode(item, each[i], f"{place}[{i}]") for i, item in enumerate(plain))
     return kind(
         **{
             name: decode(plain[name], inner, f"{place}.{name}")
@@ -145,6 +146,16 @@ def _may_be(plain: Any, kind: Any) -> bool:
     if get_origin(kind) in (np.ndarray, tuple):
         return isinstance(plain, list)
     return isinstance(plain, Mapping) and plain.keys() == _fields(kind).keys()
+
+
+def _items(kind: Any, length: int, place: str) -> tuple[Any, ...]:
+    """Give the types of the items of a tuple of some length."""
+    inner = get_args(kind)
+    if inner[-1] is Ellipsis:
+        return inner[:1] * length
+    if len(inner) != length:
+        raise ValueError(f"{place} has {length} items, not {len(inner)}")
+    return inner
 
 
 @cache

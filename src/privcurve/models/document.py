@@ -88,27 +88,30 @@ def document(
     name = _learner_of(estimator)
     if not hasattr(estimator, "classes_"):
         raise ModelError(f"{name} is not fitted: call fit first")
-    known = LEARNERS[name]
+    chosen = estimator._handed_over()
+    if not chosen._released:
+        raise ModelError(f"{chosen._learner} can't be saved: {chosen._kept_back}")
+    known = LEARNERS[chosen._learner]
     _check_columns(estimator, domain)
     stated = estimator.privacy_ if statement is None else statement
     fields = json.loads(stated.to_json())
     parameters = {
         key: _plain(value, key)
-        for key, value in estimator.get_params(deep=False).items()
+        for key, value in chosen.get_params(deep=False).items()
         if key not in NOT_WRITTEN
     }
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "made_with": {"privcurve": __version__, "learner": known.version},
-        "learner": name,
+        "learner": chosen._learner,
         "calibration": fields["calibration"],
         "epsilon": fields["epsilon"],
         "delta": fields["delta"],
         "parameters": parameters,
         "classes": _classes(estimator, domain),
         "domain": domain.to_dict(),
-        "model": _released(estimator),
+        "model": _released(chosen),
         "statement": {"text": str(stated), **fields},
         "dataset": _said(dataset, "dataset"),
         "notes": _said(notes, "notes"),
@@ -135,9 +138,6 @@ def _learner_of(estimator: object) -> str:
             f"{type(estimator).__name__} can't be saved: only learners of privcurve can, as they "
             "are; of a pipeline or a search, give the fitted learner in it"
         )
-    kind = estimator_class(str(name))
-    if not kind._released:
-        raise ModelError(f"{name} can't be saved: {kind._kept_back}")
     return str(name)
 
 

@@ -62,6 +62,8 @@ class Shapes(Output):
         return Reads(data=(dataset,), facts=[arm.name, version, budget, settings, titles])
 
     def make(self, context: Context) -> None:  # noqa: D102
+        import pandas as pd
+
         from privcurve.analysis import shapes
         from privcurve.experiments import models
         from privcurve.experiments.study import Point
@@ -76,6 +78,11 @@ class Shapes(Output):
         additive, domain = model.learner.model_, data.domain
         edges = [column.edges if column.ordered else () for column in domain.columns]
         frame = shapes.bins(domain.names, domain.bin_names, edges, additive.shapes, additive.errors)
+        n_columns = frame["column"].nunique()
+        if additive.pairs:
+            told = ((p.columns, p.groups, p.values, p.errors) for p in additive.pairs)
+            crossed = shapes.pairs(domain.names, domain.bin_names, *zip(*told, strict=True))
+            frame = pd.concat([frame, crossed], ignore_index=True)
         ends = shapes.ends(frame)
         title = f"{dataset_title(data.name)}\n{arm.title}, ε = {epsilon:g}, δ = {arm.delta:g}"
         if model.unseen is not None:
@@ -85,7 +92,7 @@ class Shapes(Output):
             f"{domain.label.column} {domain.label.positive}",
             [name for name in domain.names if name not in set(ends["column"])],
             str(model.learner.privacy_),
-            max(0, len(ends) - drawing.MOST_PANELS),
+            max(0, n_columns - drawing.MOST_PANELS),
         )
         caption = "Shape functions: " + title.replace("\n", "; ")
         context.write(Table(ends, caption, notes, shapes.shown(ends)))

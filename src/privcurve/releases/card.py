@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from privcurve import __version__
 from privcurve.datasets import Domain
-from privcurve.datasets.domain import NUMERIC, Column
+from privcurve.datasets.columns import NUMERIC, Column, spelt
 from privcurve.learners import registry
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import SecretSeed
+from privcurve.releases import shares
 from privcurve.releases.asked import MODEL, Released, plain
 from privcurve.releases.book import Price, level, spent
 from privcurve.releases.page import Block, Code, Heading, Page, Points, Rows, Text
@@ -162,7 +163,11 @@ def _decides(released: Released) -> Iterator[Block]:
     model: Any = getattr(released.learner, "model_", None)
     domain = released.domain
     if not hasattr(model, "shapes") or not hasattr(model, "intercept_error"):
-        yield Code(_cut(_words(released, model)))
+        added = shares.of(released.learner, domain)
+        if added is None:
+            yield Code(_cut(_words(released)))
+        else:
+            yield from _added(added, domain)
         return
     positive = f"{domain.label.column} is {domain.label.positive}"
     yield Text(
@@ -189,6 +194,29 @@ def _decides(released: Released) -> Iterator[Block]:
         for j, name in enumerate(domain.names)
         if j not in in_pairs and not model.shapes[j].any()
     ]
+    if unused:
+        yield Text(f"Without effect: {', '.join(unused)}.")
+
+
+def _added(added: shares.Shares, domain: Domain) -> Iterator[Block]:
+    """Give what each value adds to a score that is a sum over columns."""
+    positive = f"{domain.label.column} is {domain.label.positive}"
+    used = [j for j in added.by_span if added.values[j].any()]
+    if not used:
+        always = domain.label.positive if added.constant > 0 else domain.label.negative
+        yield Text(f"It always says that {domain.label.column} is {always}: no column counts.")
+        return
+    yield Text(
+        f"A score is added up: {added.constant:+.3g}, and to that the value of each column's bin. "
+        f"Above 0 the model says that {positive}."
+    )
+    largest = max(float(abs(values).max()) for values in added.values)
+    for j in used:
+        values = added.values[j].tolist()
+        names = domain.columns[j].bin_names
+        rows = [(name, f"{value:+.3g}") for name, value in zip(names, values, strict=True)]
+        yield Rows((domain.names[j], "value"), rows, values, largest)
+    unused = [name for j, name in enumerate(domain.names) if j not in used]
     if unused:
         yield Text(f"Without effect: {', '.join(unused)}.")
 
@@ -222,12 +250,15 @@ def _grouped(bin_names: Sequence[str], groups: Sequence[int]) -> list[str]:
     ]
 
 
-def _words(released: Released, model: Any) -> str:
+def _words(released: Released) -> str:
     """Write a model as a person reads it, as its file does."""
     from privcurve import models
 
     found: str = models.load(released.path(MODEL)).describe()
-    return found
+    if found != released.asked.learner:
+        return found
+    title = registry.entry(released.asked.learner).title
+    return f"{title}: its numbers stand in {MODEL}, under the key model."
 
 
 def _cut(text: str) -> str:
@@ -256,7 +287,10 @@ def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
     what = first.what if len(group) == 1 else f"{len(group)} ×: {first.what}, …, {group[-1].what}"
     known = MECHANISMS.get(first.mechanism)
     cost = f"ε = {first.epsilon:.4g}" if first.rho is None else f"ρ = {first.rho:.4g}"
-    if first.bounded_range is not None:
+    if first.mechanism == "gaussian":
+        # It has no pure ε: what adds up, as squares, is μ = sensitivity/σ.
+        cost = f"μ = {first.sensitivity * first.noise_rate:.4g}"
+    elif first.bounded_range is not None:
         cost = f"range {first.bounded_range:.4g}"
     return (
         what,
@@ -307,8 +341,9 @@ def _not_covered(released: Released) -> Iterator[str]:
 def _fact(column: Column, released: Released) -> tuple[str, ...]:
     source = released.description.bound_sources.get(column.name, "")
     if column.kind == NUMERIC:
-        low, high = column.edges[0], column.edges[-1]
-        return column.name, "numeric", str(column.n_bins), f"{low:.10g} to {high:.10g}", source
+        low, high = (spelt(end, column.dates) for end in column.edges[:: column.bins])
+        kind = "date" if column.dates else "numeric"
+        return column.name, kind, str(column.n_bins), f"{low} to {high}", source
     titles = column.titles
     shown = ", ".join(titles[:MOST_CATEGORIES])
     more = f", … ({len(titles)})" if len(titles) > MOST_CATEGORIES else ""

@@ -66,8 +66,8 @@ class Plan:
 
     @cached_property
     def seed(self) -> Seed:
-        """The base seed; a secret that is not there is made."""
-        return seeds.resolve(self.configuration["seed"], make=True)
+        """The base seed."""
+        return seeds.resolve(self.configuration["seed"])
 
     # Curves
 

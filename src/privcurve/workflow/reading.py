@@ -21,7 +21,7 @@ from privcurve.workflow.plan import RULES, Plan, outputs_of
 STUDIES_FOLDER = "studies_folder"
 
 
-def read(configuration: Mapping[str, Any], root: Path) -> Plan:
+def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True) -> Plan:
     """Read and check the configuration and all study files, before anything runs.
 
     Parameters
@@ -29,6 +29,9 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
     configuration : mapping
     root : Path
         The folder of the Snakefile.
+    make_seed : bool
+        Whether a secret seed that is not there is made. On a node of a cluster it must not: another
+        node would make another one.
 
     Returns
     -------
@@ -37,8 +40,9 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
 
     Raises
     ------
-    SchemaError, StudyError
-        If the configuration is not allowed or names a study that is not there.
+    SchemaError, SeedError, StudyError
+        If the configuration is not allowed, its seed can't be used, or it names a study that is not
+        there.
     """
     schemas = root / "workflow/schemas"
     # Snakemake has read it too, and keeps the last of repeated keys without a word.
@@ -56,7 +60,7 @@ def read(configuration: Mapping[str, Any], root: Path) -> Plan:
             f"configuration: there is no study {unknown[0]!r}{hint} There are: {', '.join(paths)}"
         )
     shown = configuration.get(STUDIES_FOLDER) or "config/studies"
-    seed = seeds.resolve(configuration["seed"], make=True)
+    seed = seeds.resolve(configuration["seed"], make=make_seed)
     found: dict[str, Study] = {}
     broken: dict[str, str] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")

@@ -92,6 +92,26 @@ def alone_in_two_bins(c: Claim, target: Target) -> list[Pair]:
     return [alone()]
 
 
+def in_crowds(c: Claim, target: Target) -> list[Pair]:
+    """Give one record that shares a bin of each column with others, in each column with others.
+
+    The crowds are balanced and so large that sums of them are known in spite of noise, and the
+    rest is so large that an intercept is: of each column's bin nothing is open but the label of
+    the one record, so the columns' values add up what all releases tell of it.
+    """
+    d = 3
+    apart = np.eye(d, dtype=np.uint8).repeat(2, axis=0)
+    rest = np.zeros((2, d), dtype=np.uint8)
+    codes = np.concatenate([np.ones((1, d), dtype=np.uint8), apart, rest])
+    counts = np.array([1, *[100] * (2 * d), 10_000, 10_000])
+    others = np.tile(np.array([1, -1], dtype=np.int8), d + 1)
+    sides = [
+        Records(codes, np.append(np.int8(label), others), np.full(d, 2), counts)
+        for label in (1, -1)
+    ]
+    return [Pair("tiny", "a label among balanced crowds", sides[0], sides[1])]
+
+
 def rare(c: Claim, target: Target) -> list[Pair]:
     """Put a canary of rare codes into the target."""
     return [rare_canary_pair(target)]

@@ -11,6 +11,7 @@ from privcurve.datasets.build import DATE, TEXT
 from privcurve.datasets.dates import ISO, written
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER
 from privcurve.datasets.drafts.profile import Profile, Range
+from privcurve.datasets.values import whole
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
 # apart rather than saying something of them.
@@ -110,7 +111,7 @@ def propose(name: str, profile: Profile, decimal: str, public: bool) -> Proposal
 
 def _flags(name: str, profile: Profile) -> Proposal | None:
     """Describe columns whose words are settled by convention, not by what is seen."""
-    words = {_word(text) for text in profile.values}
+    words = {word(text) for text in profile.values}
     seen = _shown(profile)
     if profile.more or len(words) > 6:
         return None
@@ -126,10 +127,9 @@ def _flags(name: str, profile: Profile) -> Proposal | None:
     return None
 
 
-def _word(text: str) -> str:
+def word(text: str) -> str:
     """Bring a text into one spelling: no case, and whole numbers without a point."""
-    head, point, tail = text.partition(".")
-    return (head if point and not tail.strip("0") else text).casefold()
+    return whole(text).casefold()
 
 
 def _date(profile: Profile, public: bool) -> Proposal:

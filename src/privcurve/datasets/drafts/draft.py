@@ -43,6 +43,8 @@ class Draft:
         Of the label.
     blanks : int
         How many lines are to be decided.
+    missing : list of str
+        Words for a missing value.
     faults : tuple of str
         What is wrong with lines of the file.
     format : Format
@@ -56,6 +58,7 @@ class Draft:
     shares: dict[str, float]
     classes: Classes
     blanks: int
+    missing: list[str]
     faults: tuple[str, ...]
     format: Format
     decimal: str
@@ -122,8 +125,19 @@ def draft(
     if test is not None:
         facts["n_test"] = _size(test, header, how, label, problems)
     text, blanks = written(name, how, facts, decimal, columns, label.column, found, public)
-    shares = {key: profile.missing.total() / profile.n for key, profile in profiles.items()}
-    return Draft(*(name, text, seen.n, columns, shares, found, blanks, problems.told, how, decimal))
+    return Draft(
+        name=name,
+        text=text,
+        n_rows=seen.n,
+        columns=columns,
+        shares={key: profile.missing.total() / profile.n for key, profile in profiles.items()},
+        classes=found,
+        blanks=blanks,
+        missing=facts["missing"],
+        faults=problems.told,
+        format=how,
+        decimal=decimal,
+    )
 
 
 def name_of(path: Path, given: str | None = None) -> str:

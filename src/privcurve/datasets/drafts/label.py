@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from privcurve.datasets.drafts.columns import PAIRS
-from privcurve.datasets.drafts.profile import MISSING_WORDS, Profile
+from privcurve.datasets.drafts.columns import PAIRS, word
+from privcurve.datasets.drafts.profile import Profile
 from privcurve.datasets.errors import DatasetError
 from privcurve.schema import nearest
 
@@ -65,9 +65,9 @@ def classes(asked: Asked, profile: Profile, public: bool) -> Classes:
     """
     named = [*asked.positive, *asked.negative]
     # A word for no value may be a class of its own, if it is named.
-    absent = {word: n for word, n in profile.missing.items() if word not in named}
+    absent = {text: n for text, n in profile.missing.items() if text not in named}
     counts = dict(profile.values)
-    counts |= {word: n for word, n in profile.missing.items() if word in named}
+    counts |= {text: n for text, n in profile.missing.items() if text in named}
     both = sorted(set(asked.positive) & set(asked.negative))
     if both:
         raise DatasetError(f"{both[0]!r} is named as positive and as negative: keep one")
@@ -131,7 +131,7 @@ def _by_convention(
 ) -> tuple[list[str], list[str]] | None:
     """Give the values of the classes, if their words are settled by convention."""
     for low, high in PAIRS:
-        sides = [[v for v in counts if _word(v) in words] for words in (low, high)]
+        sides = [[v for v in counts if word(v) in words] for words in (low, high)]
         if not all(sides) or len(sides[0]) + len(sides[1]) < len(counts):
             continue
         if positive is None and negative is None:
@@ -143,17 +143,8 @@ def _by_convention(
     return None
 
 
-def _word(text: str) -> str:
-    return text.removesuffix(".0").casefold()
-
-
 def _listed(counts: dict[str, int]) -> str:
     total = max(sum(counts.values()), 1)
     most = sorted(counts.items(), key=lambda pair: -pair[1])[:_SHOWN]
     shown = ", ".join(f"{value!r} ({count / total:.1%})" for value, count in most)
     return shown + (", …" if len(counts) > _SHOWN else "")
-
-
-def is_missing(text: str) -> bool:
-    """Whether a text stands for no value by convention."""
-    return text.lower() in MISSING_WORDS

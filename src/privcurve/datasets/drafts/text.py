@@ -61,6 +61,8 @@ def written(
     lines = [(_PUBLIC if public else _PRIVATE).format(name=name)]
     if public:
         lines.append("public_benchmark: true  # the records themselves are public")
+    else:
+        lines.append("# budget: {epsilon: 3}  # of all releases together (docs/releases.md)")
     lines.append(f"n_rows: {facts['n_rows']}  # the number of records, taken to be public")
     if "n_test" in facts:
         lines.append(f"n_test: {facts['n_test']}")

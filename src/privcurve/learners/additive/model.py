@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes
 from privcurve.learners.additive.residuals import SCORE_BITS
+from privcurve.learners.chances import whole_residuals
 from privcurve.learners.checks import require
 
 if TYPE_CHECKING:
@@ -34,6 +34,17 @@ class PairShape:
     groups: tuple[NDArray[np.int64], NDArray[np.int64]]
     values: NDArray[np.float64]
     errors: NDArray[np.float64]
+
+    def check(self, n_bins: NDArray[np.int64]) -> None:
+        """Check what was read from a file; raises ValueError."""
+        sizes = self.values.shape
+        two = len(self.columns) == len(self.groups) == len(sizes) == 2
+        require(two and self.errors.shape == sizes, "a pair is not of two columns")
+        for j, groups, size in zip(self.columns, self.groups, sizes, strict=True):
+            inside = 0 <= j < len(n_bins) and groups.shape == (n_bins[j],)
+            require(inside, "a pair is of other columns")
+            known = len(groups) > 0 and groups.min() >= 0 and groups.max() < size
+            require(bool(known), "a pair's groups are not those of its values")
 
     def scores(self, codes: Codes) -> NDArray[np.float64]:
         """Give the value of each row."""
@@ -112,6 +123,8 @@ class AdditiveModel:
         for values in (self.shapes, self.errors):
             widths = [value.shape for value in values]
             require(widths == [(k,) for k in n_bins], "its shapes are of other columns")
+        for pair in self.pairs:
+            pair.check(n_bins)
 
     @property
     def n_used(self) -> int:
@@ -140,8 +153,7 @@ class AdditiveModel:
         ----------
         codes : ndarray of unsigned integers, shape (n_rows, n_columns)
         """
-        scores = self.scores(codes)
-        return np.asarray(np.sign(scores) * (np.logaddexp(0.0, np.abs(scores)) - math.log(2)))
+        return whole_residuals(self.scores(codes))
 
     def in_words(
         self, names: Sequence[str] | None = None, bin_names: Sequence[Sequence[str]] | None = None

@@ -109,9 +109,10 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
             _, share = rule.greedy_shares(n_steps, pure, linear, sum(intercept))
             facts = (settings.epsilon, settings.delta, settings.neighbours)
             budget = chosen_budget(*facts, choices, share)
-    pairs = settings.pairs == "yes"
-    if settings.pairs == rule.RULE:
-        pairs = method == rule.CYCLIC and rule.has_pairs(n, budget.amount, len(ordered))
+    wanted = rule.has_pairs(n, budget.amount, len(ordered))
+    if settings.pairs != rule.RULE:
+        wanted = settings.pairs == "yes"
+    pairs = wanted and method == rule.CYCLIC
     share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept), pairs)
     on_grid = replace(budget, bits=grid_bits(budget, share))
     return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept)

@@ -1,0 +1,109 @@
+"""Read a model.json without privcurve, and predict: plain Python, nothing to install.
+
+    python examples/read_model.py model.json new.csv > answers.csv
+
+It knows the models of LazyBB (1-rules) and of PrivGAM; docs/model_file.md says what the others
+hold. `privcurve predict` does the same for all of them, checks more, and knows more files.
+"""
+
+import csv
+import hashlib
+import json
+import math
+import sys
+
+
+def main(model_path, table_path):
+    """Print the label of each record of a CSV, and the score behind it."""
+    model = read(model_path)
+    score_of = {"lazybb": lazybb, "privgam": privgam}[model["learner"]]
+    domain = model["domain"]
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow([domain["label"]["column"], "score"])
+    with open(table_path, encoding="utf-8-sig", newline="") as stream:  # noqa: PTH123
+        for record in csv.DictReader(stream, skipinitialspace=True):
+            codes = [code(column, record[column["name"]], domain) for column in domain["columns"]]
+            score = score_of(model, codes)
+            out.writerow([domain["label"]["positive" if score > 0 else "negative"], repr(score)])
+
+
+def read(path):
+    """Read the file, and check that nobody changed it."""
+    with open(path, encoding="utf-8") as stream:  # noqa: PTH123
+        model = json.load(stream)
+    assert (model["format"], model["format_version"]) == ("privcurve model", 1)
+    said = model.pop("sha256")
+    text = json.dumps(model, sort_keys=True, separators=(",", ":"))
+    assert hashlib.sha256(text.encode("ascii")).hexdigest() == said, "changed since it was written"
+    return model
+
+
+def code(column, text, domain):
+    """Give the code of a value: the number of its bin, or of the title of its category."""
+    text = text.strip()
+    missing = text == "" or text in domain["missing"]
+    if column["kind"] == "categorical":
+        titles = list(dict.fromkeys(title for _, title in column["categories"]))
+        known = dict(column["categories"])
+        if "?" in known:
+            known.update(
+                {marker: known["?"] for marker in domain["missing"] if marker not in known}
+            )
+        if text not in known and domain["unknown"] == "other" and "other" in known:
+            return titles.index(known["other"])
+        return titles.index(known[text])
+    if missing:
+        assert column.get("missing_bin"), f"{column['name']} is missing"
+        return column["bins"]
+    assert column.get("spacing", "equal") == "equal"
+    assert "dates" not in column
+    value = float(text.replace(domain["decimal"], "."))
+    low, high = column["bounds"]
+    edges = [low + (high - low) * k / column["bins"] for k in range(1, column["bins"])]
+    # A value on an edge belongs to the bin above it.
+    return sum(edge <= value for edge in edges)
+
+
+def lazybb(model, codes):
+    """Add up votes: for the positive label in their bin, against it elsewhere."""
+    fitted, parameters = model["model"], model["parameters"]
+    assert (parameters["weak_learner"], parameters["start"]) == ("one_rule", "none")
+
+    def tally(literals):
+        return sum(vote(literal, fitted["model"]["n_bins"], codes) for literal in literals)
+
+    literals = fitted["model"]["literals"]
+    votes = tally(literals)
+    if votes == 0 and fitted["ties"] == "last_round":
+        return -0.5 * vote(literals[-1], fitted["model"]["n_bins"], codes)
+    return float(votes)
+
+
+def vote(literal, n_bins, codes):
+    """Give the vote of a literal: 2b asks "is it bin b?", 2b + 1 the opposite."""
+    b, sign = literal // 2, 1 - 2 * (literal % 2)
+    for column, size in enumerate(n_bins):
+        if b < size:
+            return sign if codes[column] == b else -sign
+        b -= size
+    return sign  # beyond all bins: a vote without a question
+
+
+def privgam(model, codes):
+    """Add up the values of codes and of pairs; undo what clipped residuals did to log-odds."""
+    fitted = model["model"]["model"]
+    score = fitted["intercept"]
+    for values, k in zip(fitted["shapes"], codes):  # noqa: B905 - for old versions of Python
+        score += values[k]
+    for pair in fitted["pairs"]:
+        first, second = (
+            groups[codes[column]]
+            for column, groups in zip(pair["columns"], pair["groups"])  # noqa: B905
+        )
+        score += pair["values"][first][second]
+    size = math.log1p(math.exp(-abs(score))) + abs(score) - math.log(2)
+    return math.copysign(size, score) if score else 0.0
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,74 @@
+"""What each column adds to the score of a model, where the score is a sum over columns.
+
+It is found by asking the model, which is released: nothing is learned of any record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.datasets import Domain
+
+# Of larger domains a card would be a book.
+MOST_CODES = 2000
+# Rows by which it is seen whether a score is a sum.
+PROBES = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """A score that is a sum.
+
+    Attributes
+    ----------
+    constant : float
+    values : tuple of ndarray of shape (n_bins,)
+        What each code adds, by column; the mean over the codes of a column is 0.
+    """
+
+    constant: float
+    values: tuple[NDArray[np.float64], ...]
+
+    @property
+    def by_span(self) -> list[int]:
+        """Columns in the order of how far apart their values are."""
+        spans = np.array([values.max() - values.min() for values in self.values])
+        return [int(j) for j in np.argsort(-spans, kind="stable")]
+
+
+def of(learner: Any, domain: Domain) -> Shares | None:
+    """Take the score of a learner of two classes apart.
+
+    Parameters
+    ----------
+    learner : fitted learner
+    domain : Domain
+
+    Returns
+    -------
+    Shares or None
+        None if the score is no sum over columns, or there are too many codes.
+    """
+    widths = np.array(domain.n_bins)
+    if domain.n_classes > 2 or widths.sum() > MOST_CODES:
+        return None
+    kind = np.min_scalar_type(int(widths.max()))
+    rows = np.zeros((int(widths.sum()), len(widths)), dtype=kind)
+    ends = np.cumsum(widths)
+    for j, (end, width) in enumerate(zip(ends, widths, strict=True)):
+        rows[end - width : end, j] = np.arange(width)
+    base = float(learner.decision_function(rows[:1])[0])
+    parts = np.split(learner.decision_function(rows) - base, ends[:-1])
+    probes = np.random.default_rng(0).integers(widths, size=(PROBES, len(widths))).astype(kind)
+    found = learner.decision_function(probes)
+    summed = base + sum(part[probes[:, j]] for j, part in enumerate(parts))
+    if np.abs(found - summed).max() > 1e-9 * (1 + np.abs(found).max()):
+        return None
+    means = [float(part.mean()) for part in parts]
+    # Of a column without effect rounding would leave a trace.
+    centred = [np.where(np.ptp(p) > 1e-12, p - m, 0.0) for p, m in zip(parts, means, strict=True)]
+    return Shares(base + sum(means), tuple(centred))

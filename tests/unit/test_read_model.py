@@ -1,0 +1,92 @@
+"""The example that reads a model in plain Python says what the model says."""
+
+import csv
+import io
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privcurve import models
+from privcurve.datasets import Column, Domain, Label
+from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
+
+EXAMPLE = Path(__file__).parents[2] / "examples/read_model.py"
+TOWNS = (("Oslo", "north"), ("Rome, south", "south"), ("other", "other"), ("?", "?"))
+DOMAIN = Domain(
+    (
+        Column("age", "numeric", (0.0, 100.0), 7, missing_bin=True),
+        Column("town", "categorical", categories=TOWNS),
+        Column("dose", "numeric", (-1.0, 1.0), 3),
+    ),
+    Label("sick", "no", "yes"),
+    missing=("NA", "-"),
+    unknown="other",
+    decimal=",",
+)
+
+
+def fitted(kind):
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, DOMAIN.n_bins, size=(3000, 3)).astype(np.uint8)
+    y = np.where((X[:, 0] > 3) ^ (X[:, 1] == 0), 1, -1)
+    return kind.set_params(n_bins=DOMAIN.n_bins, classes=(-1, 1), random_state=0).fit(X, y)
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(4)
+    ages = ["NA", "", "-5", "14,285714285714286", "100", *map(str, rng.integers(0, 120, 200))]
+    with (tmp_path / "new.csv").open("w", newline="") as stream:
+        out = csv.writer(stream)
+        out.writerow(["note", "town", "dose", "age"])
+        for age in ages:
+            town = rng.choice(["Oslo", "Rome, south", "Paris", "NA", "-"])
+            out.writerow(["x", town, rng.choice(["-1", "-0,5", "0,33333333", "7"]), age])
+    return tmp_path / "new.csv"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        LazyBBClassifier(n_rounds=8),
+        PrivGAMClassifier(method="cyclic", pairs="yes", epsilon=5.0, delta=1e-5),
+    ],
+)
+def test_it_says_what_the_model_says(kind, tmp_path, table, capsys):
+    path = tmp_path / "model.json"
+    models.save(path, fitted(kind), DOMAIN)
+    model = models.load(path)
+    assert not hasattr(model._estimator.model_, "pairs") or model._estimator.model_.pairs
+    runpy.run_path(str(EXAMPLE))["main"](str(path), str(table))
+    header, *rows = csv.reader(io.StringIO(capsys.readouterr().out))
+    assert header == ["sick", "score"]
+    with table.open(newline="") as stream:
+        records = list(csv.DictReader(stream))
+    frame = {name: [record[name] for record in records] for name in records[0]}
+    # Plain readers hold nothing at all for a missing number, and a category of no name is another.
+    codes = DOMAIN.encode(frame)
+    scores = model.decision_function(codes)
+    assert [row[0] for row in rows] == model.named(codes).tolist()
+    assert {row[0] for row in rows} == {"no", "yes"}
+    tolerance = 0 if model.learner == "lazybb" else 1e-12
+    assert np.allclose([float(row[1]) for row in rows], scores, rtol=0, atol=tolerance)
+
+
+def test_it_needs_nothing_and_notices_a_change(tmp_path, table):
+    path = tmp_path / "model.json"
+    models.save(path, fitted(LazyBBClassifier(n_rounds=3)), DOMAIN)
+    path.write_text(path.read_text().replace('"notes": null', '"notes": "mine"'))
+    # An interpreter without any packages.
+    alone = [shutil.which("python3") or sys.executable, "-I", "-S", EXAMPLE, path, table]
+    done = subprocess.run(alone, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "changed since it was written" in done.stderr
+    models.save(path, fitted(LazyBBClassifier(n_rounds=3)), DOMAIN)
+    done = subprocess.run(alone, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 206
