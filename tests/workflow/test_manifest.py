@@ -37,7 +37,8 @@ def test_the_manifest_tells_what_was_run(finished):
     assert found["not_training"] == work["not_training"]  # there is one study
     jobs = {rule: times["jobs"] for rule, times in found["rules"].items()}
     # The three curves are small, and share a job.
-    outputs = dict.fromkeys(("accuracy", "selected_settings", "learning_curves"), 1)
+    words = ("accuracy", "selected_settings", "learning_curves", "leaderboard")
+    outputs = dict.fromkeys(words, 1)
     assert jobs == {"prepare": 1, "train": 1, **outputs}
     for rule, times in found["rules"].items():
         walls = [
