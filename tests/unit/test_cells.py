@@ -58,7 +58,7 @@ def test_an_id_is_the_digest_of_its_key():
             "dataset": "wdbc",
             "checksum": "c",
             "learner": "lazybb",
-            "version": cells.registry.entry("lazybb").version,
+            "version": registry.entry("lazybb").version,
             "calibration": arm.calibration,
             "delta": arm.delta,
             "seed": 1,
@@ -79,9 +79,9 @@ def test_ids_do_not_depend_on_the_arm_name_or_the_rest_of_the_grid():
 
 def test_a_version_raise_makes_new_cells(monkeypatch):
     before = ids()
-    entry = cells.registry.entry("lazybb")
+    entry = registry.entry("lazybb")
     raised = dataclasses.replace(entry, version=entry.version + 1)
-    monkeypatch.setattr(cells.registry, "LEARNERS", {"lazybb": raised})
+    monkeypatch.setattr(registry, "LEARNERS", {"lazybb": raised})
     assert not before & ids()
 
 
