@@ -39,6 +39,14 @@ def title(spec: Mapping[str, Any]) -> str:
     return found
 
 
+def name_of(learner: str, setting: Mapping[str, Any]) -> str:
+    """Give the title of a learner at a setting: that of `LEARNERS` where it is one of them."""
+    for spec in LEARNERS.values():
+        if spec["learner"] == learner and spec.get("fixed", {}) == setting:
+            return title(spec)
+    return registry.entry(learner).title
+
+
 def suited(
     specs: Mapping[str, Mapping[str, Any]], n_classes: int, delta: float
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:

@@ -187,7 +187,9 @@ class TunedClassifier(CodedClassifier):
         for start in range(0, len(drawn), _BATCH):
             batch = drawn[start : start + _BATCH]
             for place, model in zip(
-                batch, self._trained(candidates, each, batch, codes, signs, counts, rng), strict=True
+                batch,
+                self._trained(candidates, each, batch, codes, signs, counts, rng),
+                strict=True,
             ):
                 if budget is not None:
                     check_spent(model.privacy_, budget)
@@ -228,9 +230,7 @@ class TunedClassifier(CodedClassifier):
                 continue
             common = {"delta": training_delta(name, self.delta), "calibration": CERTIFIED}
             base = registry.make(name, self._facts_of_columns(), common)
-            asked = [
-                {**candidates[drawn[k]].setting, "epsilon": each[drawn[k]]} for k in mine
-            ]
+            asked = [{**candidates[drawn[k]].setting, "epsilon": each[drawn[k]]} for k in mine]
             made = base.fit_many(codes, signs, asked, [streams[k] for k in mine], counts)
             for k, model in zip(mine, made, strict=True):
                 found[k] = model

@@ -67,7 +67,9 @@ def kept_densities(
     if learner.learner != MAJORITY["learner"]:
         raise ValueError(f"densities are known of the noisy majority, not of {learner.learner}")
     budget = learner._budget()
-    (epsilon,) = prices([Candidate(learner.learner, {})], budget, Facts(pair.left.n_bins), pair.left.n)
+    (epsilon,) = prices(
+        [Candidate(learner.learner, {})], budget, Facts(pair.left.n_bins), pair.left.n
+    )
     rate = NoisyMajorityClassifier(epsilon=epsilon)._noise().rate
     sides = [
         (int(s.counts[s.signs > 0].sum()), int(s.counts[s.signs < 0].sum()))
