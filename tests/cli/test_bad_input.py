@@ -198,7 +198,11 @@ CHOICES = {
     "no epsilon at all": ([*PRIVATELY, "--epsilon", "0"], "epsilon = 0.0 is not", {}),
     "without privacy": ([*PRIVATELY, "--epsilon", "inf"], "nothing to pay", {}),
     "too little": ([*PRIVATELY, "--epsilon", "1e-9"], "nothing is left for a training", {}),
-    "delta out of range": ([*PRIVATELY, "--delta", "1"], r"delta = 1.0 is not in \[0, 1\)", {}),
+    "delta out of range": (
+        [*PRIVATELY, "--delta", "1"],
+        r"delta = 1.0 is not a number in \[0, 1\)",
+        {},
+    ),
     "an unknown dataset": (
         ["compare", "patient", "--private-choice"],
         "did you mean 'patients'",

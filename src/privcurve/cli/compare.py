@@ -86,7 +86,7 @@ def private_choice(arguments: argparse.Namespace) -> int:
     from privcurve.cli import release as releasing
     from privcurve.cli.errors import CommandError
     from privcurve.releases.asked import Asked
-    from privcurve.releases.choice import CHOOSE, choice
+    from privcurve.releases.choice import CHOOSE, check_budget, choice
     from privcurve.releases.release import release
 
     if len(arguments.epsilon) > 1:
@@ -109,7 +109,10 @@ def private_choice(arguments: argparse.Namespace) -> int:
         )
     (epsilon,) = arguments.epsilon
     asked = Asked(arguments.dataset, epsilon, arguments.delta, CHOOSE)
-    for line in choice(asked, datasets.describe(asked.dataset)).lines():
+    description = datasets.describe(asked.dataset)
+    chosen = choice(asked, description)
+    check_budget(chosen.asked, description)
+    for line in chosen.lines():
         print(line, file=sys.stderr)
     delta = f", delta = {arguments.delta:g}" if arguments.delta else ""
     print(

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from privcurve import datasets
 from privcurve.datasets import Description
 from privcurve.learners import by_rule, registry, tuning
 from privcurve.learners.entry import Facts
 from privcurve.privacy.calibration.selection import SelectionBudget
-from privcurve.releases.asked import Asked, Released, plain
-from privcurve.releases.book import Price, level
+from privcurve.releases.asked import RELEASES, Asked, Released, plain
+from privcurve.releases.book import Book, Budget, Price, level
 from privcurve.releases.errors import ReleaseError
 
 # In place of a learner's name.
@@ -128,6 +130,18 @@ def _budget(asked: Asked, candidates: Sequence[tuning.Candidate]) -> SelectionBu
     names = list(dict.fromkeys(one.learner for one in candidates))
     shape = (whole["eta"], whole["expected_runs"], whole["score_share"])
     return tuning.budget_of(names, asked.epsilon, asked.delta, *shape)
+
+
+def check_budget(asked: Asked, description: Description, releases: Path = RELEASES) -> None:
+    """Refuse a choice that the budget of the records does not allow; a release checks it again.
+
+    Raises
+    ------
+    ReleaseError
+    """
+    records = description.of_records
+    budget = Budget.of(datasets.describe(records).budget)
+    Book(releases / records).check(budget, Price(asked.epsilon, asked.delta, asked.relation))
 
 
 def kept(released: Released) -> str:

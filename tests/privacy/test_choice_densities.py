@@ -107,7 +107,7 @@ def test_the_chances_are_those_of_fits():
     """Which learner is kept, over real fits; calls right ones wrong with a chance of 1e-6."""
     setting = {"settings": SETTINGS, "epsilon": EPSILON, "score_share": 0.5, "expected_runs": 2.0}
     learner = TunedClassifier(**setting, n_bins=[2], classes=(-1, 1))
-    n = 400
+    n = 200
     kept = [model.learner_ for model in fits(learner, LEFT, n, np.random.default_rng(5))]
     budget, each = of_shape(1.0, 2.0, 0.5)
     assert budget == learner._budget()

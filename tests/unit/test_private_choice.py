@@ -107,10 +107,12 @@ def test_what_can_not_be_chosen_is_refused_before_anything_is_spent(mine, change
 
 
 def test_with_delta_more_learners_are_drawn_from(mine):
-    pure, paid = (choice(asked(delta=d), describe("mine")) for d in (0.0, 1e-6))
-    assert [len(one.titles) for one in (pure, paid)] == [2, 3]
-    assert "Boosted random trees: needs a δ" in pure.left_out[0]
-    assert not paid.left_out
+    assert choice(asked(), describe("mine")).titles == ("Noisy majority", "Bayes of this test")
+    (why,) = choice(asked(), describe("mine")).left_out
+    assert "Boosted random trees: needs a δ" in why
+    assert by_rule.suited(QUICK, 2, 1e-6) == (QUICK, [])
+    several, left_out = by_rule.suited(QUICK, 3, 1e-6)
+    assert len(several) + len(left_out) == 3
 
 
 def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, monkeypatch):
