@@ -184,7 +184,63 @@ CHECKS = {
     ),
 }
 
-TABLES = {"describe": DESCRIBE, "check": CHECKS}
+PRIVATELY = ["compare", "patients", "--private-choice"]
+CHOOSE = ["release", "patients", "--epsilon", "1", "--learner"]
+
+CHOICES = {
+    "two epsilons": (
+        [*PRIVATELY, "--epsilon", "0.5", "1"],
+        "each choice is a release.*would spend 1.5",
+        {},
+    ),
+    "two kinds of choice": ([*PRIVATELY, "--tune"], "--tune says how to compare", {}),
+    "repeats of nothing": ([*PRIVATELY, "--repeats", "3"], "--repeats says how to compare", {}),
+    "no epsilon at all": ([*PRIVATELY, "--epsilon", "0"], "epsilon = 0.0 is not", {}),
+    "without privacy": ([*PRIVATELY, "--epsilon", "inf"], "nothing to pay", {}),
+    "too little": ([*PRIVATELY, "--epsilon", "1e-9"], "nothing is left for a training", {}),
+    "delta out of range": (
+        [*PRIVATELY, "--delta", "1"],
+        r"delta = 1.0 is not a number in \[0, 1\)",
+        {},
+    ),
+    "an unknown dataset": (
+        ["compare", "patient", "--private-choice"],
+        "did you mean 'patients'",
+        {},
+    ),
+    "more than the budget": (
+        [*PRIVATELY, "--epsilon", "2"],
+        "budget",
+        described("n_rows: 5", "n_rows: 5\nbudget: {epsilon: 1}"),
+    ),
+    "candidates of one's own": (
+        [*CHOOSE, "choose", "--set", "settings=[]"],
+        "leave out settings",
+        {},
+    ),
+    "other neighbours": (
+        [*CHOOSE, "choose", "--neighbours", "add-remove"],
+        "offers neighbours: replace-one",
+        {},
+    ),
+    "a learner that is not private": (
+        [*CHOOSE, "tuned", "--set", "learner=majority_class"],
+        "there is nothing to pay",
+        {},
+    ),
+    "settings that are no YAML": (
+        [*CHOOSE, "tuned", "--set", "settings=[{a"],
+        "is not valid YAML",
+        {},
+    ),
+    "a setting that is not allowed": (
+        [*CHOOSE, "tuned", "--set", "settings={n_rounds: [-1]}"],
+        "n_rounds = -1 is not",
+        {},
+    ),
+}
+
+TABLES = {"describe": DESCRIBE, "check": CHECKS, "choice": CHOICES}
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ def test_what_a_setting_spends_does_not_follow_from_the_records(learner):
     model.fit(X, Y)
     assert model.privacy_.epsilon_spent == pytest.approx(1.0, rel=1e-9)
     assert hasattr(model, "predict_proba") == hasattr(model.best_, "predict_proba")
+    assert model.learner_ == learner
     chances = model.predict_proba(X)
     assert np.array_equal(chances[:, 1] > 0.5, model.predict(X) == 1)
 
@@ -111,7 +112,9 @@ def test_what_was_kept_is_saved_with_the_statement_of_all_of_it(tmp_path):
     columns = tuple(Column(f"c{j}", NUMERIC, (0.0, float(k)), k) for j, k in enumerate(N_BINS))
     domain = Domain(columns, Label("sick", "no", "yes"))
     model = make(classes=("no", "yes")).fit(X, np.where(Y > 0, "yes", "no"))
-    models.save(tmp_path / "model.json", model, domain)
+    models.save(tmp_path / "whole.json", model, domain)
+    models.save(tmp_path / "model.json", model.best_, domain)
+    assert (tmp_path / "whole.json").read_text() == (tmp_path / "model.json").read_text()
     loaded = models.load(tmp_path / "model.json")
     assert loaded.learner == "lazybb"
     assert loaded.statement.epsilon == 1.0

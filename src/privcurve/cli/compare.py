@@ -13,15 +13,20 @@ EXAMPLES = """\
 examples:
   privcurve compare patients --epsilon 0.5 1 2
   privcurve compare patients --epsilon 1 --delta 1e-6 --tune
+  privcurve compare patients --epsilon 1 --private-choice
 
 Each certified learner is trained at one setting that is public, on ten random parts of the
 records, and scored on the others. It ends in a sentence, a table and a page.
+
+With --private-choice nothing is compared in the open: one of these learners is chosen on all
+records and released, and epsilon pays for the choice and the training together.
 """
 LOOKED = """\
 This comparison has looked at the records: its numbers are exact statistics of them, and ε covers
 none of them. Keep them to those who may see the records. A model of the learner that came out
 first has its ε only if the choice is counted as public. If that is too much, choose before looking
-(PrivGAM, the default of release, needs no setting), or compare on public data that are alike.\
+(PrivGAM, the default of release, needs no setting), compare on public data that are alike, or have
+the choice paid for (--private-choice).\
 """
 
 
@@ -33,13 +38,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tune", action="store_true", help="also settings chosen on the records, paid out of ε"
     )
-    parser.add_argument("--repeats", type=int, default=10, help="how many hold-outs (10)")
+    parser.add_argument(
+        "--private-choice",
+        action="store_true",
+        help="choose a learner privately and release it, paid out of ε; shows no comparison",
+    )
+    parser.add_argument("--repeats", type=int, help="how many hold-outs (10)")
     parser.add_argument("--cores", default="all", help="how many (all)")
     parser.add_argument("-v", "--verbose", action="store_true", help="show what Snakemake says")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare, and print sentence, table and where the page is."""
+    if arguments.private_choice:
+        return private_choice(arguments)
     import sys
 
     from privcurve.cli.errors import CommandError
@@ -52,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.epsilon,
         arguments.delta,
         tune=arguments.tune,
-        repeats=arguments.repeats,
+        repeats=10 if arguments.repeats is None else arguments.repeats,
     )
     for note in (*made.plan.notes([made.study.name]), *(f"left out: {w}" for w in made.left_out)):
         print(note, file=sys.stderr)
@@ -63,6 +75,52 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(str(error)) from None
     print(report(made))
     print(f"log:   {log}")
+    return 0
+
+
+def private_choice(arguments: argparse.Namespace) -> int:
+    """Say what will be spent; choose and release; say what was kept."""
+    import sys
+
+    from privcurve import datasets
+    from privcurve.cli import release as releasing
+    from privcurve.cli.errors import CommandError
+    from privcurve.releases.asked import Asked
+    from privcurve.releases.choice import CHOOSE, check_budget, choice
+    from privcurve.releases.release import release
+
+    if len(arguments.epsilon) > 1:
+        raise CommandError(
+            f"--private-choice with {len(arguments.epsilon)} epsilons: each choice is a release, "
+            f"and together they would spend {sum(arguments.epsilon):g}. Give one --epsilon"
+        )
+    extra = [
+        word
+        for word, given in (
+            ("--tune", arguments.tune),
+            ("--repeats", arguments.repeats is not None),
+        )
+        if given
+    ]
+    if extra:
+        raise CommandError(
+            f"{extra[0]} says how to compare, and --private-choice compares nothing in the open: "
+            "leave out one of them"
+        )
+    (epsilon,) = arguments.epsilon
+    asked = Asked(arguments.dataset, epsilon, arguments.delta, CHOOSE)
+    description = datasets.describe(asked.dataset)
+    chosen = choice(asked, description)
+    check_budget(chosen.asked, description)
+    for line in chosen.lines():
+        print(line, file=sys.stderr)
+    delta = f", delta = {arguments.delta:g}" if arguments.delta else ""
+    print(
+        f"this is a release of {asked.dataset}: it spends epsilon = {epsilon:g}{delta}, for the "
+        "choice and the model together",
+        file=sys.stderr,
+    )
+    releasing.report(release(asked))
     return 0
 
 

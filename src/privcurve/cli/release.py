@@ -17,6 +17,11 @@ EXAMPLES = """examples:
   privcurve release patients --epsilon 1
   privcurve release patients --epsilon 1 --delta 1e-6 --output for-the-clinic
   privcurve release patients --epsilon 0.5 --learner lazybb --set n_rounds=25 --set density=0.5
+  privcurve release patients --epsilon 1 --learner choose
+  privcurve release patients --epsilon 1 --learner tuned --set learner=lazybb \\
+    --set 'settings={n_rounds: [9, 25]}'
+
+With --learner choose the learner is chosen on the records too, and epsilon pays for that.
 """
 
 
@@ -25,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", help="name of the description, without .yaml")
     parser.add_argument("--epsilon", required=True, help="privacy budget of this model")
     parser.add_argument("--delta", default="0", help="0 by default: pure differential privacy")
-    parser.add_argument("--learner", default="privgam", help="privgam by default")
+    parser.add_argument(
+        "--learner", default="privgam", help="privgam by default; choose: see below"
+    )
     parser.add_argument(
         "--set",
         action="append",
@@ -60,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.neighbours,
         _number("--accuracy", arguments.accuracy),
     )
-    _report(release(asked, seed=arguments.seed, output=arguments.output))
+    report(release(asked, seed=arguments.seed, output=arguments.output))
 
 
 def _number(word: str, text: str) -> float:
@@ -75,10 +82,11 @@ def _number(word: str, text: str) -> float:
 
 def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
     """Read settings as the registry says what they are."""
-    from privcurve.learners import registry
+    from privcurve.learners import registry, tuning
+    from privcurve.releases.choice import is_choice
 
     try:
-        known = registry.entry(learner).parameters
+        known = registry.entry(tuning.NAME if is_choice(learner) else learner).parameters
     except ValueError as error:
         raise CommandError(str(error)) from None
     found: dict[str, Any] = {}
@@ -89,8 +97,19 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
         if key in found:
             raise CommandError(f"--set {key} is given twice; keep one")
         # An unknown one is named by the registry, which knows the nearest.
-        found[key] = _value(value, known[key].kind if key in known else str)
+        structured = key in known and bool(known[key].structure)
+        kind = known[key].kind if key in known else str
+        found[key] = _structure(key, value) if structured else _value(value, kind)
     return found
+
+
+def _structure(key: str, text: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise CommandError(f"--set {key}: {text!r} is not valid YAML") from None
 
 
 def _value(text: str, kind: type) -> Any:
@@ -102,11 +121,15 @@ def _value(text: str, kind: type) -> Any:
         return text
 
 
-def _report(released: Released) -> None:
+def report(released: Released) -> None:
+    """Print what was kept of a choice, what was written, and what all releases have spent."""
     from privcurve.privacy.seeds import SecretSeed
     from privcurve.releases.asked import CARD, MODEL, PAGE
     from privcurve.releases.book import Price, level, spent
+    from privcurve.releases.choice import is_choice, kept
 
+    if is_choice(released.asked.learner):
+        print(kept(released))
     print(f"{released.path(MODEL)}: the model ({level(released.price)})")
     print(f"{released.path(CARD)}, {released.path(PAGE)}: its card")
     if isinstance(released.seed, SecretSeed):

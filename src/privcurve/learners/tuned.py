@@ -15,7 +15,15 @@ from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier, decided
 from privcurve.learners.checks import RandomState
 from privcurve.learners.entry import Facts
-from privcurve.learners.tuning import NAME, base_entry, budget_of, check_spent, prices, settings_of
+from privcurve.learners.tuning import (
+    NAME,
+    Candidate,
+    budget_of,
+    candidates_of,
+    check_spent,
+    prices,
+    training_delta,
+)
 from privcurve.privacy.accountants.selection import runs
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.selection import UNITS, SelectionBudget
@@ -27,11 +35,13 @@ _BATCH = 32
 
 
 def _gives_chances(learner: TunedClassifier) -> bool:
-    return hasattr(registry.estimator_class(learner.learner), "predict_proba")
+    if hasattr(learner, "best_"):
+        return hasattr(learner.best_, "predict_proba")
+    return all(hasattr(kind, "predict_proba") for kind in learner._kinds())
 
 
 class TunedClassifier(CodedClassifier):
-    """A learner whose settings are chosen on the records, at a price that is in ε.
+    """A learner, or its settings, chosen on the records at a price that is in ε.
 
     It draws a random number of runs. Each draws a setting, trains it, and scores it by how many
     training records it decides right, with noise. The run with the best score is kept. Nothing of
@@ -44,8 +54,9 @@ class TunedClassifier(CodedClassifier):
         for replace-one neighbours.
     settings : mapping, sequence of mapping, or None
         What is drawn from, each setting as likely as the others: parameters with lists of values,
-        of which all combinations; or the settings themselves. None: the learner's defaults. Public:
-        they may not depend on the records.
+        of which all combinations; or the settings themselves, each of `learner`, or of the learner
+        that it names itself (``{"learner": "noisy_bayes", …}``). None: the learner's defaults.
+        Public: they may not depend on the records.
     eta : float
         η, the shape of the number of runs, above −1: 1 geometric, 0 logarithmic.
     expected_runs : float
@@ -68,6 +79,8 @@ class TunedClassifier(CodedClassifier):
     ----------
     best_ : CodedClassifier
         The training that was kept. Its ``privacy_`` is that of the whole fit.
+    learner_ : str
+        Whose training it is.
     setting_ : mapping
         Its setting.
     score_ : float
@@ -115,20 +128,28 @@ class TunedClassifier(CodedClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        settings_of(self.learner, self.settings)
+        candidates_of(self.learner, self.settings)
         runs(float(self.eta), float(self.expected_runs))
         if is_private(self.epsilon):
             self._budget()
 
     def _budget(self) -> SelectionBudget:
         return budget_of(
-            self.learner,
+            self._names(),
             self.epsilon,
             self.delta,
             self.eta,
             self.expected_runs,
             self.score_share,
         )
+
+    def _names(self) -> list[str]:
+        """Give the names of the learners that are drawn from, each once."""
+        candidates = candidates_of(self.learner, self.settings)
+        return list(dict.fromkeys(one.learner for one in candidates))
+
+    def _kinds(self) -> list[type[Any]]:
+        return [registry.estimator_class(name) for name in self._names()]
 
     def _facts_of_columns(self) -> Facts:
         return Facts(self.n_bins_, self.ordered)
@@ -143,7 +164,7 @@ class TunedClassifier(CodedClassifier):
         """
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(NAME)
-        return self._budget().statement(self.learner, n_settings)
+        return self._budget().statement(" or ".join(self._names()), n_settings)
 
     def _fit_one(
         self,
@@ -152,20 +173,23 @@ class TunedClassifier(CodedClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        settings = settings_of(self.learner, self.settings)
+        candidates = candidates_of(self.learner, self.settings)
         self.n_records_ = int(counts.sum())
         if is_private(self.epsilon):
             budget: SelectionBudget | None = self._budget()
             assert budget is not None
-            each = prices(self.learner, settings, budget, self._facts_of_columns(), self.n_records_)
-            drawn = rng.integers(len(settings), size=budget.runs.draw(rng)).tolist()
+            each = prices(candidates, budget, self._facts_of_columns(), self.n_records_)
+            drawn = rng.integers(len(candidates), size=budget.runs.draw(rng)).tolist()
         else:
-            budget, each, drawn = None, [self.epsilon] * len(settings), list(range(len(settings)))
+            budget, drawn = None, list(range(len(candidates)))
+            each = [self.epsilon] * len(candidates)
         best = None
         for start in range(0, len(drawn), _BATCH):
             batch = drawn[start : start + _BATCH]
             for place, model in zip(
-                batch, self._trained(settings, each, batch, codes, signs, counts, rng), strict=True
+                batch,
+                self._trained(candidates, each, batch, codes, signs, counts, rng),
+                strict=True,
             ):
                 if budget is not None:
                     check_spent(model.privacy_, budget)
@@ -175,17 +199,18 @@ class TunedClassifier(CodedClassifier):
                     best = score, place, model
         assert best is not None
         score, place, self.best_ = best
-        self.setting_ = dict(settings[place])
+        self.learner_ = candidates[place].learner
+        self.setting_ = dict(candidates[place].setting)
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
-        whole = self.statement(len(settings))
+        whole = self.statement(len(candidates))
         # What the training alone would promise is not promised of a training that was chosen.
         self.best_._fitted_statement = whole
         return whole
 
     def _trained(
         self,
-        settings: Sequence[Mapping[str, Any]],
+        candidates: Sequence[Candidate],
         each: Sequence[float],
         drawn: Sequence[int],
         codes: Codes,
@@ -194,16 +219,21 @@ class TunedClassifier(CodedClassifier):
         rng: np.random.Generator,
     ) -> list[Any]:
         """Train what was drawn, each with a random stream of its own."""
-        known = base_entry(self.learner)
-        delta = float(self.delta) if known.approximate else 0.0
-        common = {"delta": delta, "calibration": CERTIFIED}
-        base = registry.make(self.learner, self._facts_of_columns(), common)
-        asked = [{**settings[place], "epsilon": each[place]} for place in drawn]
         streams = [
             np.random.default_rng(np.random.SeedSequence(words.tolist()))
             for words in rng.integers(2**32, size=(len(drawn), 8))
         ]
-        found: list[Any] = base.fit_many(codes, signs, asked, streams, counts)
+        found: list[Any] = [None] * len(drawn)
+        for name in self._names():
+            mine = [k for k, place in enumerate(drawn) if candidates[place].learner == name]
+            if not mine:
+                continue
+            common = {"delta": training_delta(name, self.delta), "calibration": CERTIFIED}
+            base = registry.make(name, self._facts_of_columns(), common)
+            asked = [{**candidates[drawn[k]].setting, "epsilon": each[drawn[k]]} for k in mine]
+            made = base.fit_many(codes, signs, asked, [streams[k] for k in mine], counts)
+            for k, model in zip(mine, made, strict=True):
+                found[k] = model
         return found
 
     def _scored(
@@ -229,8 +259,9 @@ class TunedClassifier(CodedClassifier):
 
     @property
     def chances_by_link(self) -> bool:
-        """As of the learner whose settings are chosen."""
-        return bool(registry.estimator_class(self.learner)().chances_by_link)
+        """As of what was kept; before the fit, of whatever may be."""
+        made = [self.best_] if hasattr(self, "best_") else [kind() for kind in self._kinds()]
+        return all(bool(one.chances_by_link) for one in made)
 
     def _handed_over(self) -> CodedClassifier:
         found: CodedClassifier = self.best_

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +23,25 @@ from privcurve.privacy.calibration.selection import (
 from privcurve.privacy.ledger import PROVED, PrivacyStatement, rho_of_ledger
 
 NAME = "tuned"
+
+# The key by which a setting says whose it is.
+LEARNER = "learner"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What a run may draw.
+
+    Attributes
+    ----------
+    learner : str
+        Its name.
+    setting : mapping
+        Hyperparameters; the others are at their defaults.
+    """
+
+    learner: str
+    setting: Mapping[str, Any]
 
 
 def base_entry(name: Any) -> LearnerEntry:
@@ -101,52 +121,81 @@ def settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
     return tuple(found)
 
 
+def candidates_of(name: str, given: Any) -> tuple[Candidate, ...]:
+    """Give what runs draw from, where a setting of a list may be another learner's.
+
+    Parameters
+    ----------
+    name : str
+        Whose settings they are that do not say.
+    given : mapping, sequence of mapping, or None
+        As for :func:`settings_of`; a setting of a list may hold ``learner``.
+
+    Returns
+    -------
+    tuple of Candidate
+
+    Raises
+    ------
+    ValueError
+        As :func:`settings_of` does.
+    """
+    if not (_listed(given) and len(given) and all(isinstance(one, Mapping) for one in given)):
+        return tuple(Candidate(name, setting) for setting in settings_of(name, given))
+    found = []
+    for one in given:
+        whose = one.get(LEARNER, name)
+        own = {key: value for key, value in one.items() if key != LEARNER}
+        (setting,) = settings_of(whose, [own])
+        found.append(Candidate(whose, setting))
+    return tuple(found)
+
+
 def _listed(values: Any) -> bool:
     return isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (str, bytes))
 
 
 def budget_of(
-    name: str,
+    learners: str | Iterable[str],
     epsilon: float,
     delta: float,
     eta: float,
     expected_runs: float,
     score_share: float,
 ) -> SelectionBudget:
-    """Give what a run of a learner may spend; see ``calibration.selection``.
+    """Give what a run of a learner, or of any of several, may spend; see ``calibration.selection``.
 
-    A learner that offers pure privacy alone is accounted by ε, whatever δ is.
+    Learners that all offer pure privacy alone are accounted by ε, whatever δ is.
 
     Raises
     ------
     ValueError
         If it is nothing, or the learner offers no pure privacy and δ = 0.
     """
-    known = base_entry(name)
-    if delta == 0 and not known.pure:
-        raise ValueError(f"{NAME}: {name} needs a delta above 0")
-    pure = delta == 0 or not known.approximate
+    known = [base_entry(name) for name in ([learners] if isinstance(learners, str) else learners)]
+    for one in known:
+        if delta == 0 and not one.pure:
+            raise ValueError(f"{NAME}: {one.name} needs a delta above 0")
+    pure = delta == 0 or not any(one.approximate for one in known)
     return selection_budget(
         float(epsilon), float(delta), float(eta), float(expected_runs), float(score_share), pure
     )
 
 
 def prices(
-    name: str,
-    settings: Sequence[Mapping[str, Any]],
+    candidates: Sequence[Candidate],
     budget: SelectionBudget,
     facts: Facts,
     n: int,
 ) -> list[float]:
-    """Give ε with which each setting is trained, so that it spends what a run may.
+    """Give ε with which each candidate is trained, so that it spends what a run may.
 
     What a setting spends is public: its statement does not depend on the records. It is asked of
     a fit on as many made-up ones.
 
     Parameters
     ----------
-    name : str
-    settings : sequence of mapping
+    candidates : sequence of Candidate
     budget : SelectionBudget
     facts : Facts
         The number of codes of each column, and the order of columns.
@@ -160,20 +209,26 @@ def prices(
     Raises
     ------
     ValueError
-        If a setting can't be trained; the message names it.
+        If a candidate can't be trained; the message names it.
     """
     public = (tuple(int(k) for k in facts.n_bins), _of_columns(facts.ordered))
     guess = budget.training_epsilon
     found = []
-    for setting in settings:
+    for one in candidates:
+        name, setting = one.learner, one.setting
         known = (name, json.dumps(setting, sort_keys=True), *public, n)
-        delta = 0.0 if budget.pure else budget.delta
+        delta = training_delta(name, 0.0 if budget.pure else budget.delta)
         try:
             guess = _price(known, delta, budget.pure, budget.training, guess)
         except ValueError as error:
             raise ValueError(f"{NAME}: the setting {dict(setting)} of {name}: {error}") from error
         found.append(guess)
     return found
+
+
+def training_delta(name: str, delta: float) -> float:
+    """Give δ that a learner is told: 0 if it offers pure privacy alone."""
+    return float(delta) if base_entry(name).approximate else 0.0
 
 
 def _of_columns(ordered: Any) -> tuple[bool, ...] | None:

@@ -34,7 +34,7 @@ class Asked:
     dataset : str
     epsilon, delta : float
     learner : str
-        Its name in the registry.
+        Its name in the registry, or ``choose`` (:mod:`privcurve.releases.choice`).
     parameters : mapping
         Hyperparameters; the others are at their defaults.
     neighbours : str
@@ -107,6 +107,18 @@ class Released:
     accuracy: Accuracy | None
     folder: Path
     ledger: Path
+
+    @property
+    def learner_name(self) -> str:
+        """Whose model it is: of a choice, of the one that was kept."""
+        name: str = getattr(self.learner, "learner_", self.asked.learner)
+        return name
+
+    @property
+    def setting(self) -> Mapping[str, Any]:
+        """Its hyperparameters, of a choice those of the one that was kept."""
+        given: Mapping[str, Any] = getattr(self.learner, "setting_", self.asked.parameters)
+        return given
 
     @property
     def price(self) -> Price:

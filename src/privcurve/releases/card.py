@@ -14,6 +14,7 @@ from privcurve import __version__
 from privcurve.datasets import Domain
 from privcurve.datasets.columns import NUMERIC, Column, spelt
 from privcurve.learners import registry
+from privcurve.learners.tuning import candidates_of
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
@@ -21,6 +22,7 @@ from privcurve.privacy.seeds import SecretSeed
 from privcurve.releases import shares
 from privcurve.releases.asked import MODEL, Released, plain
 from privcurve.releases.book import Price, level, spent
+from privcurve.releases.choice import is_choice, titles
 from privcurve.releases.page import Block, Code, Heading, Page, Points, Rows, Text
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ def card(released: Released) -> Page:
     Page
     """
     title = released.description.title or released.asked.dataset
-    learner = registry.entry(released.asked.learner).title
+    learner = registry.entry(released.learner_name).title
     blocks: list[Block] = [
         *_what(released),
         Heading("What it guarantees"),
@@ -90,17 +92,19 @@ def card(released: Released) -> Page:
 
 def _what(released: Released) -> Iterator[Block]:
     asked, label = released.asked, released.domain.label
-    known = registry.entry(asked.learner)
+    name = released.learner_name
+    known = registry.entry(name)
     names = ", ".join(label.names)
     if released.domain.n_classes == 2:
         names = f"{label.positive} (positive) or {label.negative} (negative)"
-    setting = known.whole(asked.parameters)
+    setting = known.whole(released.setting)
     given = [f"{key} = {plain(value)}" for key, value in setting.items()]
     rows = [
         ("predicts", f"{label.column}: {names}"),
         ("from", f"{len(released.domain.columns)} columns (below)"),
-        ("learner", f"{known.title} ({asked.learner}, version {known.version})"),
+        ("learner", f"{known.title} ({name}, version {known.version})"),
         ("settings", "; ".join(given) or "none"),
+        *_chosen(released),
         ("trained on", _trained_on(released)),
         ("privacy", _level(released)),
         ("neighbours", words.relation(asked.relation).description),
@@ -108,6 +112,20 @@ def _what(released: Released) -> Iterator[Block]:
         ("files", "model.json (JSON; nothing in it is a program), this card"),
     ]
     yield Rows(("", "this model"), rows)
+
+
+def _chosen(released: Released) -> Iterator[tuple[str, str]]:
+    """Say what a choice was made from; nothing of how it went but what was kept."""
+    asked = released.asked
+    if not is_choice(asked.learner):
+        return
+    whole = registry.entry(asked.learner).whole(asked.parameters)
+    each = titles(candidates_of(whole["learner"], whole["settings"]))
+    yield (
+        "chosen",
+        f"on the records, by private selection from {len(each)}: {'; '.join(each)}. The privacy "
+        "below is that of the choice and of the training together",
+    )
 
 
 def _level(released: Released) -> str:
@@ -255,9 +273,9 @@ def _words(released: Released) -> str:
     from privcurve import models
 
     found: str = models.load(released.path(MODEL)).describe()
-    if found != released.asked.learner:
+    if found != released.learner_name:
         return found
-    title = registry.entry(released.asked.learner).title
+    title = registry.entry(released.learner_name).title
     return f"{title}: its numbers stand in {MODEL}, under the key model."
 
 

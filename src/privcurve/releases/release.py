@@ -24,6 +24,7 @@ from privcurve.releases import card
 from privcurve.releases.accuracy import Accuracy, measured
 from privcurve.releases.asked import CARD, MODEL, PAGE, RELEASES, Asked, Released
 from privcurve.releases.book import DONE, FAILED, Book, Budget
+from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def release(
     Parameters
     ----------
     asked : Asked
+        Of the learner ``choose`` the learner too is chosen on the records, and paid for.
     seed : int or str, optional
         A file ``….seed`` in place of the dataset's own secret; or, for a public benchmark alone, a
         number. Then the statement says that ε is infinite for whoever knows it.
@@ -71,6 +73,8 @@ def release(
         If something can't be written.
     """
     description = datasets.describe(asked.dataset)
+    if is_choice(asked.learner):
+        asked = choice(asked, description).asked
     check(asked, description.domain)
     _check_accuracy(asked, description)
     records = description.of_records
@@ -114,7 +118,8 @@ def release(
                 "this release as spent: that it failed may tell something of the records.)"
             ) from error
         raise
-    book.close(begun, DONE, {"folder": str(released.folder), "model": model})
+    kept = {"kept": released.learner_name} if is_choice(asked.learner) else {}
+    book.close(begun, DONE, {"folder": str(released.folder), "model": model, **kept})
     return released
 
 
@@ -143,7 +148,7 @@ def check(asked: Asked, domain: Domain) -> None:
     if missing:
         raise ReleaseError(missing)
     kind = registry.estimator_class(asked.learner)
-    if not kind._released:
+    if not (kind._released or is_choice(asked.learner)):
         raise ReleaseError(f"{asked.learner} can't be handed over: {kind._kept_back}")
     if math.isinf(asked.epsilon):
         raise ReleaseError("epsilon = inf is a model without privacy: give a finite epsilon")

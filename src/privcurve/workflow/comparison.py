@@ -13,7 +13,7 @@ import yaml
 from privcurve.datasets import Description, describe
 from privcurve.experiments.study import Study, StudyError
 from privcurve.files import replace_text
-from privcurve.learners import registry
+from privcurve.learners import by_rule, registry
 from privcurve.outputs.base import Asked
 from privcurve.privacy.seeds import SECRET
 from privcurve.workflow import reading
@@ -28,34 +28,12 @@ SEED = 20210
 HOLDOUT = 0.2
 SECONDS_PER_JOB = 30
 
-_TREES: Mapping[str, Any] = {
-    **{"weak_learner": "topdown", "leaves": "rules", "splits": "threshold"},
-    "criterion": "zero_one",
-}
-# What was fixed before and apart from the user's records: the small settings of the study
-# `frontier`, and rules that need none.
-LEARNERS: Mapping[str, Mapping[str, Any]] = {
-    "privgam": {"learner": "privgam"},
-    "lazybb_trees": {
-        "learner": "lazybb",
-        "title": "LazyBB, trees of rules",
-        "fixed": {**_TREES, "depth": 1, "n_rounds": 9, "learning_rate": 0.25, "density": 0.3},
-    },
-    "dp_lr": {"learner": "dp_logistic_regression", "fixed": {"C": 0.01}},
-    "noisy_bayes": {"learner": "noisy_bayes"},
-    "random_trees": {
-        "learner": "random_trees",
-        "title": "Boosted random trees",
-        "fixed": {"trust": "central", "n_holders": 1, "n_trees": 100, "depth": 4},
-    },
-    "noisy_majority": {"learner": "noisy_majority"},
-}
 # Settings chosen on the records, at a price that is in ε.
 TUNED: Mapping[str, Mapping[str, Any]] = {
     "lazybb_tuned": {
         "learner": "lazybb",
         "title": "LazyBB, trees of rules, tuned",
-        "fixed": {**_TREES, "density": 0.3},
+        "fixed": {**by_rule.TREES, "density": 0.3},
         "tune": {
             "grid": {"depth": [1, 2], "n_rounds": [9, 25], "learning_rate": [0.1, 0.25]},
         },
@@ -170,19 +148,13 @@ def _learners(
     about: Description, delta: float, tune: bool
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
     """Give the learners that a dataset and a δ are for, and say which are not."""
-    several = about.domain.n_classes > 2
+    asked = {**by_rule.LEARNERS, **(TUNED if tune else {}), **FREE}
+    suited, left_out = by_rule.suited(asked, about.domain.n_classes, delta)
     found: dict[str, Mapping[str, Any]] = {}
-    left_out = []
-    for label, spec in {**LEARNERS, **(TUNED if tune else {}), **FREE}.items():
+    for label, spec in suited.items():
         entry = registry.entry(spec["learner"])
-        title = spec.get("title", entry.title)
-        if several and not entry.multiclass:
-            left_out.append(f"{title}: for two classes alone")
-        elif entry.private and not entry.pure and not delta:
-            left_out.append(f"{title}: needs a δ above 0, for example --delta 1e-6")
-        else:
-            deltas = {"deltas": [delta]} if entry.private and entry.approximate and delta else {}
-            found[label] = {**spec, **deltas}
+        deltas = {"deltas": [delta]} if entry.private and entry.approximate and delta else {}
+        found[label] = {**spec, **deltas}
     if not any(registry.entry(spec["learner"]).private for spec in found.values()):
         raise StudyError(f"{about.name}: no certified learner is for it: {'; '.join(left_out)}")
     return found, left_out

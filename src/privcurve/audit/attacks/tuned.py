@@ -20,7 +20,7 @@ from privcurve.audit.pairs import Pair, Target, flipped_balance
 from privcurve.learners.entry import Facts
 from privcurve.learners.noisy_majority import NoisyMajorityClassifier
 from privcurve.learners.tuned import TunedClassifier
-from privcurve.learners.tuning import prices
+from privcurve.learners.tuning import Candidate, prices
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.selection import UNITS
 
@@ -67,7 +67,9 @@ def kept_densities(
     if learner.learner != MAJORITY["learner"]:
         raise ValueError(f"densities are known of the noisy majority, not of {learner.learner}")
     budget = learner._budget()
-    (epsilon,) = prices(learner.learner, [{}], budget, Facts(pair.left.n_bins), pair.left.n)
+    (epsilon,) = prices(
+        [Candidate(learner.learner, {})], budget, Facts(pair.left.n_bins), pair.left.n
+    )
     rate = NoisyMajorityClassifier(epsilon=epsilon)._noise().rate
     sides = [
         (int(s.counts[s.signs > 0].sum()), int(s.counts[s.signs < 0].sum()))
@@ -119,6 +121,7 @@ def _tuned() -> Iterator[Claim]:
 
 RELEASED = {
     "best_": "the training that private selection kept; the others are nowhere",
+    "learner_": "the name of the learner of the training that was kept",
     "setting_": "the setting of the training that was kept",
     "score_": "the noisy score of the training that was kept, which is a part of what is selected",
 }

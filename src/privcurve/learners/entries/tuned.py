@@ -23,15 +23,14 @@ def entries(others: Iterable[LearnerEntry]) -> tuple[LearnerEntry, ...]:
 
     def seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
         """Give the cost of the runs that are expected, with settings in the middle of the axes."""
-        base, tried = known.get(setting["learner"]), setting["settings"]
-        each = _SECONDS
-        if base is not None:
-            middle = {}
-            if isinstance(tried, Mapping):
-                middle = {name: values[len(values) // 2] for name, values in tried.items()}
-            elif tried:
-                middle = tried[len(tried) // 2]
-            each = base.cost(middle, n_rows, n_columns)
+        name, tried = setting["learner"], setting["settings"]
+        middle: dict[str, Any] = {}
+        if isinstance(tried, Mapping):
+            middle = {axis: values[len(values) // 2] for axis, values in tried.items()}
+        elif tried:
+            middle = dict(tried[len(tried) // 2])
+            name = middle.pop("learner", name)
+        each = known[name].cost(middle, n_rows, n_columns) if name in known else _SECONDS
         return 5e-3 + float(setting["expected_runs"]) * each
 
     return (

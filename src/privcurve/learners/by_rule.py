@@ -1,0 +1,77 @@
+"""Certified learners, each at one public setting: what is compared and chosen from by default.
+
+What was fixed before and apart from any user's records: the small settings of the study
+`frontier`, and rules that need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from privcurve.learners import registry
+
+TREES: Mapping[str, Any] = {
+    **{"weak_learner": "topdown", "leaves": "rules", "splits": "threshold"},
+    "criterion": "zero_one",
+}
+LEARNERS: Mapping[str, Mapping[str, Any]] = {
+    "privgam": {"learner": "privgam"},
+    "lazybb_trees": {
+        "learner": "lazybb",
+        "title": "LazyBB, trees of rules",
+        "fixed": {**TREES, "depth": 1, "n_rounds": 9, "learning_rate": 0.25, "density": 0.3},
+    },
+    "dp_lr": {"learner": "dp_logistic_regression", "fixed": {"C": 0.01}},
+    "noisy_bayes": {"learner": "noisy_bayes"},
+    "random_trees": {
+        "learner": "random_trees",
+        "title": "Boosted random trees",
+        "fixed": {"trust": "central", "n_holders": 1, "n_trees": 100, "depth": 4},
+    },
+    "noisy_majority": {"learner": "noisy_majority"},
+}
+
+
+def title(spec: Mapping[str, Any]) -> str:
+    """Give the name of a learner at its setting."""
+    found: str = spec.get("title", registry.entry(spec["learner"]).title)
+    return found
+
+
+def name_of(learner: str, setting: Mapping[str, Any]) -> str:
+    """Give the title of a learner at a setting: that of `LEARNERS` where it is one of them."""
+    for spec in LEARNERS.values():
+        if spec["learner"] == learner and spec.get("fixed", {}) == setting:
+            return title(spec)
+    return registry.entry(learner).title
+
+
+def suited(
+    specs: Mapping[str, Mapping[str, Any]], n_classes: int, delta: float
+) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
+    """Give the learners that so many classes and a δ are for, and say which are not.
+
+    Parameters
+    ----------
+    specs : mapping
+        As `LEARNERS`: by label.
+    n_classes : int
+    delta : float
+
+    Returns
+    -------
+    tuple of mapping and list of str
+        Those left out each with why.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    left_out = []
+    for label, spec in specs.items():
+        entry = registry.entry(spec["learner"])
+        if n_classes > 2 and not entry.multiclass:
+            left_out.append(f"{title(spec)}: for two classes alone")
+        elif entry.private and not entry.pure and not delta:
+            left_out.append(f"{title(spec)}: needs a δ above 0, for example --delta 1e-6")
+        else:
+            found[label] = spec
+    return found, left_out

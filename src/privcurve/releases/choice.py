@@ -1,0 +1,165 @@
+"""A learner chosen on the records, at a price that is in ε: what a release draws from.
+
+The choice is private selection (docs/tuning.md) among certified learners, each at one public
+setting, or among settings of one's own (the learner ``tuned``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from privcurve import datasets
+from privcurve.datasets import Description
+from privcurve.learners import by_rule, registry, tuning
+from privcurve.learners.entry import Facts
+from privcurve.privacy.calibration.selection import SelectionBudget
+from privcurve.releases.asked import RELEASES, Asked, Released, plain
+from privcurve.releases.book import Book, Budget, Price, level
+from privcurve.releases.errors import ReleaseError
+
+# In place of a learner's name.
+CHOOSE = "choose"
+
+# What is said of those that were drawn from, and is the choice's own to say.
+_FIXED = ("learner", "settings")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a choice draws from, and what it pays.
+
+    Attributes
+    ----------
+    asked : Asked
+        The same release, with ``tuned`` for its learner.
+    titles : tuple of str
+        Of the candidates.
+    prices : tuple of float
+        The ε that each is trained with.
+    left_out : tuple of str
+        Learners that this δ is not for, and why.
+    runs : float
+        How many trainings are expected.
+    """
+
+    asked: Asked
+    titles: tuple[str, ...]
+    prices: tuple[float, ...]
+    left_out: tuple[str, ...]
+    runs: float
+
+    def lines(self) -> list[str]:
+        """Say what is drawn from, and at which ε it is trained; known before any training."""
+        each = ", ".join(
+            f"{title} (ε = {price:.2g})"
+            for title, price in zip(self.titles, self.prices, strict=True)
+        )
+        return [
+            f"private choice: the best of {self.runs:g} expected trainings, of {each}",
+            *(f"left out: {why}" for why in self.left_out),
+        ]
+
+
+def is_choice(learner: str) -> bool:
+    """Whether a release of this name chooses on the records."""
+    return learner in (CHOOSE, tuning.NAME)
+
+
+def choice(asked: Asked, description: Description) -> Choice:
+    """Give what is drawn from for a release, and check what can be checked without a record.
+
+    Parameters
+    ----------
+    asked : Asked
+        Of the learner ``choose``, or ``tuned``.
+    description : Description
+
+    Returns
+    -------
+    Choice
+
+    Raises
+    ------
+    ReleaseError
+        If there is nothing to choose from, or nothing is left for a training.
+    """
+    if description.domain.n_classes > 2:
+        raise ReleaseError(
+            f"{description.name} has {description.domain.n_classes} classes: a private choice is "
+            "for two. Release a learner that takes more, such as noisy_bayes"
+        )
+    left_out: list[str] = []
+    if asked.learner == CHOOSE:
+        taken = [key for key in _FIXED if key in asked.parameters]
+        if taken:
+            raise ReleaseError(
+                f"{CHOOSE} takes its candidates by a public rule: leave out {taken[0]}, or choose "
+                f"from your own with the learner {tuning.NAME}"
+            )
+        suited, left_out = by_rule.suited(by_rule.LEARNERS, 2, asked.delta)
+        settings = [
+            {tuning.LEARNER: spec["learner"], **spec.get("fixed", {})} for spec in suited.values()
+        ]
+        parameters = {"settings": settings, **asked.parameters}
+        asked = replace(asked, learner=tuning.NAME, parameters=parameters)
+    try:
+        whole = _whole(asked)
+        candidates = tuning.candidates_of(whole["learner"], whole["settings"])
+        for one in candidates:
+            kind = registry.estimator_class(one.learner)
+            if not kind._released:
+                raise ReleaseError(f"{one.learner} can't be handed over: {kind._kept_back}")
+        facts = Facts(description.domain.n_bins, description.domain.ordered)
+        prices = tuning.prices(candidates, _budget(asked, candidates), facts, description.n_rows)
+    except (ValueError, ImportError) as error:
+        raise ReleaseError(str(error)) from None
+    runs = float(whole["expected_runs"])
+    return Choice(asked, titles(candidates), tuple(prices), tuple(left_out), runs)
+
+
+def _whole(asked: Asked) -> dict[str, Any]:
+    registry.check_parameters(tuning.NAME, asked.parameters)
+    return registry.entry(tuning.NAME).whole(asked.parameters)
+
+
+def _budget(asked: Asked, candidates: Sequence[tuning.Candidate]) -> SelectionBudget:
+    whole = _whole(asked)
+    names = list(dict.fromkeys(one.learner for one in candidates))
+    shape = (whole["eta"], whole["expected_runs"], whole["score_share"])
+    return tuning.budget_of(names, asked.epsilon, asked.delta, *shape)
+
+
+def check_budget(asked: Asked, description: Description, releases: Path = RELEASES) -> None:
+    """Refuse a choice that the budget of the records does not allow; a release checks it again.
+
+    Raises
+    ------
+    ReleaseError
+    """
+    records = description.of_records
+    budget = Budget.of(datasets.describe(records).budget)
+    Book(releases / records).check(budget, Price(asked.epsilon, asked.delta, asked.relation))
+
+
+def kept(released: Released) -> str:
+    """Give the sentence that a choice ends in: all in it is released, and paid for."""
+    title = by_rule.name_of(released.learner_name, released.setting)
+    own = level(Price(released.asked.epsilon, released.asked.delta, released.asked.relation))
+    return f"At {own} the private choice kept {title} ({_words(released.setting)})."
+
+
+def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
+    """Name candidates: by the learner, and by the setting where that alone is not enough."""
+    learners = [one.learner for one in candidates]
+    return tuple(
+        by_rule.name_of(one.learner, one.setting)
+        + ("" if learners.count(one.learner) == 1 else f" ({_words(one.setting)})")
+        for one in candidates
+    )
+
+
+def _words(setting: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {plain(value)}" for key, value in setting.items()) or "defaults"

@@ -1,0 +1,129 @@
+"""A learner that is chosen on the records, paid for, and released."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privcurve import datasets, models
+from privcurve.cli import compare, main
+from privcurve.datasets import describe
+from privcurve.learners import by_rule
+from privcurve.releases.asked import CARD, MODEL, Asked
+from privcurve.releases.book import DONE, Book
+from privcurve.releases.choice import CHOOSE, choice
+from privcurve.releases.errors import ReleaseError
+from privcurve.releases.release import release
+
+LINES = [
+    "age,town,sick",
+    *(f"{20 + k % 60},{'Oslo' if k % 3 else '?'},{'yes' if k % 3 else 'no'}" for k in range(300)),
+]
+# Two that are quick, as the tests' own table of candidates.
+QUICK = {
+    "noisy_majority": {"learner": "noisy_majority"},
+    "bayes": {"learner": "noisy_bayes", "title": "Bayes of this test"},
+    "trees": {**by_rule.LEARNERS["random_trees"]},
+}
+
+
+@pytest.fixture
+def mine(own, tmp_path, monkeypatch):
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
+    monkeypatch.setattr(by_rule, "LEARNERS", QUICK)
+    own(LINES, n_rows=300, budget={"epsilon": 3})
+
+
+def asked(**changes):
+    return Asked(**{"dataset": "mine", "epsilon": 2.0, "learner": CHOOSE, **changes})
+
+
+def book():
+    return Book(Path("releases/mine"))
+
+
+def test_a_chosen_model_is_released_with_the_statement_of_the_whole(mine):
+    found = release(asked())
+    loaded = models.load(found.path(MODEL))
+    assert loaded.learner == found.learner_name == found.learner.best_._learner
+    assert loaded.statement == found.statement
+    assert loaded.statement.learner == "tuned"
+    # Training and score, of a random number of runs, add up to what the ledger of releases counts.
+    assert loaded.statement.epsilon == found.price.epsilon == 2.0
+    assert 2.0 * (1 - 1e-6) < loaded.statement.epsilon_spent <= 2.0
+    each = choice(asked(), describe("mine")).prices
+    assert len(each) == 2
+    assert all(price < 2.0 / 2 for price in each)
+    data = datasets.load("mine")
+    np.testing.assert_array_equal(loaded.predict(data.X), found.learner.predict(data.X))
+    (entry,) = book().releases()
+    assert entry.state == DONE
+    assert entry.facts["kept"] == found.learner_name
+    with pytest.raises(ReleaseError, match="budget"):
+        release(asked())
+
+
+def test_nothing_of_the_other_runs_leaves(mine):
+    found = release(asked())
+    score = f"{found.learner.score_:.6g}"
+    for path in (*found.folder.iterdir(), found.ledger):
+        text = path.read_text()
+        assert score not in text, path
+    text = found.path(CARD).read_text()
+    assert "by private selection from 2: Noisy majority; Bayes of this test" in text
+
+
+def test_settings_of_one_learner_are_chosen_and_released(mine):
+    mechanisms = {"mechanism": ["permute_and_flip", "exponential"]}
+    parameters = {"learner": "one_rule", "settings": mechanisms, "expected_runs": 2}
+    found = release(asked(learner="tuned", parameters=parameters, epsilon=0.5))
+    assert models.load(found.path(MODEL)).learner == "one_rule"
+    assert found.setting["mechanism"] in mechanisms["mechanism"]
+    assert f"mechanism = {found.setting['mechanism']}" in found.path(CARD).read_text().replace(
+        "\\", ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"epsilon": math.inf}, "epsilon = inf"),
+        ({"epsilon": 1e-9}, "nothing is left for a training"),
+        ({"epsilon": 9}, "budget"),
+        ({"neighbours": "add-remove"}, "offers neighbours: replace-one"),
+        ({"parameters": {"settings": []}}, "by a public rule: leave out settings"),
+        ({"parameters": {"learner": "lazybb"}}, "by a public rule: leave out learner"),
+        ({"parameters": {"eta": -1}}, "eta = -1 is not"),
+        ({"parameters": {"etta": 1}}, "no parameter 'etta'"),
+        ({"learner": "tuned", "parameters": {"learner": "majority_class"}}, "nothing to pay"),
+        ({"learner": "tuned", "parameters": {"settings": [{"learner": 3}]}}, "not the name of a"),
+    ],
+)
+def test_what_can_not_be_chosen_is_refused_before_anything_is_spent(mine, changes, says):
+    with pytest.raises(ReleaseError, match=says):
+        release(asked(**changes))
+    assert book().releases() == []
+
+
+def test_with_delta_more_learners_are_drawn_from(mine):
+    assert choice(asked(), describe("mine")).titles == ("Noisy majority", "Bayes of this test")
+    (why,) = choice(asked(), describe("mine")).left_out
+    assert "Boosted random trees: needs a δ" in why
+    assert by_rule.suited(QUICK, 2, 1e-6) == (QUICK, [])
+    several, left_out = by_rule.suited(QUICK, 3, 1e-6)
+    assert len(several) + len(left_out) == 3
+
+
+def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, monkeypatch):
+    monkeypatch.setattr(compare, "LOOKED", "never said")
+    assert main.main(["compare", "mine", "--epsilon", "2", "--private-choice"]) == 0
+    told = capsys.readouterr()
+    assert "the best of 5 expected trainings, of Noisy majority (ε = " in told.err
+    assert "it spends epsilon = 2, for the choice and the model together" in told.err
+    first = told.out.splitlines()[0]
+    assert first.startswith("At epsilon = 2 the private choice kept ")
+    assert "releases/mine/1/model.json: the model (epsilon = 2)" in told.out
+    assert "release 1, together epsilon = 2" in told.out
+    assert not Path("results/compare_mine").exists()
+    assert "never said" not in told.out
