@@ -215,7 +215,6 @@ def test_another_version_of_the_learner_is_another_cell(monkeypatch):
         ({"calibrations": ["published"]}, "calibration 'published' can't be tuned"),
         ({"learner": "majority_class"}, "settings of majority_class can't be chosen privately"),
         ({"learner": "tuned", "tune": None}, "a study gives the learner whose settings are chosen"),
-        ({"epsilons": [1e-12]}, "so small that nothing is left for a training"),
         ({"fixed": {"n_rounds": 3}}, "'n_rounds' stands under both"),
         ({"neighbours": "add-remove"}, "'add-remove' are not offered by tuned"),
     ],
@@ -223,6 +222,13 @@ def test_another_version_of_the_learner_is_another_cell(monkeypatch):
 def test_misuse_of_the_word_has_one_message(change, says):
     with pytest.raises(study.StudyError, match=f"s.yaml: learners: x: .*{says}"):
         made(**change)
+
+
+def test_a_budget_of_which_nothing_is_left_is_refused_when_the_study_is_asked_for():
+    small = made(epsilons=[1e-12])
+    says = "s.yaml: learners: x~certified: .*so small that nothing is left for a training"
+    with pytest.raises(study.StudyError, match=says):
+        list(study.prices(small, "s.yaml"))
 
 
 # The table -------------------------------------------------------------------------------

@@ -45,9 +45,10 @@ def check_targets(targets):
     """Refuse what can't be built; say what is left out."""
     try:
         PLAN.refuse(targets)
+        notes = PLAN.notes(targets)
     except ValueError as error:
         raise WorkflowError(str(error)) from None
-    for note in PLAN.notes(targets):
+    for note in notes:
         logger.warning(note)
 
 

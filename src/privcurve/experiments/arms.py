@@ -261,10 +261,7 @@ def _budgets(
         if delta == 0 and not entry.pure:
             raise ValueError(f"{entry.name} needs a delta above 0, for example deltas: [1.0e-5]")
         name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
-        arm = Arm(name, entry.name, title, calibration, delta, own, settings, tune=tune)
-        if tune:
-            paid.check_budgets(settings[0], own, delta)
-        yield arm
+        yield Arm(name, entry.name, title, calibration, delta, own, settings, tune=tune)
 
 
 def _check_public(

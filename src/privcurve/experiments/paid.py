@@ -81,8 +81,8 @@ def setting(
     return found
 
 
-def check_budgets(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> None:
-    """Refuse a budget of which nothing is left for a training (ValueError).
+def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
+    """Say what is left for a training.
 
     Parameters
     ----------
@@ -90,21 +90,15 @@ def check_budgets(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: f
         As of :func:`setting`.
     epsilons : iterable of float
     delta : float
-    """
-    _budgets(chosen, epsilons, delta)
-
-
-def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
-    """Say what is left for a training.
-
-    Parameters
-    ----------
-    chosen, epsilons, delta
-        As for :func:`check_budgets`.
 
     Returns
     -------
     str
+
+    Raises
+    ------
+    ValueError
+        If nothing is left.
     """
     found = _budgets(chosen, epsilons, delta)
     asked = ", ".join(canonical.number(one.epsilon) for one in found)

@@ -221,7 +221,8 @@ class Plan:
     def _notes(self, study: str) -> list[str]:
         one = self.studies[study]
         known = {name: self.describe(name) for name in one.datasets}
-        return [*one.skipped, *studies.notes(one, known, str(self.files.get(study, study)))]
+        where = str(self.files.get(study, study))
+        return [*one.skipped, *studies.prices(one, where), *studies.notes(one, known, where)]
 
     def files_of(self, names: Iterable[str]) -> list[str]:
         """Give all files of all outputs of some studies."""

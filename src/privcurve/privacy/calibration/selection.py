@@ -17,7 +17,6 @@ from privcurve.privacy.accountants.selection import Runs, runs
 from privcurve.privacy.accountants.zcdp import zcdp_delta
 from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE, check_budget, is_private
 from privcurve.privacy.calibration.search import SAFETY
-from privcurve.privacy.discrete import LARGEST_SCALE
 from privcurve.privacy.ledger import (
     ASSUMED,
     NOT_COVERED,
@@ -164,6 +163,9 @@ def selection_budget(
         run = solve(lambda rho: log_ratio(chosen.delta(rho, epsilon), delta), guess) * SAFETY
     # A score with scale s has ε = units/s, or ρ = (units/s)²/2.
     wanted = score_share * run if pure else math.sqrt(2 * score_share * run)
+    # Here, for it compiles: what reads a study loads no compiler.
+    from privcurve.privacy.discrete import LARGEST_SCALE
+
     if not wanted * LARGEST_SCALE > UNITS:
         raise ValueError(
             f"epsilon = {epsilon:g} is so small that nothing is left for a training: give a larger "
