@@ -127,3 +127,10 @@ def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, mo
     assert "release 1, together epsilon = 2" in told.out
     assert not Path("results/compare_mine").exists()
     assert "never said" not in told.out
+
+
+def test_more_classes_are_refused(mine, own):
+    lines = [line.replace("yes", "maybe") if k % 2 else line for k, line in enumerate(LINES)]
+    own(lines, n_rows=300, label={"column": "sick", "classes": ["no", "maybe", "yes"]})
+    with pytest.raises(ReleaseError, match="has 3 classes: a private choice is for two"):
+        release(asked())

@@ -114,12 +114,12 @@ def test_what_was_kept_is_saved_with_the_statement_of_all_of_it(tmp_path):
     model = make(classes=("no", "yes")).fit(X, np.where(Y > 0, "yes", "no"))
     models.save(tmp_path / "whole.json", model, domain)
     models.save(tmp_path / "model.json", model.best_, domain)
-    assert (tmp_path / "whole.json").read_text() == (tmp_path / "model.json").read_text()
-    loaded = models.load(tmp_path / "model.json")
-    assert loaded.learner == "lazybb"
-    assert loaded.statement.epsilon == 1.0
-    assert loaded.statement.learner == "tuned"
-    assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+    for name in ("whole.json", "model.json"):
+        loaded = models.load(tmp_path / name)
+        assert loaded.learner == "lazybb"
+        assert loaded.statement.epsilon == 1.0
+        assert loaded.statement.learner == "tuned"
+        assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
 def test_settings_are_drawn_alike():

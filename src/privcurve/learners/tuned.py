@@ -94,7 +94,6 @@ class TunedClassifier(CodedClassifier):
     """
 
     _learner = NAME
-    _kept_back = "it holds another learner's model. Save its best_, which has the same statement"
 
     def __init__(
         self,
