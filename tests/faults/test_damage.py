@@ -37,7 +37,7 @@ def write_garbage_before_and_after(lines):
 @pytest.mark.parametrize(
     "damage",
     [
-        glue_a_torn_line_to_the_next,
+        slow(glue_a_torn_line_to_the_next),
         slow(fill_a_page_with_zeros),
         slow(empty_the_file),
         slow(write_garbage_before_and_after),

@@ -42,7 +42,7 @@ def errors(output):
     return [line for line in output.splitlines() if line.startswith("error: ")]
 
 
-@pytest.mark.parametrize("kibibytes", [60, slow(4)])
+@pytest.mark.parametrize("kibibytes", [slow(60), slow(4)])
 def test_no_space_for_the_store(project, undisturbed, kibibytes):
     store = project.folder / "results/store"
     with small_disk(store, kibibytes):
@@ -135,6 +135,7 @@ def read_only(folder):
             folder.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_read_only_results(project, undisturbed):
     with read_only(project.folder / "results"):
         output = project.run(ok=False)

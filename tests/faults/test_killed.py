@@ -49,7 +49,8 @@ def test_a_killed_job(project, undisturbed, seed):
     project.check_right(undisturbed, kept)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(N_SEEDS))
 def test_killed_with_all_its_jobs(project, undisturbed, seed):
     rng = random.Random(100 + seed)
     step = list(FILES)[seed // 2 % len(FILES)]
@@ -98,7 +99,8 @@ def test_killed_at_any_time(project, undisturbed, seconds, seed):
     project.check_store(undisturbed, kept)
 
 
-@pytest.mark.parametrize("seed", SEEDS[:2])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
 def test_killed_alone_with_a_job_that_lives_on(project, undisturbed, seed):
     rng = random.Random(200 + seed)
     moment = in_training(rng)

@@ -48,6 +48,7 @@ def test_the_manifest_tells_what_was_run(finished):
         assert times["wall_seconds"] == pytest.approx(sum(walls), abs=0.06)
 
 
+@pytest.mark.slow
 def test_a_manifest_counts_todays_jobs_alone(finished):
     """Another size of jobs: nothing is trained again, and all tables are the same."""
     stored, made = finished.stored(), finished.outputs()
@@ -85,6 +86,7 @@ def test_a_summary_of_a_fresh_folder_trains_nothing(project):
     assert not (project.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_summary_always_runs_and_needs_no_lock(finished):
     cells = str(finished.cells())
     done = [cells, cells, "0", "0", "100.0"]

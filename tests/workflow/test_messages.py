@@ -54,6 +54,7 @@ def test_an_unknown_target_and_a_study_called_like_a_rule(project):
     refused(project, "'summary' is already a target", "another name", arguments=arguments)
 
 
+@pytest.mark.slow
 def test_more_folds_than_records_of_a_class(project):
     # WDBC has 212 records of the rarer class, toy-line 1,000.
     project.write_study(datasets=["toy-line", "wdbc"], folds=300)
@@ -96,6 +97,7 @@ def test_an_altered_file_is_refused_by_name_and_checksum(project, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_category_that_the_description_misses_is_named(project):
     write_dataset(project, "colours", ["red", "blue"], [*("red", "blue") * 20, "green"])
     project.write_study(datasets=["wdbc", "colours"])

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.workflow
 PAPER = Path(__file__).parent / "paper"
 
 
+@pytest.mark.slow
 def test_a_paper_needs_no_line_of_a_rule(project):
     folder = project.folder
     places = {

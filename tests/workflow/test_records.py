@@ -72,6 +72,7 @@ def test_a_refit_alone_without_a_record(finished, project):
     assert finished.outputs() == project.outputs()
 
 
+@pytest.mark.slow
 def test_a_file_that_another_run_has_put_under_a_record(finished_once, reseeded):
     """A job of the old seed ends after its twin of the new one."""
     made, stored = reseeded.outputs(), reseeded.stored()
@@ -82,6 +83,7 @@ def test_a_file_that_another_run_has_put_under_a_record(finished_once, reseeded)
     assert reseeded.stored() == stored
 
 
+@pytest.mark.slow
 def test_a_table_is_not_made_of_other_files(finished):
     """As a step sees it when a file changes under the eyes of Snakemake."""
     made = finished.outputs()
@@ -125,6 +127,7 @@ def test_another_public_domain_is_seen_though_the_codes_are_the_same(project):
     assert len(project.stored()) == len(stored) + n_cells
 
 
+@pytest.mark.slow
 def test_a_domain_that_was_deleted_is_made_again(finished):
     made = finished.outputs()
     path = finished.folder / "results/data/toy-line/domain.json"

@@ -49,7 +49,7 @@ GROWN_AXIS = {
         {"learners": GROWN_AXIS},
         slow({"epsilons": [0.5, 1, 2]}),
         slow({"repeats": 4}),
-        {"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2], "repeats": 4},
+        slow({"datasets": ["toy-line", "wdbc"], "epsilons": [0.5, 1, 2], "repeats": 4}),
     ],
 )
 def test_a_grown_study_trains_the_new_cells_and_nothing_else(finished, changes):
@@ -80,6 +80,7 @@ def test_other_folds_in_one_run(finished):
     assert len(finished.stored()) == len(before) + finished.cells(folds=4)
 
 
+@pytest.mark.slow
 def test_one_core_and_other_shards_give_the_same_bytes(finished, project):
     # Finished ran on two cores, with one shard an arm.
     project.run("--cores", "1", "--config", "seconds_per_job=0.002")
@@ -145,7 +146,7 @@ def test_a_new_version_of_an_output_makes_that_output_again_and_no_other(finishe
 @pytest.mark.parametrize(
     ("changes", "lack"),
     [
-        ({"datasets": ["toy-line"]}, "the study has no dataset 'adult'"),
+        slow({"datasets": ["toy-line"]}, "the study has no dataset 'adult'"),
         slow({"epsilons": [0.5, 1]}, "has no epsilon = 0.4"),
         slow(
             {"learners": {"rule": {"learner": "one_rule"}}}, "the study has no learner 'lazybb_1r'"
