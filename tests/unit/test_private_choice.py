@@ -119,7 +119,7 @@ def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, mo
     monkeypatch.setattr(compare, "LOOKED", "never said")
     assert main.main(["compare", "mine", "--epsilon", "2", "--private-choice"]) == 0
     told = capsys.readouterr()
-    assert "the best of 5 expected trainings, of Noisy majority (ε = " in told.err
+    assert "the best of 15 expected trainings, of Noisy majority (ε = " in told.err
     assert "it spends epsilon = 2, for the choice and the model together" in told.err
     first = told.out.splitlines()[0]
     assert first.startswith("At epsilon = 2 the private choice kept ")

@@ -23,6 +23,10 @@ from privcurve.releases.errors import ReleaseError
 # In place of a learner's name.
 CHOOSE = "choose"
 
+# Several candidates need more runs than settings of one learner do: a single run keeps whatever it
+# drew. Found on Adult, which is public (docs/tuning.md).
+EXPECTED_RUNS = 15.0
+
 # What is said of those that were drawn from, and is the choice's own to say.
 _FIXED = ("learner", "settings")
 
@@ -103,7 +107,7 @@ def choice(asked: Asked, description: Description) -> Choice:
         settings = [
             {tuning.LEARNER: spec["learner"], **spec.get("fixed", {})} for spec in suited.values()
         ]
-        parameters = {"settings": settings, **asked.parameters}
+        parameters = {"settings": settings, "expected_runs": EXPECTED_RUNS, **asked.parameters}
         asked = replace(asked, learner=tuning.NAME, parameters=parameters)
     try:
         whole = _whole(asked)
