@@ -12,6 +12,7 @@ def after(cells):
     return {"step": "train", "cells": cells, "part": 0.5}
 
 
+@pytest.mark.slow
 def test_the_second_is_told_that_the_folder_is_locked(project, undisturbed):
     first, job = project.start_and_stand_still(after(150))
     kept = project.stored_ids()

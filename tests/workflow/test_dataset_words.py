@@ -88,6 +88,7 @@ def write_files(folder):
     workbook(folder / "book.xlsx", {"About": [["x"]], "Data": cells})
 
 
+@pytest.mark.slow
 def test_every_kind_of_file_and_public_facts(project):
     for name, content in NAMES.items():
         path = project.folder / f"resources/datasets/{name}.yaml"

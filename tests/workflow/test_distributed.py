@@ -36,6 +36,7 @@ CLAIM = {
 }
 
 
+@pytest.mark.slow
 def test_messages_levels_and_claims_of_runs(project):
     paper = project.folder / "resources/printed/tiny"
     paper.mkdir()

@@ -38,6 +38,7 @@ def test_studies(project, changes, says):
     refused(project, "config/studies/tiny.yaml" if "datasets" not in changes else "", *says)
 
 
+@pytest.mark.slow
 def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     (project.folder / "config/studies/mine.yaml").write_text("title: [")
     refused(project, "config/studies/mine.yaml is not valid YAML", arguments=["mine"])
@@ -70,6 +71,7 @@ def test_configuration(project):
     refused(project, "config/config.yaml: the key 'seed' stands twice")
 
 
+@pytest.mark.slow
 def test_a_missing_dataset_stops_before_training(project, tmp_path):
     project.write_study(datasets=["wdbc", "mushroom"])
     (tmp_path / "mirror").mkdir()

@@ -38,6 +38,7 @@ def check_that_a_change_is_seen(finished, expected, *arguments):
     assert "Nothing to be done" in finished.run(*arguments)
 
 
+@pytest.mark.slow
 def test_without_records_another_seed_is_seen(finished, reseeded_once):
     check_that_a_change_is_seen(finished, reseeded_once, *OTHER_SEED)
 

@@ -29,6 +29,7 @@ def cells(project, pattern):
     return results.read_cells(sorted((project.folder / "results").glob(pattern)))
 
 
+@pytest.mark.slow
 def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(project):
     project.write_study(**WORDS, learners=LEARNERS, without=PLAIN)
     refits = "results/refits/tiny/toy-line"
