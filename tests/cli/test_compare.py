@@ -189,4 +189,4 @@ def test_a_whole_comparison(folder):
     page = Path("results/compare_toy-line/leaderboard.html")
     assert f"page:  {page}" in done.stdout
     assert page.stat().st_size > 10**6
-    assert "rule train" in Path("logs/compare_toy-line.log").read_text()
+    assert "Finished jobid" in Path("logs/compare_toy-line.log").read_text()
