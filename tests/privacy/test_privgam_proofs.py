@@ -65,13 +65,14 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
     others = [(0, 1, 1), (2, 0, -1), (0, 0, -1)]
     replaced = itertools.combinations([[one] for one in RECORDS], 2)
     pairs = replaced if neighbours == REPLACE_ONE else (([one], []) for one in RECORDS)
-    largest = dict.fromkeys(("l1", "l2", "edge", "range", "slopes1", "slopes2", "p1", "p2"), 0.0)
+    largest = dict.fromkeys(("l1", "l2", "margin", "edge", "range", "slopes1", "slopes2", "p1", "p2"), 0.0)
     for left, right in pairs:
         sums, slopes, products, edges = moved(others + left, others + right, shapes)
         upper = products[np.triu_indices(3)]
         found = {
             "l1": max(np.abs(s).sum() for s in sums),
             "l2": max(np.linalg.norm(s) for s in sums),
+            "margin": abs(sums[2][1] - sums[2][0]),
             "edge": np.abs(edges).max(),
             "range": edges.max() - edges.min(),
             "slopes1": np.abs(slopes).sum(),
@@ -83,6 +84,7 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
     stated = {
         "l1": bounds.cells_l1(CLIP, neighbours),
         "l2": bounds.cells_l2(CLIP, neighbours),
+        "margin": bounds.cells_l1(CLIP, neighbours),
         "edge": bounds.edge(CLIP, neighbours),
         "range": bounds.edge_range(CLIP, neighbours),
         "slopes1": bounds.slopes_l1(CLIP, 3, neighbours),
@@ -93,7 +95,7 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
     for key, bound in stated.items():
         assert largest[key] <= bound * (1 + 1e-12), key
     if shapes is SHAPES[0]:
-        for key in ("l1", "l2", "edge"):
+        for key in ("l1", "l2", "margin", "edge"):
             assert largest[key] == pytest.approx(stated[key], rel=1e-5), key
 
 

@@ -8,6 +8,7 @@ from privcurve.learners import registry
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.residuals import bin_maps
 from privcurve.learners.entry import Facts
+from privcurve.learners.noisy_majority import NoisyMajorityClassifier
 from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.calibration.privgam import (
     ASSUMED_ESTIMATE,
@@ -118,8 +119,28 @@ def test_the_rule_ends_at_a_noisy_majority(pure):
     X, _ = problem(60)
     model = learner(epsilon=0.1, delta=0.0 if pure else 1e-5).fit(X, np.ones(60))
     assert model.n_features_used_ == 0
-    assert len(model.privacy_.ledger) == 1
-    assert model.privacy_.epsilon_spent == pytest.approx(0.1, rel=1e-9)
+    said = model.privacy_
+    assert (len(said.ledger), said.delta) == (1, 0.0)
+    assert said.epsilon_spent == pytest.approx(0.1, rel=1e-9)
+    # Half of noisy_majority's margin, with half of its noise.
+    other = NoisyMajorityClassifier(epsilon=0.1, classes=(-1, 1)).fit(X, np.ones(60)).privacy_
+    (ours,), (its,) = said.ledger, other.ledger
+    assert ours.mechanism == its.mechanism == "laplace"
+    assert ours.noise_rate / 2 == pytest.approx(its.noise_rate)
+
+
+def test_alone_it_decides_as_often_right_as_a_noisy_majority():
+    """Of 400 fits; a margin of 20 and ε = 0.1 give the wrong label with a chance of e^-1/2."""
+    X, _ = problem(60)
+    y = np.where(np.arange(60) < 40, 1, -1)
+    fits = [learner(epsilon=0.1, delta=1e-5, random_state=k).fit(X, y) for k in range(400)]
+    wrong = np.mean([fit.predict(X[:1])[0] < 0 for fit in fits])
+    # Five standard errors.
+    assert wrong == pytest.approx(np.exp(-1) / 2, abs=0.1)
+    # The curvature is public, n/4: a step is 10/15, shrunk by what noise and records leave open.
+    steps = [learner(epsilon=1.0, random_state=k).fit(X, y).model_.intercept for k in range(400)]
+    shrink = 9 / (9 + 2 / 15**2 + 1 / 15)
+    assert np.mean(steps) == pytest.approx(shrink * 10 / 15, abs=5 * np.sqrt(2 / 400) / 15)
 
 
 @pytest.mark.parametrize("pairs", [True, False])

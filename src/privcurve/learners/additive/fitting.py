@@ -20,7 +20,8 @@ from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.pairs import Crossing, crossings
 from privcurve.learners.additive.plan import Plan
 from privcurve.learners.additive.residuals import PLACE_BITS, SCORE_BITS, Residuals
-from privcurve.privacy.calibration.privgam import Budget
+from privcurve.learners.additive.running import Running
+from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.discrete import choose, discrete_laplace, rounded_gaussian
 from privcurve.privacy.ledger import LedgerEntry
 
@@ -49,57 +50,6 @@ class Step:
     column: int
     rate: float
     shapes: dict[int, NDArray[np.int64]]
-
-
-class Running:
-    """Running sums of what was released of one column; see :meth:`add`."""
-
-    def __init__(self, n_bins: int) -> None:
-        self.numerator, self.denominator, self.variance = np.zeros((3, n_bins))
-        self.weight = 0.0
-
-    def add(
-        self,
-        sums: NDArray[np.float64],
-        cell_variance: float,
-        shape: NDArray[np.float64],
-        weight: float,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Take one Newton step more into the weighted mean of all.
-
-        Parameters
-        ----------
-        sums : ndarray of shape (2, n_bins)
-            Released sums of residuals by label and bin.
-        cell_variance : float
-            Of the noise of each.
-        shape : ndarray of shape (n_bins,)
-            Where they were taken.
-        weight : float
-
-        Returns
-        -------
-        values, noise : ndarray of shape (n_bins,)
-            The mean of the steps' targets, and its variance.
-        """
-        slope, curvature = sums[1] - sums[0], np.maximum(sums.sum(axis=0) / 2, 0.0)
-        self.numerator += weight * (slope + curvature * shape)
-        self.denominator += weight * curvature
-        self.variance += weight**2 * 2 * cell_variance
-        self.weight += weight
-        least = rule.LEAST_CURVATURE * np.maximum(np.sqrt(self.variance), 1e-3)
-        down = np.maximum(self.denominator, least)
-        noise = np.minimum(rule.MOST_NOISE, self.variance / down**2 + weight / down)
-        return self.numerator / down, noise
-
-    def of_records(self) -> NDArray[np.float64]:
-        """Give about the variance that the mean would have without noise, from records alone.
-
-        A residual of a bin has the variance 1/4 at most, and their sum falls with the score by
-        half of the curvature at least: 4/curvature.
-        """
-        least = rule.LEAST_CURVATURE * np.maximum(np.sqrt(self.variance), 1e-3)
-        return 4.0 * self.weight / np.maximum(self.denominator, least)
 
 
 class Fit:
@@ -161,6 +111,33 @@ class Fit:
         sums, variance, rate = self._noisy(
             exact, share, self.budget.sensitivity(), f"{when}: residuals by bin of {name}"
         )
+        self._take(j, sums, variance, rate, weight)
+
+    def margin(self, share: float, n_records: int) -> None:
+        """Release the margin of the labels for the intercept, where nothing was asked before.
+
+        All residuals are the clip c then, so that the curvature is public, and S[1] - S[0] is c
+        times the margin: with Laplace noise one number has half the variance of a difference of two.
+
+        Parameters
+        ----------
+        share : float
+            Of the budget; pure.
+        n_records : int
+            Public, or an estimate.
+        """
+        exact = np.diff(self.records.sums(self.intercept), axis=0)
+        slope, variance, rate = self._noisy(
+            exact, share, self.budget.sensitivity(), "first: margin of the labels"
+        )
+        half = n_records * CLIP / 2
+        sums = np.concatenate([half - slope / 2, half + slope / 2])
+        self._take(self.intercept, sums, variance / 2, rate, 1.0)
+
+    def _take(
+        self, j: int, sums: NDArray[Any], variance: float, rate: float, weight: float
+    ) -> None:
+        """Smooth the shape function of a column anew, with what was released."""
         z, noise = self._running[j].add(sums, variance, self._smooth[j], weight)
         if j == self.intercept:
             prior = rule.INTERCEPT_VARIANCE
@@ -266,7 +243,7 @@ class Fit:
         if plan.method == rule.CYCLIC:
             self.cyclic(plan.n_steps, plan.linear, plan.pairs)
         else:
-            self.greedy(plan.n_steps, plan.linear, *plan.intercept)
+            self.greedy(plan.n_steps, plan.linear, *plan.intercept, plan.n_records)
 
     def cyclic(self, n_rounds: int, linear: bool, pairs: bool) -> None:
         """Ask each column once a round, and pairs of some of them in the end."""
@@ -285,6 +262,7 @@ class Fit:
                 self.release(j, unit, weight, when)
             if last:
                 left = self.ask_pairs(rule.PAIR_SHARE) if pairs else 0.0
+                self._leave_out()
                 self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit + left, weight, when)
             if t == rule.DROP_ROUND:
                 active = self._kept(active)
@@ -327,18 +305,39 @@ class Fit:
 
     def _kept(self, active: list[int]) -> list[int]:
         """Drop the columns that probably have no effect, by what was released of them."""
-        kept = [j for j in active if self._nothing[j] < rule.DROP_WEIGHT]
-        dropped = [j for j in active if j not in kept]
-        for j in dropped:
+        dropped = [j for j in active if self._nothing[j] >= rule.DROP_WEIGHT]
+        self._drop(dropped)
+        return [j for j in active if j not in dropped]
+
+    def _drop(self, columns: Sequence[int]) -> None:
+        """Take the effects of columns away."""
+        for j in columns:
             self._smooth[j] = np.zeros_like(self._smooth[j])
             self.errors[j] = np.zeros_like(self.errors[j])
-        if dropped:
-            self._set(self.intercept, 0.0, dropped)
-        return kept
+        if columns:
+            self._set(self.intercept, 0.0, columns)
 
-    def greedy(self, n_steps: int, linear: bool, first: float, last: float) -> None:
+    def _leave_out(self) -> bool:
+        """Leave out, in the end, what has no evidence of an effect; say whether anything stays."""
+        columns = range(self.intercept)
+        asked = [j for j in columns if self._smooth[j].any()]
+        weak = [j for j in asked if rule.is_weak(self._nothing[j], len(rule.SIZES))]
+        self._drop(weak)
+        line = self._line
+        if line is not None and rule.is_weak(line.nothing, len(rule.LINE_SIZES)):
+            line.leave_out()
+            self._set(self.intercept, 0.0, columns)
+            line = None
+        return line is not None or len(weak) < len(asked)
+
+    def greedy(
+        self, n_steps: int, linear: bool, first: float, last: float, n_records: int
+    ) -> None:
         """Ask a chosen column a step; the intercept first and last, and it may be chosen too."""
-        self.release(self.intercept, first, 1.0, "first")
+        if self.budget.pure and self.budget.private:
+            self.margin(first, n_records)
+        else:
+            self.release(self.intercept, first, 1.0, "first")
         if linear:
             self.start_line(rule.GRAM_SHARE, rule.LINE_SHARE)
         each, part = rule.greedy_shares(n_steps, self.budget.pure, linear, first + last)
@@ -348,5 +347,9 @@ class Fit:
                 continue
             j = self.choose(part, f"step {t}")
             self.release(j, each, t**rule.GREEDY_POWER, f"step {t}")
+        left = self._leave_out()
         if last > 0:
-            self.release(self.intercept, last, n_steps**rule.GREEDY_POWER, "last")
+            # Where nothing is left both are releases of the same number: by their precision.
+            precision = (last / first) ** (2 if self.budget.pure else 1)
+            weight = n_steps**rule.GREEDY_POWER if left else precision
+            self.release(self.intercept, last, weight, "last")

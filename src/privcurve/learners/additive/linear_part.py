@@ -22,6 +22,8 @@ class LinearPart:
     places : ndarray of int64, shape (n_columns + 1, largest number of bins)
         Of each bin, between -1/2 and 1/2 in multiples of 2^-PLACE_BITS; 1/2 for the intercept.
     coefficients : ndarray of shape (n_columns + 1,)
+    nothing : float
+        The posterior weight of "no column has an effect".
     """
 
     def __init__(self, n_bins: NDArray[np.int64]) -> None:
@@ -36,9 +38,7 @@ class LinearPart:
         self._curvature: NDArray[np.float64] = np.zeros(m)
         self._axes: NDArray[np.float64] = np.eye(m)
         self._numerator, self._weight, self._variance = np.zeros(m), 0.0, 0.0
-        spread = np.full(m, rule.COEFFICIENT_DEVIATION)
-        spread[-1] = rule.LINE_INTERCEPT_DEVIATION
-        self._prior = np.diag(spread**-2.0)
+        self.nothing = 0.0
 
     @property
     def size(self) -> int:
@@ -72,7 +72,50 @@ class LinearPart:
         self._weight += weight
         self._variance += weight**2 * variance
         down = self._weight * self._curvature
-        precision = down**2 / (self._variance + weight * down)
-        posterior = (self._axes * precision) @ along + self._prior
-        right = self._axes @ (precision * self._numerator / down)
-        self.coefficients = np.asarray(np.linalg.solve(posterior, right))
+        noise = np.minimum(rule.MOST_NOISE, (self._variance + weight * down) / down**2)
+        values = self._axes @ (self._numerator / down)
+        self.coefficients, self.nothing = shrunk(values, (self._axes * noise) @ along)
+
+    def leave_out(self) -> None:
+        """Take away all coefficients but the intercept's."""
+        self.coefficients[:-1] = 0.0
+
+
+def shrunk(
+    values: NDArray[np.float64], noise: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """Average posterior means of coefficients over the size of their prior.
+
+    The values are z ~ N(β, noise); the prior of the last coefficient is N(0, v), that of all others
+    N(0, s²), with the same s from `LINE_SIZES`. The sizes are weighed by marginal likelihood.
+
+    Parameters
+    ----------
+    values : ndarray of shape (size,)
+    noise : ndarray of shape (size, size)
+        Positive definite.
+
+    Returns
+    -------
+    mean : ndarray of shape (size,)
+    nothing : float
+        The posterior weight of s = 0.
+    """
+    # One decomposition for all sizes: with N = noise + v·e eᵀ = LLᵀ and J the identity but for the
+    # last, z has the covariance N + s²J = L(I + s²·V diag(λ) Vᵀ)Lᵀ.
+    own = rule.LINE_INTERCEPT_DEVIATION**2
+    others = np.ones(len(values))
+    others[-1] = 0.0
+    lower = np.linalg.cholesky(noise + np.diag(own * (1.0 - others)))
+    inverse = np.linalg.inv(lower)
+    spreads, axes = np.linalg.eigh((inverse * others) @ inverse.T)
+    back = inverse.T @ axes
+    along = values @ back
+    sizes = np.array(rule.LINE_SIZES)[:, None] ** 2
+    total = 1.0 + sizes * np.maximum(spreads, 0.0)
+    logs = -0.5 * (np.log(total) + along**2 / total).sum(axis=1)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    mean = others * (back @ (weights @ (sizes / total) * along))
+    mean[-1] = own * (back @ (weights @ (1.0 / total) * along))[-1]
+    return mean, float(weights[0])

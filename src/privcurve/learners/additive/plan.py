@@ -55,8 +55,11 @@ class Plan:
     pairs : bool
         Whether pairs of columns are asked after the rounds.
     budget : Budget
+        Of the intercept alone: pure, whatever δ is.
     intercept : tuple of float
         Shares of the intercept in a greedy fit, first and last.
+    n_records : int
+        As the rule takes it.
     """
 
     method: str
@@ -66,6 +69,7 @@ class Plan:
     pairs: bool
     budget: Budget
     intercept: tuple[float, float]
+    n_records: int
 
 
 def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
@@ -103,7 +107,9 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
         if private and settings.n_steps is None:
             intercept = rule.intercept_shares(n, budget.amount, pure)
             if intercept[0] == 1.0:
+                # One number: pure noise is the smaller one.
                 n_steps, linear = 0, False
+                budget = mixed_budget(settings.epsilon, 0.0, settings.neighbours)
         choices = n_steps - linear * (n_steps // rule.LINE_EVERY)
         if private and not pure and 0 < choices <= MAX_CALLS:
             _, share = rule.greedy_shares(n_steps, pure, linear, sum(intercept))
@@ -115,4 +121,4 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
     pairs = wanted and method == rule.CYCLIC
     share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept), pairs)
     on_grid = replace(budget, bits=grid_bits(budget, share))
-    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept)
+    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept, n)

@@ -40,7 +40,7 @@ PAIR_FIRST = 0.4
 FIRST_SHARE = 0.10
 LAST_SHARE = 0.05
 # The intercept needs about so much of n·ε (δ = 0) or n·μ; from ALL_FROM on it takes all.
-FIRST_NEEDS = {True: 60.0, False: 12.0}
+FIRST_NEEDS = {True: 60.0, False: 24.0}
 ALL_FROM = 0.6
 CHOICE_SHARE = {True: 0.30, False: 0.15}
 GREEDY_POWER = 1.0
@@ -51,6 +51,9 @@ MOST_STEPS = 300
 SIZES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 LENGTHS = (0.05, 0.3, 0.0)
 INTERCEPT_VARIANCE = 9.0
+# In the end a column stays if its releases are so many times as likely with an effect as without:
+# one without passes with a chance of at most 1/EVIDENCE.
+EVIDENCE = 20.0
 LEAST_CURVATURE = 1e-3
 MOST_NOISE = 1e6
 
@@ -63,7 +66,7 @@ LINE_EVERY = 6
 LINE_CURVATURE = 0.08
 LINE_FROM = {True: 1000.0, False: 200.0}
 LINE_POWER = 1.0
-COEFFICIENT_DEVIATION = 40.0
+LINE_SIZES = (0.0, 0.625, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0)
 LINE_INTERCEPT_DEVIATION = 10.0
 
 # Bins of ordered columns where noise is large against n.
@@ -93,6 +96,14 @@ def steps(n: float, amount: float, pure: bool) -> int:
 def has_pairs(n: float, mu: float, n_columns: int) -> bool:
     """Whether pairs of columns are asked in a cyclic fit; μ of the exact Gaussian profile."""
     return n_columns >= 2 and n * mu >= PAIRS_FROM
+
+
+def is_weak(nothing: float, n_sizes: int) -> bool:
+    """Whether there is no evidence of an effect, by the posterior weight of none.
+
+    All `n_sizes` of an effect, none among them, have the same prior weight.
+    """
+    return (1.0 - nothing) < EVIDENCE * (n_sizes - 1) * nothing
 
 
 def has_line(ordered: Sequence[bool], n: float, amount: float, pure: bool) -> bool:
