@@ -65,7 +65,9 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
     others = [(0, 1, 1), (2, 0, -1), (0, 0, -1)]
     replaced = itertools.combinations([[one] for one in RECORDS], 2)
     pairs = replaced if neighbours == REPLACE_ONE else (([one], []) for one in RECORDS)
-    largest = dict.fromkeys(("l1", "l2", "margin", "edge", "range", "slopes1", "slopes2", "p1", "p2"), 0.0)
+    largest = dict.fromkeys(
+        ("l1", "l2", "margin", "edge", "range", "slopes1", "slopes2", "p1", "p2"), 0.0
+    )
     for left, right in pairs:
         sums, slopes, products, edges = moved(others + left, others + right, shapes)
         upper = products[np.triu_indices(3)]
@@ -280,7 +282,7 @@ def test_mistakes_are_found(monkeypatch, mistake):
 
 def test_the_curvature_has_noise_of_its_own():
     """The sum of a bin's two cells is released too: each cell has noise, not their difference."""
-    X, y, n_bins = data(50)
+    X, y, n_bins = data(200)
     fit, _ = fitted(X, y, n_bins, np.random.default_rng(4), delta=1e-5)
     values, _ = fit._with_noise(np.zeros((2, 4000), dtype=np.int64), 0.25, None)
     for released in (values[0] + values[1], values[1] - values[0]):

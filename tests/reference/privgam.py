@@ -39,7 +39,7 @@ def smooth(z, noise, ordered):
 
 
 def coefficients(values, noise):
-    """Posterior mean of a linear part's coefficients, the intercept last, and "no effect"."""
+    """Posterior mean of a linear part's coefficients, the intercept last."""
     logs, means = [], []
     for size in LINE_SIZES:
         prior = np.diag([size**2] * (len(values) - 1) + [100.0])
@@ -48,8 +48,7 @@ def coefficients(values, noise):
         logs.append(-0.5 * (np.linalg.slogdet(total)[1] + values @ solved))
         means.append(prior @ solved)
     weights = np.exp(np.array(logs) - max(logs))
-    weights /= weights.sum()
-    return weights @ np.array(means), weights[0]
+    return weights @ np.array(means) / weights.sum()
 
 
 def cyclic(X, y, n_bins, ordered, mu=math.inf, rng=None, n_rounds=10):

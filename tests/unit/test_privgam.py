@@ -123,7 +123,11 @@ def test_the_rule_ends_at_a_noisy_majority(pure):
     assert (len(said.ledger), said.delta) == (1, 0.0)
     assert said.epsilon_spent == pytest.approx(0.1, rel=1e-9)
     # Half of noisy_majority's margin, with half of its noise.
-    other = NoisyMajorityClassifier(epsilon=0.1, classes=(-1, 1)).fit(X, np.ones(60)).privacy_
+    other = (
+        NoisyMajorityClassifier(epsilon=0.1, n_bins=(20, 4, 3), classes=(-1, 1))
+        .fit(X, np.ones(60))
+        .privacy_
+    )
     (ours,), (its,) = said.ledger, other.ledger
     assert ours.mechanism == its.mechanism == "laplace"
     assert ours.noise_rate / 2 == pytest.approx(its.noise_rate)

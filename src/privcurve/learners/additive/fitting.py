@@ -90,6 +90,7 @@ class Fit:
         self._smooth = [np.zeros(width) for width in widths]
         self._nothing = [0.0] * len(widths)
         self._line: LinearPart | None = None
+        self._line_sizes: tuple[float, ...] = rule.LINE_SIZES
 
     # What is asked of the records ----------------------------------------------------
 
@@ -169,7 +170,7 @@ class Fit:
 
     def start_line(self, share: float, steps_share: float) -> None:
         """Begin the linear part: its sums of products, then Newton steps."""
-        line = self._line = LinearPart(self.records.n_bins)
+        line = self._line = LinearPart(self.records.n_bins, self._line_sizes)
         exact = self.records.gram(line.places)
         apart = np.triu_indices(line.size, 1)
         bits = 2 * PLACE_BITS
@@ -239,7 +240,7 @@ class Fit:
 
     def run(self, plan: Plan) -> None:
         """Do what is planned."""
-        self.method = plan.method
+        self.method, self._line_sizes = plan.method, plan.line_sizes
         if plan.method == rule.CYCLIC:
             self.cyclic(plan.n_steps, plan.linear, plan.pairs)
         else:
@@ -262,7 +263,6 @@ class Fit:
                 self.release(j, unit, weight, when)
             if last:
                 left = self.ask_pairs(rule.PAIR_SHARE) if pairs else 0.0
-                self._leave_out()
                 self.release(self.intercept, rule.INTERCEPT_WEIGHT * unit + left, weight, when)
             if t == rule.DROP_ROUND:
                 active = self._kept(active)
@@ -305,34 +305,16 @@ class Fit:
 
     def _kept(self, active: list[int]) -> list[int]:
         """Drop the columns that probably have no effect, by what was released of them."""
-        dropped = [j for j in active if self._nothing[j] >= rule.DROP_WEIGHT]
-        self._drop(dropped)
-        return [j for j in active if j not in dropped]
-
-    def _drop(self, columns: Sequence[int]) -> None:
-        """Take the effects of columns away."""
-        for j in columns:
+        kept = [j for j in active if self._nothing[j] < rule.DROP_WEIGHT]
+        dropped = [j for j in active if j not in kept]
+        for j in dropped:
             self._smooth[j] = np.zeros_like(self._smooth[j])
             self.errors[j] = np.zeros_like(self.errors[j])
-        if columns:
-            self._set(self.intercept, 0.0, columns)
+        if dropped:
+            self._set(self.intercept, 0.0, dropped)
+        return kept
 
-    def _leave_out(self) -> bool:
-        """Leave out, in the end, what has no evidence of an effect; say whether anything stays."""
-        columns = range(self.intercept)
-        asked = [j for j in columns if self._smooth[j].any()]
-        weak = [j for j in asked if rule.is_weak(self._nothing[j], len(rule.SIZES))]
-        self._drop(weak)
-        line = self._line
-        if line is not None and rule.is_weak(line.nothing, len(rule.LINE_SIZES)):
-            line.leave_out()
-            self._set(self.intercept, 0.0, columns)
-            line = None
-        return line is not None or len(weak) < len(asked)
-
-    def greedy(
-        self, n_steps: int, linear: bool, first: float, last: float, n_records: int
-    ) -> None:
+    def greedy(self, n_steps: int, linear: bool, first: float, last: float, n_records: int) -> None:
         """Ask a chosen column a step; the intercept first and last, and it may be chosen too."""
         if self.budget.pure and self.budget.private:
             self.margin(first, n_records)
@@ -347,9 +329,5 @@ class Fit:
                 continue
             j = self.choose(part, f"step {t}")
             self.release(j, each, t**rule.GREEDY_POWER, f"step {t}")
-        left = self._leave_out()
         if last > 0:
-            # Where nothing is left both are releases of the same number: by their precision.
-            precision = (last / first) ** (2 if self.budget.pure else 1)
-            weight = n_steps**rule.GREEDY_POWER if left else precision
-            self.release(self.intercept, last, weight, "last")
+            self.release(self.intercept, last, n_steps**rule.GREEDY_POWER, "last")

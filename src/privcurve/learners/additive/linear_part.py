@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,17 +18,18 @@ class LinearPart:
     ----------
     n_bins : ndarray of shape (n_columns + 1,)
         The last, of one bin, is the intercept's.
+    sizes : sequence of float
+        Deviations that the prior of the coefficients may have: see :func:`shrunk`.
 
     Attributes
     ----------
     places : ndarray of int64, shape (n_columns + 1, largest number of bins)
         Of each bin, between -1/2 and 1/2 in multiples of 2^-PLACE_BITS; 1/2 for the intercept.
     coefficients : ndarray of shape (n_columns + 1,)
-    nothing : float
-        The posterior weight of "no column has an effect".
     """
 
-    def __init__(self, n_bins: NDArray[np.int64]) -> None:
+    def __init__(self, n_bins: NDArray[np.int64], sizes: Sequence[float] = rule.LINE_SIZES) -> None:
+        self._sizes = np.array(sizes)
         self.places = np.zeros((len(n_bins), int(n_bins.max())), dtype=np.int64)
         for j, count in enumerate(n_bins[:-1].tolist()):
             middles = (np.arange(count) + 0.5) / count - 0.5
@@ -38,7 +41,6 @@ class LinearPart:
         self._curvature: NDArray[np.float64] = np.zeros(m)
         self._axes: NDArray[np.float64] = np.eye(m)
         self._numerator, self._weight, self._variance = np.zeros(m), 0.0, 0.0
-        self.nothing = 0.0
 
     @property
     def size(self) -> int:
@@ -74,32 +76,28 @@ class LinearPart:
         down = self._weight * self._curvature
         noise = np.minimum(rule.MOST_NOISE, (self._variance + weight * down) / down**2)
         values = self._axes @ (self._numerator / down)
-        self.coefficients, self.nothing = shrunk(values, (self._axes * noise) @ along)
-
-    def leave_out(self) -> None:
-        """Take away all coefficients but the intercept's."""
-        self.coefficients[:-1] = 0.0
+        self.coefficients = shrunk(values, (self._axes * noise) @ along, self._sizes)
 
 
 def shrunk(
-    values: NDArray[np.float64], noise: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], float]:
+    values: NDArray[np.float64], noise: NDArray[np.float64], sizes: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Average posterior means of coefficients over the size of their prior.
 
     The values are z ~ N(β, noise); the prior of the last coefficient is N(0, v), that of all others
-    N(0, s²), with the same s from `LINE_SIZES`. The sizes are weighed by marginal likelihood.
+    N(0, s²), with one s for all. The sizes are weighed by marginal likelihood.
 
     Parameters
     ----------
     values : ndarray of shape (size,)
     noise : ndarray of shape (size, size)
         Positive definite.
+    sizes : ndarray of shape (n_sizes,)
+        Values of s.
 
     Returns
     -------
-    mean : ndarray of shape (size,)
-    nothing : float
-        The posterior weight of s = 0.
+    ndarray of shape (size,)
     """
     # One decomposition for all sizes: with N = noise + v·e eᵀ = LLᵀ and J the identity but for the
     # last, z has the covariance N + s²J = L(I + s²·V diag(λ) Vᵀ)Lᵀ.
@@ -111,11 +109,11 @@ def shrunk(
     spreads, axes = np.linalg.eigh((inverse * others) @ inverse.T)
     back = inverse.T @ axes
     along = values @ back
-    sizes = np.array(rule.LINE_SIZES)[:, None] ** 2
-    total = 1.0 + sizes * np.maximum(spreads, 0.0)
+    squares = sizes[:, None] ** 2
+    total = 1.0 + squares * np.maximum(spreads, 0.0)
     logs = -0.5 * (np.log(total) + along**2 / total).sum(axis=1)
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
-    mean = others * (back @ (weights @ (sizes / total) * along))
+    mean = others * (back @ (weights @ (squares / total) * along))
     mean[-1] = own * (back @ (weights @ (1.0 / total) * along))[-1]
-    return mean, float(weights[0])
+    return np.asarray(mean)

@@ -60,6 +60,8 @@ class Plan:
         Shares of the intercept in a greedy fit, first and last.
     n_records : int
         As the rule takes it.
+    line_sizes : tuple of float
+        Deviations that the prior of a linear part's coefficients may have.
     """
 
     method: str
@@ -70,6 +72,7 @@ class Plan:
     budget: Budget
     intercept: tuple[float, float]
     n_records: int
+    line_sizes: tuple[float, ...]
 
 
 def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
@@ -93,6 +96,7 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
     linear = settings.linear == "yes"
     if settings.linear == rule.RULE:
         linear = rule.has_line(ordered, n, budget.amount, pure)
+    sizes = rule.line_sizes(n, budget.amount, len(ordered), pure)
     method = settings.method
     if method == rule.RULE:
         cyclic = not private or (not pure and rule.is_cyclic(n, budget.amount, len(ordered)))
@@ -121,4 +125,4 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
     pairs = wanted and method == rule.CYCLIC
     share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept), pairs)
     on_grid = replace(budget, bits=grid_bits(budget, share))
-    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept, n)
+    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept, n, sizes)
