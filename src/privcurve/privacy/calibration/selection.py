@@ -73,7 +73,13 @@ class SelectionBudget:
         """ε of a training: its own, or the one that ρ is worth at δ (zCDP, CKS conversion)."""
         return self.training if self.pure else zcdp_epsilon(self.training, self.delta)
 
-    def statement(self, base: str, n_settings: int) -> PrivacyStatement:
+    def statement(
+        self,
+        base: str,
+        n_settings: int,
+        assumptions: Sequence[str] = (),
+        exclusions: Sequence[str] = (),
+    ) -> PrivacyStatement:
         """Make the statement of a fit, which no record and no coin changes.
 
         Parameters
@@ -82,8 +88,13 @@ class SelectionBudget:
             The learner whose settings are tried.
         n_settings : int
             From how many.
+        assumptions, exclusions : sequence of str
+            Those of all settings, as any of them may be kept. Exclusions come first.
         """
         rate = UNITS / self.score_scale
+        own = [text for text in exclusions if text not in NOT_COVERED]
+        # The choice of settings is covered: it was private.
+        others = [text for text in NOT_COVERED if text != NOT_SELECTION]
         ledger = (
             LedgerEntry(
                 mechanism=TRAINING,
@@ -112,9 +123,8 @@ class SelectionBudget:
             calibration=CERTIFIED,
             composition=self.runs.name,
             ledger=ledger,
-            assumptions=(*ASSUMED, ASSUMED_GRID),
-            # The choice of settings is covered: it was private.
-            exclusions=(*(t for t in NOT_COVERED if t != NOT_SELECTION), NOT_RUNS),
+            assumptions=tuple(dict.fromkeys((*ASSUMED, *assumptions, ASSUMED_GRID))),
+            exclusions=tuple(dict.fromkeys((*own, *others, NOT_RUNS))),
         )
 
 
