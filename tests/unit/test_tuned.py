@@ -151,6 +151,14 @@ def test_settings_are_drawn_alike():
     assert 33 <= few <= 87
 
 
+def test_settings_may_be_numbers_of_an_array():
+    given = {"n_rounds": np.array([3, 5]), "density": [np.float64(0.5)]}
+    model, plain = make(given).fit(X, Y), make().fit(X, Y)
+    assert model.setting_ == plain.setting_
+    assert type(model.setting_["n_rounds"]) is int
+    assert model.score_ == plain.score_
+
+
 def test_without_privacy_all_settings_are_tried():
     model = make({"n_rounds": [1, 9], "density": [0.35]}, epsilon=np.inf).fit(X, Y)
     alone = [

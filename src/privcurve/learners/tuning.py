@@ -127,6 +127,8 @@ def settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
         )
     if not found:
         raise ValueError(f"{NAME}: settings is empty: there is nothing to choose")
+    # A number of an array is as good as a plain one.
+    found = [{key: _plain(value) for key, value in setting.items()} for setting in found]
     for setting in found:
         registry.check_parameters(name, setting)
         for key, value in setting.items():
@@ -170,6 +172,10 @@ def candidates_of(name: str, given: Any) -> tuple[Candidate, ...]:
 
 def _listed(values: Any) -> bool:
     return isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (str, bytes))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def budget_of(
