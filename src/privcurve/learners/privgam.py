@@ -184,10 +184,11 @@ class PrivGAMClassifier(LogOddsClassifier):
                 "privgam: method = 'cyclic' has Gaussian noise, so it needs delta > 0; with "
                 "delta = 0 use method = 'greedy' or 'rule'"
             )
-        if self.pairs == "yes" and self.method == rule.GREEDY:
+        greedy = self.method == rule.GREEDY or (self.delta == 0 and np.isfinite(self.epsilon))
+        if self.pairs == "yes" and greedy:
             raise ValueError(
-                "privgam: pairs = 'yes' come after rounds of all columns, and method = 'greedy' "
-                "has none; use method = 'cyclic' or 'rule'"
+                "privgam: pairs = 'yes' come after rounds of all columns, and a greedy fit has "
+                "none; use method = 'cyclic' or 'rule', and delta > 0"
             )
         if self.neighbours not in entry(self._learner).neighbours:
             offered = " or ".join(map(repr, entry(self._learner).neighbours))
