@@ -37,7 +37,8 @@ _BATCH = 32
 def _gives_chances(learner: TunedClassifier) -> bool:
     if hasattr(learner, "best_"):
         return hasattr(learner.best_, "predict_proba")
-    return all(hasattr(kind, "predict_proba") for kind in learner._kinds())
+    kinds = map(registry.estimator_class, learner._names())
+    return all(hasattr(kind, "predict_proba") for kind in kinds)
 
 
 class TunedClassifier(CodedClassifier):
@@ -147,9 +148,6 @@ class TunedClassifier(CodedClassifier):
         candidates = candidates_of(self.learner, self.settings)
         return list(dict.fromkeys(one.learner for one in candidates))
 
-    def _kinds(self) -> list[type[Any]]:
-        return [registry.estimator_class(name) for name in self._names()]
-
     def _facts_of_columns(self) -> Facts:
         return Facts(self.n_bins_, self.ordered)
 
@@ -252,9 +250,9 @@ class TunedClassifier(CodedClassifier):
 
     @property
     def chances_by_link(self) -> bool:
-        """As of what was kept; before the fit, of whatever may be."""
-        made = [self.best_] if hasattr(self, "best_") else [kind() for kind in self._kinds()]
-        return all(bool(one.chances_by_link) for one in made)
+        """As of what was kept."""
+        check_is_fitted(self)
+        return bool(self.best_.chances_by_link)
 
     def _handed_over(self) -> CodedClassifier:
         found: CodedClassifier = self.best_
