@@ -50,7 +50,7 @@ class PrivGAMClassifier(LogOddsClassifier):
         Whether there is a linear part: ``rule``, ``yes`` (all columns are ordered) or ``no``.
     pairs : str
         Whether pairs of columns have values of their own: ``rule``, ``yes`` (if the fit is
-        cyclic) or ``no``.
+        cyclic, so with δ > 0) or ``no``.
     neighbours : str
         ``replace-one``, or ``add-remove``: then the number of records is not public, and the rule
         goes by `n_estimate`.
