@@ -24,7 +24,6 @@ from privcurve.learners.public_part import (
     check_start,
     started_roles,
 )
-from privcurve.learners.roles import Roles
 from privcurve.learners.roles import ALL, PUBLIC, Roles
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
