@@ -25,7 +25,7 @@ from privcurve.privacy.ledger import (
     PrivacyStatement,
     rho_of_ledger,
 )
-from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE
+from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, LARGEST_SCALE
 
 # How near a training's ρ comes to what it may spend, from below.
 _NEAR = 1e-3
@@ -173,9 +173,6 @@ def selection_budget(
         run = solve(lambda rho: log_ratio(chosen.delta(rho, epsilon), delta), guess) * SAFETY
     # A score with scale s has ε = units/s, or ρ = (units/s)²/2.
     wanted = score_share * run if pure else math.sqrt(2 * score_share * run)
-    # Here, for it compiles: what reads a study loads no compiler.
-    from privcurve.privacy.discrete import LARGEST_SCALE
-
     if not wanted * LARGEST_SCALE > UNITS:
         raise ValueError(
             f"epsilon = {epsilon:g} is so small that nothing is left for a training: give a larger "
