@@ -42,6 +42,10 @@ BOX_PERTURBATION = "box_perturbation"
 # Leaves it to the calibration which mechanism chooses: see `resolve`.
 AUTO = "auto"
 
+# The largest scale of the exact samplers (`privacy.discrete`): no product of theirs leaves a word.
+# It stands here because they are compiled, and a budget that is refused for it needs no compiler.
+LARGEST_SCALE = 2**46
+
 # Objective perturbation draws from NumPy's old generator, so as to have diffprivlib's numbers.
 Source = np.random.Generator | np.random.RandomState
 Shape = int | tuple[int, ...]
