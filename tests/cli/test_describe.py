@@ -9,6 +9,7 @@ from pathlib import Path
 import messy
 import pytest
 import yaml
+from raw_files import workbook
 
 from privcurve import datasets
 from privcurve.cli import main
@@ -218,6 +219,27 @@ def test_names_that_are_missing_or_twice_are_made(folder):
     assert found.n_rows == 2
     content, found = drafted(["3.5,yes", "4.5,no"], "column2", header=False)
     assert (content["columns"][0]["name"], content["n_rows"]) == ("column1", 2)
+
+
+def test_blank_lines_may_stand_above_the_names(folder):
+    content, found = drafted(["", "  ", "a,a,sick", "1,2,yes", "5,3,no"])
+    assert (content["parser"]["fields"], content["parser"]["skip_rows"]) == (["a", "a_2", "sick"], 3)
+    assert found.n_rows == 2
+    # A name may go over two lines.
+    content, found = drafted(['a,a,"sick', 'or not"', "1,2,yes", "5,3,no"], "sick\nor not")
+    assert (content["parser"]["skip_rows"], found.n_rows) == (2, 2)
+
+
+def test_a_sheet_of_excel_is_named_as_it_is_read(folder):
+    rows = [[1.5, 7, "yes"], [2.5, 9, "no"]]
+    for names, fields in (
+        (["dose", 2020, "sick"], None),
+        (["dose", "dose", "sick"], ["dose", "dose_2", "sick"]),
+    ):
+        workbook(Path("t.xlsx"), {"Data": [["", "", ""], names, *rows]})
+        found = draft(Path("t.xlsx"), Asked("sick"))
+        assert found.format.parser.get("fields") == fields
+        assert (found.n_rows, list(found.columns)[1]) == (2, fields[1] if fields else "2020")
 
 
 def test_other_kinds_of_files(folder):
