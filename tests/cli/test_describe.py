@@ -157,6 +157,12 @@ def test_a_public_file_gives_bounds_and_categories(folder, capsys):
     assert datasets.load("t").clipped == {"train": {}}
 
 
+@pytest.mark.parametrize(("number", "bounds"), [("7", [7, 8]), ("-2e17", [-2e17, -1.98e17])])
+def test_one_number_beside_words_has_bounds_too(folder, number, bounds):
+    found, _ = column([number] * 39 + ["old"], public=True)
+    assert found["bounds"] == bounds
+
+
 # The label -------------------------------------------------------------------------------
 
 

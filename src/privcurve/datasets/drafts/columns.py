@@ -226,7 +226,9 @@ def _shown(profile: Profile) -> str:
 
 
 def _round_bounds(low: float, high: float) -> tuple[float, float]:
-    """Round outwards, to a hundredth of the width or less."""
+    """Round outwards, to a hundredth of the width or less; of one number alone, leave some width."""
+    if low == high:
+        high = low + max(1.0, abs(low) / 100)
     step = 10.0 ** (math.floor(math.log10(high - low)) - 1)
     bounds = (math.floor(low / step) * step, math.ceil(high / step) * step)
     return tuple(_plain(float(f"{bound:.12g}")) for bound in bounds)  # type: ignore[return-value]
