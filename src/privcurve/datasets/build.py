@@ -166,6 +166,11 @@ def _column_faults(entries: list[Mapping[str, Any]], columns: tuple[Column, ...]
                 faults.append(
                     f"a category of {column.name!r}, {twice!r}, is listed twice; keep one"
                 )
+            if not column.closed:
+                faults.append(
+                    f"groups of {column.name!r}: {OTHER} and {MISSING} are groups of their own, for "
+                    "what fits no pattern and for what is missing; take them out of the others"
+                )
             if "n_bins" in entry:
                 faults.append(f"n_bins of {column.name!r} follows from its categories; drop it")
         if column.n_bins > MOST_BINS:

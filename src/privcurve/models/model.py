@@ -263,7 +263,7 @@ def _check_domain(domain: Domain) -> None:
                 raise ValueError(f"bounds of the column {column.name!r} {error}") from None
         elif len(column.codes) < len(column.categories):
             raise ValueError(f"the column {column.name!r} has a category twice")
-        elif column.patterns and not {MISSING, OTHER} <= set(column.titles):
+        elif not column.closed:
             raise ValueError(
                 f"the column {column.name!r} has groups, but not {MISSING!r} and {OTHER!r}"
             )
