@@ -178,7 +178,7 @@ def test_the_first_pattern_that_fits_counts(own: Any) -> None:
 def test_codes_in_groups_may_have_a_point(own: Any) -> None:
     # As a column of whole numbers with gaps is written; what is listed with its point is meant so.
     words = {**TEXT, "groups": {"no": ["no", "-1"], "half": "2.0", "yes": ["yes", "1", "2"]}}
-    assert coded(own, ["1.0", "-1.0", "2.0", "2.00", "1.5", "no"], words) == [2, 0, 1, 2, 3, 0]
+    assert coded(own, ["1.0", "-1.0", "2.0", "2.00", "1.5", "no"], words) == [2, 1, 0, 2, 3, 1]
 
 
 def test_a_group_may_list_what_means_nothing_elsewhere(own: Any) -> None:
@@ -233,6 +233,8 @@ def test_parquet_gives_what_the_same_csv_gives(own: Any) -> None:
         {"name": "town", "kind": "text", "groups": ["Malmö"]},
         DAY | {"name": "day", "missing": "bin"},
         DAY | {"name": "time", "missing": "bin"},
+        DAY | {"name": "when", "missing": "bin", "format": "%d.%m.%Y"},
+        {"name": "truth", "kind": "categorical", "categories": ["True", "False", "?"]},
     ]
     table = {
         "unused": [[1], [2], [3]],
@@ -246,13 +248,15 @@ def test_parquet_gives_what_the_same_csv_gives(own: Any) -> None:
         "time": pa.array(
             [datetime(2000, 1, 2, 5), None, datetime(2000, 1, 11)], pa.timestamp("ns", "UTC")
         ),
+        "when": [date(2000, 1, 2), None, date(2000, 1, 11)],
+        "truth": [True, False, None],
         "sick": [True, False, True],
     }
     labels = {"column": "sick", "positive": "true", "negative": "false"}
     found = parquet(own, columns, table, label=labels)
     assert found.y.tolist() == [1, -1, 1]
     expected = [[1, 10, 9], [1, 10, 9], [0, 2, 1], [0, 1, 2], [0, 1, 2], [0, 1, 2]]
-    assert found.X.T.tolist() == [*expected, [1, 10, 9], [1, 10, 9]]
+    assert found.X.T.tolist() == [*expected, *[[1, 10, 9]] * 3, [0, 1, 2]]
 
 
 def test_parquet_is_read_in_pieces_and_from_the_top(own: Any, monkeypatch: Any) -> None:

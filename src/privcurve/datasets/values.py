@@ -49,10 +49,7 @@ class Codes(dict[str, int]):
 
     def __missing__(self, text: str) -> int:
         """Find the code of a text that was not met before."""
-        if self._patterns:
-            code = self._fitting(text)
-        else:
-            code = self.get(whole(text), self._fallback)
+        code = self._fitting(text) if self._patterns else self.get(whole(text), self._fallback)
         if len(self) < self._listed + MOST_REMEMBERED:
             self[text] = code
         return code
