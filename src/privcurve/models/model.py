@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve import __version__, schema
+from privcurve.coding import code_type
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Domain
 from privcurve.learners.base import decided
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from privcurve.learners.base import CodedClassifier
 
 _SCHEMA = Path(__file__).with_name("model.schema.yaml")
+
+# What is raised by content that is not of a model.
+_UNUSABLE = (ValueError, TypeError, KeyError, OverflowError, ImportError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -184,7 +188,7 @@ def load(path: str | os.PathLike[str]) -> Model:
     try:
         schema.check(content, _SCHEMA, "it")
         return _restored(content)
-    except (ValueError, TypeError, KeyError, OverflowError, ImportError) as error:
+    except _UNUSABLE as error:
         raise ModelError(f"{path} holds no model that can be used: {error}") from error
 
 
@@ -255,6 +259,7 @@ def _check_domain(domain: Domain) -> None:
     """Refuse a domain by which nothing can be coded."""
     if len(set(domain.names)) < len(domain.names):
         raise ValueError("its domain names a column twice")
+    code_type(domain.n_bins)
     for column in domain.columns:
         if column.kind == NUMERIC:
             try:
