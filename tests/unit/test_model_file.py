@@ -190,6 +190,15 @@ def drop(*place):
     return change
 
 
+def change_all(**values):
+    """Change several keys of the first column."""
+
+    def change(content):
+        content["domain"]["columns"][0].update(values)
+
+    return change
+
+
 CHANGES = [
     (put("format_version", 2), "has the format 'privcurve model' 2, but this privcurve"),
     (put("format", "other"), "has the format 'other' 1"),
@@ -212,6 +221,8 @@ CHANGES = [
     (put("classes", [1, 1]), "not those of its domain"),
     (put("domain", "columns", 0, "bounds", [5, 5]), "bounds of the column 'age' must be"),
     (put("domain", "columns", 0, "bins", 9), "of other columns|not those of"),
+    (put("domain", "columns", 0, "dates", "%H"), "format of the column 'age' does not tell days"),
+    (change_all(dates="iso", bounds=[-1e9, 1e9]), "bounds of the column 'age' days=-1000000000"),
     (put("domain", "columns", 0, "bins", 65536), "has 65,537 codes, more than 65,536"),
     (put("domain", "columns", 1, "name", "age"), "names a column twice"),
     (put("domain", "columns", 1, "categories", [["a", "a"], ["a", "b"], ["c", "c"]]), "twice"),

@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from privcurve import __version__, schema
 from privcurve.coding import code_type
-from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Domain
+from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, spelt
+from privcurve.datasets.dates import tells_days
+from privcurve.datasets.domain import Domain
 from privcurve.learners.base import decided
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.models import text
@@ -263,9 +265,12 @@ def _check_domain(domain: Domain) -> None:
     for column in domain.columns:
         if column.kind == NUMERIC:
             try:
-                _ = column.edges
-            except ValueError as error:
+                for edge in column.edges[:: column.bins]:
+                    spelt(edge, column.dates)
+            except (ValueError, OverflowError) as error:
                 raise ValueError(f"bounds of the column {column.name!r} {error}") from None
+            if column.dates and not tells_days(column.dates):
+                raise ValueError(f"format of the column {column.name!r} does not tell days")
         elif len(column.codes) < len(column.categories):
             raise ValueError(f"the column {column.name!r} has a category twice")
         elif not column.closed:
