@@ -194,13 +194,17 @@ def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
     assert "has cost epsilon = 0.5, on top of that of the model" in card
     with pytest.raises(BookError, match="is spent"):
         release(asked(epsilon=1e-3))
+    # The sampler would have no room for its noise.
+    with pytest.raises(ReleaseError, match="so small that the noise of an accuracy"):
+        release(asked(epsilon=1e-3, accuracy=1e-13))
 
 
 def test_the_noise_of_an_accuracy_is_that_of_its_price():
     """4,000 draws; their spread is 4 standard errors off by chance in one of 15,000 seeds."""
     from types import SimpleNamespace
 
-    from privcurve.releases.accuracy import PARTS, measured
+    from privcurve.privacy.calibration.right_answers import PARTS
+    from privcurve.releases.accuracy import measured
 
     tested, draws, epsilon = 2000, 4000, 0.25
     answers = np.zeros(tested, dtype=np.int8)
@@ -213,6 +217,8 @@ def test_the_noise_of_an_accuracy_is_that_of_its_price():
     assert abs(np.mean(np.abs(found)) - 1 / epsilon) < 4 / epsilon / np.sqrt(draws) + 1 / PARTS
     assert abs(np.mean(found)) < 4 * np.sqrt(2 / draws) / epsilon
     assert measured(learner, data, 0.0, None).value == 0.5
+    with pytest.raises(AssertionError):
+        measured(learner, data, epsilon, None)
 
 
 def test_a_statement_with_a_known_seed_survives_its_file():
