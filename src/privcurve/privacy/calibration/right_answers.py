@@ -1,4 +1,4 @@
-"""Noise for a number of right answers, such as those of a model on records that did not train it."""
+"""Noise for a number of right answers, as those of a model on records that did not train it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def right_answers_scale(epsilon: float) -> int:
     Returns
     -------
     int
-        With it the number is ε-DP for ``replace-one`` neighbours (:func:`.discrete.discrete_laplace`).
+        With it the number is ε-DP for ``replace-one`` neighbours (``discrete_laplace``).
 
     Raises
     ------
