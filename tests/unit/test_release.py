@@ -19,6 +19,7 @@ from privcurve.releases import release as releasing
 from privcurve.releases.asked import CARD, MODEL, PAGE
 from privcurve.releases.book import DONE, BookError
 from privcurve.releases.errors import ReleaseError
+from privcurve.releases.page import Page, Rows
 from privcurve.releases.release import release
 
 # What is written -------------------------------------------------------------------
@@ -81,6 +82,14 @@ def test_a_name_that_is_markup_is_text_on_the_card(mine):
     page = found.path(PAGE).read_text()
     assert "<b>" not in page
     assert "&lt;b&gt;*us*&lt;/b&gt;" in page
+    assert r"\<b>\*us\*\</b>" in found.path(CARD).read_text().splitlines()[0]
+
+
+def test_the_name_of_a_column_is_one_cell_of_a_tables_head():
+    table = Page("t", (Rows(("a|b*", "value"), [("c|d", "1")]),)).markdown()
+    head, _, row = table.splitlines()[2:5]
+    assert [cell.strip() for cell in re.split(r"(?<!\\)\|", head)] == ["", r"a\|b\*", "value", ""]
+    assert len(re.split(r"(?<!\\)\|", row)) == 4
 
 
 @pytest.mark.slow
