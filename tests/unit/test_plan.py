@@ -121,6 +121,14 @@ def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
             found.refuse(target)
 
 
+def test_a_page_without_a_table_of_accuracy_is_refused(tmp_path):
+    found = read(tmp_path, good={**SMALL, "outputs": ["selected_settings"]})
+    for target in ("leaderboard", "results/leaderboard.html"):
+        with pytest.raises(StudyError, match=r"no configured study has the output accuracy.*good"):
+            found.refuse([target])
+    found.refuse([])
+
+
 def test_an_unknown_target_lists_the_studies(tmp_path):
     found = read(tmp_path, good=SMALL, other=SMALL)
     with pytest.raises(StudyError, match=r"no target 'god'; did you mean 'good'\? Studies: good, "):
