@@ -47,11 +47,15 @@ class Bundle:
         """The datasets that it trains on."""
         return list(dict.fromkeys(curve.dataset.name for curve in self.curves))
 
+    @cached_property
+    def files(self) -> list[Path]:
+        """The files of cells that it writes."""
+        return [path for curve in self.curves for path in curve.files]
+
     @property
     def outputs(self) -> list[Path]:
         """All files that it makes."""
-        selected = [curve.selected for curve in self.curves if curve.selects]
-        return [path for curve in self.curves for path in curve.files] + selected
+        return [*self.files, *(curve.selected for curve in self.curves if curve.selects)]
 
     @property
     def failures(self) -> list[Path]:
