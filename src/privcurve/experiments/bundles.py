@@ -140,7 +140,7 @@ def curves(
     small = [one for one in cut if one.shards < 2 and one.work < seconds_per_job]
     bundles = _together(small, seconds_per_job / 2)
     names = {one.name: f"bundle~{k}" for k, bundle in enumerate(bundles) for one in bundle}
-    return [replace(one, bundle=names.get(one.name, "")) for one in cut]
+    return [replace(one, bundle=names[one.name]) if one.name in names else one for one in cut]
 
 
 def _together(small: Iterable[Curve], enough: float) -> list[list[Curve]]:

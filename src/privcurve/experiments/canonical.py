@@ -27,13 +27,15 @@ def number(value: float) -> str:
 
 
 def _plain(value: Any) -> Any:
-    # First what is most frequent, by far, in a study of a million cells.
+    # First what is most frequent, by far, in a study of a million cells: texts, and pairs of them.
     if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [item if type(item) is str else _plain(item) for item in value]
+    if type(value) is int:
         return value
     if isinstance(value, Mapping):
         return {str(key): _plain(value[key]) for key in sorted(value)}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
     if isinstance(value, float):
         if math.isinf(value):
             return number(value)
