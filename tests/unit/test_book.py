@@ -177,7 +177,6 @@ PROGRAM = textwrap.dedent(
     folder, moment = sys.argv[1:]
     killed = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     if moment == "half":
-        real = books.os.fsync
         class Torn:
             def __init__(self, file): self.file = file
             def __getattr__(self, name): return getattr(self.file, name)

@@ -291,3 +291,17 @@ def test_a_score_that_is_no_sum_is_not(mine):
     domain = datasets.describe("mine").domain
     product = SimpleNamespace(decision_function=lambda X: X[:, 0].astype(float) * X[:, 1])
     assert shares.of(product, domain) is None
+
+
+def test_what_two_rare_codes_do_together_makes_it_no_sum():
+    from types import SimpleNamespace
+
+    from privcurve.releases import shares
+
+    domain = SimpleNamespace(n_bins=(41, 16, 2), n_classes=2)
+
+    def of(a, b):
+        rare = SimpleNamespace(decision_function=lambda X: 1.0 * ((X[:, 0] == a) & (X[:, 1] == b)))
+        return shares.of(rare, domain)
+
+    assert not [(a, b) for a in range(1, 41, 4) for b in range(1, 16, 3) if of(a, b) is not None]
