@@ -56,17 +56,15 @@ def _digest_of(
         "runs": runs,
     }
     more = {word: value for word, value in more.items() if value is not None}
-    return canonical.digest(
-        [
-            sorted((epsilons[point.epsilon], point.text) for point in points),
-            arm.learner,
-            arm.calibration,
-            arm.delta,
-            folds,
-            seed,
-            arm.version,
-            *([more] if more else []),
-        ]
+    return canonical.digest_of_texts(
+        sorted((epsilons[point.epsilon], point.text) for point in points),
+        arm.learner,
+        arm.calibration,
+        arm.delta,
+        folds,
+        seed,
+        arm.version,
+        *([more] if more else []),
     )
 
 
@@ -130,7 +128,7 @@ class Curve:
         """The folder of its coded dataset."""
         return CODED / self.dataset.name
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """The folder of its cross-validation."""
         return "results/cells" / self.name
@@ -155,7 +153,7 @@ class Curve:
         """Those of them whose rows are its results: fresh trainings, or all."""
         return [self.refit] if self.selects else self.files
 
-    @property
+    @cached_property
     def refit(self) -> Path:
         """The file of its fresh trainings, if it selects."""
         return "results/refits" / self.name / "cells.parquet"
