@@ -121,6 +121,13 @@ def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
             found.refuse(target)
 
 
+def test_the_audit_needs_the_first_study_and_others_do_not(tmp_path):
+    found = read(tmp_path, ("bad", "good"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
+    found.refuse(["good"])
+    with pytest.raises(StudyError, match="epsilon = -1 is not above 0"):
+        found.refuse(["audit"])
+
+
 def test_a_page_without_a_table_of_accuracy_is_refused(tmp_path):
     found = read(tmp_path, good={**SMALL, "outputs": ["selected_settings"]})
     for target in ("leaderboard", "results/leaderboard.html"):

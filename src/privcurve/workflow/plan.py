@@ -277,6 +277,8 @@ class Plan:
             needed = set(Path(target).parts)
             if target in (*EVERYTHING, MANIFEST, LEADERBOARD, PAGE):
                 needed |= set(self.configuration["studies"])
+            if target == AUDIT:
+                needed.add(self._audited)
             if target == PAPERS:
                 needed |= {*self.broken, *self.papers}
             if target in self.outputs:
