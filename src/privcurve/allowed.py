@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from typing import Any
 
 Test = Callable[[Any], bool]
@@ -127,7 +127,7 @@ def _number(holds: Callable[[Any, Any], bool], word: str) -> Callable[..., Test]
     return make
 
 
-def _length(kind: type, holds: Callable[[int, int], bool], word: str) -> Callable[..., Test]:
+def _length(kind: type[Sized], holds: Callable[[int, int], bool], word: str) -> Callable[..., Test]:
     def make(schemas: _Schemas, schema: Mapping[str, Any]) -> Test:
         bound = schema[word]
         return lambda value: not isinstance(value, kind) or holds(len(value), bound)
