@@ -171,6 +171,7 @@ def test_a_public_seed_is_named_and_epsilon_is_infinite(mine):
         assert found.statement.epsilon == math.inf
         assert models.load(found.path(MODEL)).statement.epsilon == math.inf
         assert "ε = ∞ for whoever knows the seed, 20210" in found.path(CARD).read_text()
+        assert "inf, pure" not in found.path(CARD).read_text()
         assert "public seed" in str(found.statement)
     assert [one.price.epsilon for one in book().releases()] == [math.inf] * 2
     assert not Path(os.environ["PRIVCURVE_SEEDS"]).exists()
