@@ -129,7 +129,7 @@ def _chosen(released: Released) -> Iterator[tuple[str, str]]:
 
 
 def _level(released: Released) -> str:
-    pure = "" if released.asked.delta else ", pure"
+    pure = ", pure" if released.statement.private and not released.asked.delta else ""
     paid = released.asked.accuracy
     return level(released.price) + pure + (f", {paid:g} of it for the accuracy" if paid else "")
 

@@ -180,8 +180,8 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
 def _text(name: str, profile: Profile, public: bool) -> Proposal:
     n_values = len(profile.values)
     seen = f"{'over ' if profile.more else ''}{n_values:,} texts: {_shown(profile)}"
-    share = n_values / profile.n_there
-    if (n_values > _FEW and share > _UNIQUE) or _identifies(name, profile):
+    unique = n_values > _FEW and profile.share_apart > _UNIQUE
+    if unique or _identifies(name, profile):
         return Proposal("", seen=f"{seen}; tells records apart")
     if n_values > _FEW and profile.length / profile.n_there > _SENTENCE:
         return Proposal("", seen=f"{seen}; sentences")
@@ -226,7 +226,9 @@ def _shown(profile: Profile) -> str:
 
 
 def _round_bounds(low: float, high: float) -> tuple[float, float]:
-    """Round outwards, to a hundredth of the width or less."""
+    """Round outwards, to a hundredth of the width or less; of one number, leave some width."""
+    if low == high:
+        high = low + max(1.0, abs(low) / 100)
     step = 10.0 ** (math.floor(math.log10(high - low)) - 1)
     bounds = (math.floor(low / step) * step, math.ceil(high / step) * step)
     return tuple(_plain(float(f"{bound:.12g}")) for bound in bounds)  # type: ignore[return-value]

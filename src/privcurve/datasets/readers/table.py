@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -120,20 +121,22 @@ def positions(
     DatasetError
         If one is not there, or there twice; naming all.
     """
-    for name in wanted_fields(description):
-        if name not in fields:
+    wanted, counts = wanted_fields(description), Counter(fields)
+    for name in wanted:
+        if not counts[name]:
             problems.add(
                 f"{source} has no column {name!r}{nearest(name, fields)} Its columns: "
                 f"{', '.join(fields) or 'none'}. Correct the name in {description.path}."
             )
-        elif fields.count(name) > 1:
+        elif counts[name] > 1:
             problems.add(
-                f"{source} has {fields.count(name)} columns named {name!r}: which one is meant? "
+                f"{source} has {counts[name]} columns named {name!r}: which one is meant? "
                 "Give each a name of its own in the file, or its names in parser: fields with "
                 f"skip_rows: 1 in place of header: true, in {description.path}."
             )
     problems.check()
-    return {name: list(fields).index(name) for name in wanted_fields(description)}
+    place = {name: j for j, name in enumerate(fields)}
+    return {name: place[name] for name in wanted}
 
 
 def unreadable(description: Described, source: object, error: object) -> DatasetError:
