@@ -118,7 +118,8 @@ class Fit:
         """Release the margin of the labels for the intercept, where nothing was asked before.
 
         All residuals are the clip c then, so that the curvature is public, and S[1] - S[0] is c
-        times the margin: with Laplace noise one number has half the variance of a difference of two.
+        times the margin: as one number with Laplace noise it has half the variance of two numbers'
+        difference.
 
         Parameters
         ----------
