@@ -1,5 +1,7 @@
 """PrivGAM beside its proofs: smoothing, the rule, the model, its neighbours, its words."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -79,6 +81,26 @@ def test_smoothing_averages_by_marginal_likelihood(ordered):
     assert nothing == pytest.approx(weights[np.array(chances)].sum())
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_how_a_line_is_shrunk_is_no_release(monkeypatch, delta):
+    """What is asked, with which noise, is the same whatever sizes its prior may have.
+
+    But for the names of the columns, which were chosen by what was released before.
+    """
+    X, y = problem()
+    found = []
+    for wide_from in (0.0, 1e9):
+        monkeypatch.setattr(rule, "LINE_WIDE_FROM", {True: wide_from, False: wide_from})
+        made = learner(ordered=True, linear="yes", delta=delta, method="greedy", n_steps=3)
+        found.append(made.fit(X, y))
+    said = [
+        replace(one.privacy_, ledger=tuple(replace(e, what="") for e in one.privacy_.ledger))
+        for one in found
+    ]
+    assert said[0] == said[1]
+    assert found[0].model_.intercept != found[1].model_.intercept
+
+
 def test_a_lone_value_shrinks_to_nothing():
     mean, variance = np.empty(1), np.empty(1)
     _apart(np.array([3.0]), np.array([1e6]), 1.0, mean, variance)
@@ -100,6 +122,10 @@ def test_the_rule_reads_public_facts_alone():
     for method, pure in ((rule.CYCLIC, False), (rule.GREEDY, True), (rule.GREEDY, False)):
         for linear in (True, False):
             assert 0 < rule.least_share(method, 10, 5, pure, linear) < 0.03
+    # Cod-RNA: one wide prior, with δ at all ε of the studies; Yeast at ε = 1: many sizes.
+    assert rule.line_sizes(47_628, 0.0165, 8, pure=False) == (40.0,)
+    assert rule.line_sizes(1_187, 0.265, 8, pure=False) == rule.LINE_SIZES
+    assert rule.line_sizes(1_187, 3.0, 8, pure=True) == rule.LINE_SIZES
     # Adult: from ε = 0.5 on.
     assert rule.has_pairs(32_561, 0.135, 14)
     assert not rule.has_pairs(32_561, 0.0325, 14)
