@@ -39,10 +39,13 @@ class Format:
         What a description says under ``parser``.
     fields : tuple of str
         Names of the fields, in order; each is another.
+    nested : tuple of str
+        Names of those of a Parquet file that hold lists or objects, which are not read.
     """
 
     parser: dict[str, Any]
     fields: tuple[str, ...]
+    nested: tuple[str, ...] = ()
 
 
 def sniff(path: Path, header: bool = True) -> Format:
@@ -96,13 +99,15 @@ def _parquet(path: Path) -> Format:
     from pyarrow import parquet
 
     try:
-        names = parquet.read_schema(path).names
+        schema = parquet.read_schema(path)
     except pyarrow.ArrowException as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
-    twice = [name for name, count in Counter(names).items() if count > 1]
+    twice = [name for name, count in Counter(schema.names).items() if count > 1]
     if twice:
         raise DatasetError(f"{path} has several columns named {twice[0]!r}: rename them")
-    return Format({"kind": PARQUET}, tuple(names))
+    nested = tuple(field.name for field in schema if pyarrow.types.is_nested(field.type))
+    plain = tuple(name for name in schema.names if name not in nested)
+    return Format({"kind": PARQUET}, plain, nested)
 
 
 def _first_row(path: Path) -> Record:
