@@ -155,6 +155,7 @@ def _separator(path: Path, encoding: str) -> tuple[str, list[str]]:
 
     best: tuple[float, int] = (0.0, 0)
     found: tuple[str, list[str]] | None = None
+    unlike = ""
     for separator in SEPARATORS:
         try:
             some = list(islice(rows(separator), _LINES))
@@ -164,11 +165,18 @@ def _separator(path: Path, encoding: str) -> tuple[str, list[str]]:
             raise DatasetError(f"{path} holds no line that is not blank")
         width, count = Counter(map(len, some)).most_common(1)[0]
         score = (count / len(some), width)
+        if 1 < len(some[0]) != width > 1 and separator != "whitespace" and not unlike:
+            unlike = (
+                f"its first line has {len(some[0])} fields (separator {separator!r}), most others "
+                f"have {width}. Give each column a name there, and each line as many fields"
+            )
         # A separator of fields is in the first line too; blanks are also in texts.
         if width > 1 and len(some[0]) == width and score > best:
             if separator == "whitespace" and found is not None and best[0] > 0.5:
                 continue
             best, found = score, (separator, some[0])
+    if found is None and unlike:
+        raise DatasetError(f"{path}: {unlike}.")
     if found is None:
         raise DatasetError(
             f"{path}: no separator (comma, semicolon, tab, | or blanks) makes more than one field "

@@ -97,6 +97,24 @@ def wanted_fields(description: Described) -> list[str]:
     return [*description.domain.names, *label]
 
 
+def lacking(domain: Domain, source: str, fields: Sequence[str]) -> DatasetError | None:
+    """Give the error for columns that are not there, or there twice; None if all are."""
+    missing = [name for name in domain.names if name not in fields]
+    if missing:
+        several = f"columns {', '.join(map(repr, missing))}, which the model asks for."
+        if len(missing) == 1:
+            several = (
+                f"column {missing[0]!r}, which the model asks for{nearest(missing[0], fields)}"
+            )
+        return DatasetError(
+            f"{source} has no {several} Its columns: {', '.join(fields) or 'none'}."
+        )
+    twice = [name for name in domain.names if fields.count(name) > 1]
+    if twice:
+        return DatasetError(f"{source} has more than one column {twice[0]!r}: which one is meant?")
+    return None
+
+
 def positions(
     description: Described, source: str, fields: Sequence[str], problems: Problems
 ) -> dict[str, int]:
@@ -120,6 +138,9 @@ def positions(
     DatasetError
         If one is not there, or there twice; naming all.
     """
+    fault = lacking(description.domain, source, fields) if description.label is None else None
+    if fault is not None:
+        raise fault
     for name in wanted_fields(description):
         if name not in fields:
             problems.add(
@@ -138,7 +159,14 @@ def positions(
 
 def unreadable(description: Described, source: object, error: object) -> DatasetError:
     """Give the error for a file that is not of the format that it should be."""
+    if description.label is None:
+        return DatasetError(f"{source} can't be read: {error}")
     return DatasetError(
-        f"dataset {description.name!r}: {source} can't be read: {error}. "
+        f"{subject(description)}{source} can't be read: {error}. "
         f"Correct parser (encoding, separator) in {description.path}, or replace the file."
     )
+
+
+def subject(description: Described) -> str:
+    """Give what a message begins with: the dataset; nothing of a file that is none's."""
+    return "" if description.label is None else f"dataset {description.name!r}: "
