@@ -221,7 +221,9 @@ def _decides(released: Released) -> Iterator[Block]:
     yield from _always(model.intercept, parts, domain)
 
 
-def _always(constant: float, parts: Sequence[NDArray[np.float64]], domain: Domain) -> Iterator[Text]:
+def _always(
+    constant: float, parts: Sequence[NDArray[np.float64]], domain: Domain
+) -> Iterator[Text]:
     """Say so where a sum has the same sign whatever the values are: its labels tell nothing."""
     label = domain.label
     for end, said, never in (
