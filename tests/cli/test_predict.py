@@ -80,7 +80,8 @@ def test_labels_are_the_users_own_names_and_probabilities_are_beside_them(folder
 
 
 def test_what_is_left_out_is_said(folder, capsys):
-    (folder / "new.csv").write_text(TABLE.replace("note", "sick"))
+    ends = TABLE.replace("note", "sick").replace("\n", ",\n").replace("\n,\n", "\n\n")
+    (folder / "new.csv").write_text(ends)
     assert main.main(["predict", "model.json", "new.csv", "-o", "deep/out.csv"]) == 0
     told = capsys.readouterr()
     assert told.out == ""

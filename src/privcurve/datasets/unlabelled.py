@@ -177,7 +177,8 @@ def _check(domain: Domain, source: str, fields: list[str]) -> None:
 
 
 def _ignored(domain: Domain, fields: list[str]) -> tuple[str, ...]:
-    known = {*domain.names, domain.label.column}
+    # A column without a name is that of a separator at the end of each line.
+    known = {*domain.names, domain.label.column, ""}
     return tuple(field for field in fields if field not in known)
 
 

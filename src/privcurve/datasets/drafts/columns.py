@@ -170,7 +170,7 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
     seen += _of_people(name, profile) if counter else ""
     few = amounts.whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None}
-    hint = "; of codes: kind: categorical, categories: [1, 2, …]" if few else ""
+    hint = "; of codes write kind: categorical, categories: [1, 2, …] and no more" if few else ""
     remarks = {"bounds": f"[lowest, highest] possible{hint}"}
     if public:
         keys["bounds"] = list(_round_bounds(amounts.low, amounts.high))
