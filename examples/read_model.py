@@ -10,6 +10,7 @@ import csv
 import hashlib
 import json
 import math
+import re
 import sys
 
 
@@ -41,17 +42,10 @@ def read(path):
 def code(column, text, domain):
     """Give the code of a value: the number of its bin, or of the title of its category."""
     text = text.strip()
-    missing = text == "" or text in domain["missing"]
     if column["kind"] == "categorical":
         titles = list(dict.fromkeys(title for _, title in column["categories"]))
-        known = dict(column["categories"])
-        if "?" in known:
-            known.update(
-                {marker: known["?"] for marker in domain["missing"] if marker not in known}
-            )
-        if text not in known and domain["unknown"] == "other" and "other" in known:
-            return titles.index(known["other"])
-        return titles.index(known[text])
+        return titles.index(title_of(column, text, domain))
+    missing = text == "" or text in domain["missing"]
     if missing:
         assert column.get("missing_bin"), f"{column['name']} is missing"
         return column["bins"]
@@ -62,6 +56,25 @@ def code(column, text, domain):
     edges = [low + (high - low) * k / column["bins"] for k in range(1, column["bins"])]
     # A value on an edge belongs to the bin above it.
     return sum(edge <= value for edge in edges)
+
+
+def title_of(column, text, domain):
+    """Give the title of a category, or of the first group with a pattern that fits."""
+    known = dict(column["categories"])
+    number = re.sub(r"^([+-]?[0-9]+)[.]0*$", r"\1", text)
+    if column.get("patterns"):
+        groups = {pattern.casefold() for pattern, title in known.items() if title != "?"}
+        if text == "" or (text in domain["missing"] and text.casefold() not in groups):
+            return "?"
+        for pattern, title in column["categories"]:
+            rule = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.I | re.S)
+            if rule.fullmatch(text) or rule.fullmatch(number):
+                return title
+        return "other"
+    if "?" in known:
+        known.update({word: known["?"] for word in domain["missing"] if word not in known})
+    found = known.get(text, known.get(number))
+    return known["other"] if found is None and domain["unknown"] == "other" else found
 
 
 def lazybb(model, codes):

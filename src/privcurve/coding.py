@@ -21,8 +21,9 @@ EQUAL = "equal"
 LOG = "log"
 LOG1P = "log1p"
 
-# Labels are bytes with a sign.
+# Labels are bytes with a sign, codes two bytes at the most.
 MOST_CLASSES = 128
+MOST_CODES = 2**16
 
 
 def class_labels(n_classes: int) -> tuple[int, ...]:
@@ -117,8 +118,17 @@ def code_between(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.i
 
 
 def code_type(n_bins: ArrayLike) -> type[np.uint8] | type[np.uint16]:
-    """Give the smallest type that holds the codes of columns with these numbers of bins."""
-    return np.uint8 if int(np.max(n_bins)) <= 256 else np.uint16
+    """Give the smallest type that holds the codes of columns with these numbers of bins.
+
+    Raises
+    ------
+    ValueError
+        If none does: codes would begin again at 0.
+    """
+    most = int(np.max(n_bins))
+    if most > MOST_CODES:
+        raise ValueError(f"a column has {most:,} codes, more than {MOST_CODES:,}")
+    return np.uint8 if most <= 256 else np.uint16
 
 
 def equal_width(

@@ -102,6 +102,44 @@ def test_all_faults_are_told_at_once():
         DOMAIN.encode(FRAME.assign(smokes=2, since="x"))
 
 
+def of_one_column(categories, missing=("",), unknown="other", **options):
+    column = Column("x", "categorical", categories=categories, **options)
+    return Domain((column,), DOMAIN.label, missing=missing, unknown=unknown)
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "patterns"),
+    [("true", "false", False), ("True", "False", False), ("1", "0", False), ("TRUE", "F*", True)],
+)
+def test_truth_values_are_those_that_a_file_of_text_spells(yes, no, patterns):
+    listed = ((yes, "yes"), (no, "no"), ("other", "other"), ("?", "?"))
+    domain = of_one_column(listed, patterns=patterns)
+    for values in ([True, False, None], pd.array([True, False, None], dtype="boolean")):
+        assert domain.encode({"x": values}).ravel().tolist() == [0, 1, 3]
+    # What reads a file of text makes truth values of such words.
+    spelt = [yes, no.replace("*", "ALSE"), ""]
+    assert domain.encode({"x": spelt}).ravel().tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize("patterns", [False, True])
+def test_what_is_absent_is_no_category_that_bears_the_word(patterns):
+    listed = (("none", "none"), ("some", "some"), ("other", "other"), ("?", "?"))
+    domain = of_one_column(listed, missing=("none", "NA"), patterns=patterns)
+    frame = pd.DataFrame({"x": ["some", None, "NA", "none"]})
+    assert domain.encode(frame).ravel().tolist() == [1, 3, 3, 0]
+
+
+def test_values_of_several_types_may_be_absent_in_any_way():
+    domain = of_one_column((("1", "1"), ("a", "a"), ("?", "?")))
+    values = pd.Series([1, "a", None, float("nan"), pd.NA, pd.NaT], dtype=object)
+    assert domain.encode({"x": values}).ravel().tolist() == [0, 1, 2, 2, 2, 2]
+
+
+def test_names_of_columns_may_be_numbers():
+    domain = Domain(tuple(Column(str(k), "numeric", (0.0, 10.0), 5) for k in (1, 0)), DOMAIN.label)
+    assert domain.encode(pd.DataFrame([[0, 9], [3, 4]])).tolist() == [[4, 0], [2, 1]]
+
+
 @pytest.mark.parametrize("learner", [LazyBBClassifier, PrivGAMClassifier])
 def test_a_pipeline_begins_with_raw_columns(learner):
     rng = np.random.default_rng(0)

@@ -17,14 +17,16 @@ from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 
 EXAMPLE = Path(__file__).parents[2] / "examples/read_model.py"
 TOWNS = (("Oslo", "north"), ("Rome, south", "south"), ("other", "other"), ("?", "?"))
+GROUPS = {"I*": "heart", "E1*": "sugar", "7": "seven", "none": "none", "other": "other", "?": "?"}
 DOMAIN = Domain(
     (
         Column("age", "numeric", (0.0, 100.0), 7, missing_bin=True),
         Column("town", "categorical", categories=TOWNS),
         Column("dose", "numeric", (-1.0, 1.0), 3),
+        Column("ill", "categorical", categories=tuple(GROUPS.items()), patterns=True),
     ),
     Label("sick", "no", "yes"),
-    missing=("NA", "-"),
+    missing=("NA", "-", "None"),
     unknown="other",
     decimal=",",
 )
@@ -32,8 +34,8 @@ DOMAIN = Domain(
 
 def fitted(kind):
     rng = np.random.default_rng(3)
-    X = rng.integers(0, DOMAIN.n_bins, size=(3000, 3)).astype(np.uint8)
-    y = np.where((X[:, 0] > 3) ^ (X[:, 1] == 0), 1, -1)
+    X = rng.integers(0, DOMAIN.n_bins, size=(3000, 4)).astype(np.uint8)
+    y = np.where((X[:, 0] > 3) ^ (X[:, 1] == 0) ^ (X[:, 3] == 0), 1, -1)
     return kind.set_params(n_bins=DOMAIN.n_bins, classes=(-1, 1), random_state=0).fit(X, y)
 
 
@@ -43,10 +45,11 @@ def table(tmp_path):
     ages = ["NA", "", "-5", "14,285714285714286", "100", *map(str, rng.integers(0, 120, 200))]
     with (tmp_path / "new.csv").open("w", newline="") as stream:
         out = csv.writer(stream)
-        out.writerow(["note", "town", "dose", "age"])
+        out.writerow(["note", "town", "dose", "age", "ill"])
         for age in ages:
             town = rng.choice(["Oslo", "Rome, south", "Paris", "NA", "-"])
-            out.writerow(["x", town, rng.choice(["-1", "-0,5", "0,33333333", "7"]), age])
+            ill = rng.choice(["i21", "E10", "7.0", "7", "None", "NA", "", "Z1"])
+            out.writerow(["x", town, rng.choice(["-1", "-0,5", "0,33333333", "7"]), age, ill])
     return tmp_path / "new.csv"
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
+
+from privcurve.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from privcurve.workflow.comparison import Comparison
@@ -58,9 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare, and print sentence, table and where the page is."""
     if arguments.private_choice:
         return private_choice(arguments)
-    import sys
-
-    from privcurve.cli.errors import CommandError
     from privcurve.workflow import comparison, running
 
     if arguments.cores != "all" and not (arguments.cores.isdigit() and int(arguments.cores)):
@@ -87,11 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def private_choice(arguments: argparse.Namespace) -> int:
     """Say what will be spent; choose and release; say what was kept."""
-    import sys
-
     from privcurve import datasets
     from privcurve.cli import release as releasing
-    from privcurve.cli.errors import CommandError
     from privcurve.releases.asked import Asked
     from privcurve.releases.choice import CHOOSE, check_budget, choice
     from privcurve.releases.release import release

@@ -76,7 +76,9 @@ def run(arguments: argparse.Namespace) -> None:
     if found.blanks:
         lines = "1 line is" if found.blanks == 1 else f"{found.blanks} lines are"
         print(f'To do: {lines} marked "decide" there.')
-    print(f"Then: privcurve check {name}")
+    there = Path(catalogue.LOCAL, f"{name}.yaml")
+    move = "" if path.absolute() == there.absolute() else f"put it at {there}, and "
+    print(f"Then: {move}privcurve check {name}")
 
 
 def _seen(file: Path, found: Draft) -> Iterator[str]:

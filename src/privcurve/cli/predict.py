@@ -7,6 +7,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from privcurve.cli.errors import CommandError
+
 HELP = "predict the label of each record of a table, by a model.json"
 EXAMPLES = """\
 examples:
@@ -37,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write a label for each record."""
-    from privcurve.cli.errors import CommandError
     from privcurve.datasets.unlabelled import ENCODING, read_codes
     from privcurve.files import replace_file
     from privcurve.models import load

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privcurve.coding import Codes, code_type
-from privcurve.datasets.columns import NUMERIC, Column
+from privcurve.datasets.columns import Column
 from privcurve.datasets.encode import encode_columns
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.arrow import as_numbers, as_texts
+from privcurve.datasets.readers.arrow import as_read
 from privcurve.datasets.readers.table import RawTable, at_once, lacking
 
 if TYPE_CHECKING:
@@ -65,11 +65,13 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
                 f"of the domain: give them in its order, {', '.join(domain.names)}; or a frame"
             )
         frame = dict(zip(domain.names, given.T, strict=True))
-    fields = list(map(str, frame if isinstance(frame, Mapping) else frame.columns))
+    keys = list(frame if isinstance(frame, Mapping) else frame.columns)
+    fields = list(map(str, keys))
     fault = lacking(domain, FRAME, fields)
     if fault is not None:
         raise fault
-    columns = {name: _arrow(name, frame[name]) for name in domain.names}
+    key_of = dict(zip(fields, keys, strict=True))
+    columns = {name: _arrow(name, frame[key_of[name]]) for name in domain.names}
     if len(set(map(len, columns.values()))) > 1:
         raise DatasetError(f"the columns of {FRAME} have different lengths")
     return columns
@@ -85,10 +87,17 @@ def _arrow(name: str, values: Any) -> Any:
     except (pyarrow.ArrowException, TypeError, ValueError):
         # Values of several types: as they are written.
         try:
-            found = pyarrow.array([None if v is None or v != v else str(v) for v in given])
+            found = pyarrow.array([None if _is_absent(v) else str(v) for v in given])
         except (pyarrow.ArrowException, TypeError, ValueError) as error:
             raise DatasetError(f"{name!r} of {FRAME} is no column: {error}") from None
     return found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
+
+
+def _is_absent(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # what pandas.NA says to a question for yes or no
+        return True
 
 
 def _tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iterator[RawTable]:
@@ -106,9 +115,7 @@ def _raw(domain: Domain, column: Column, values: Any) -> Any:
     import pyarrow
 
     try:
-        if column.kind == NUMERIC and not column.dates:
-            return as_numbers(values)
-        return as_texts(values, domain.missing[0], column.dates)
+        return as_read(values, domain, column)
     except (pyarrow.ArrowException, TypeError) as error:
         raise DatasetError(
             f"{column.name!r} of {FRAME} is of the type {values.type}, of which no column can be "

@@ -190,8 +190,8 @@ def _text(name: str, profile: Profile, public: bool) -> Proposal:
     if dressed >= NEARLY_ALL * profile.values.total():
         seen += "; if these are amounts, write them as plain numbers: 1234.5"
     seen += _of_people(name, profile)
-    share = n_values / profile.n_there
-    if (n_values > _FEW and share > _UNIQUE) or _identifies(name, profile):
+    unique = n_values > _FEW and profile.share_apart > _UNIQUE
+    if unique or _identifies(name, profile):
         return Proposal("", seen=f"{seen}; tells records apart")
     if n_values > _FEW and profile.length / profile.n_there > _SENTENCE:
         return Proposal("", seen=f"{seen}; sentences")
@@ -255,7 +255,9 @@ def _shown(profile: Profile) -> str:
 
 
 def _round_bounds(low: float, high: float) -> tuple[float, float]:
-    """Round outwards, to a hundredth of the width or less."""
+    """Round outwards, to a hundredth of the width or less; of one number, leave some width."""
+    if low == high:
+        high = low + max(1.0, abs(low) / 100)
     step = 10.0 ** (math.floor(math.log10(high - low)) - 1)
     bounds = (math.floor(low / step) * step, math.ceil(high / step) * step)
     return tuple(_plain(float(f"{bound:.12g}")) for bound in bounds)  # type: ignore[return-value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -99,7 +100,8 @@ def wanted_fields(description: Described) -> list[str]:
 
 def lacking(domain: Domain, source: str, fields: Sequence[str]) -> DatasetError | None:
     """Give the error for columns that are not there, or there twice; None if all are."""
-    missing = [name for name in domain.names if name not in fields]
+    counts = Counter(fields)
+    missing = [name for name in domain.names if not counts[name]]
     if missing:
         several = f"columns {', '.join(map(repr, missing))}, which the model asks for."
         if len(missing) == 1:
@@ -109,7 +111,7 @@ def lacking(domain: Domain, source: str, fields: Sequence[str]) -> DatasetError 
         return DatasetError(
             f"{source} has no {several} Its columns: {', '.join(fields) or 'none'}."
         )
-    twice = [name for name in domain.names if fields.count(name) > 1]
+    twice = [name for name in domain.names if counts[name] > 1]
     if twice:
         return DatasetError(f"{source} has more than one column {twice[0]!r}: which one is meant?")
     return None
@@ -141,20 +143,22 @@ def positions(
     fault = lacking(description.domain, source, fields) if description.label is None else None
     if fault is not None:
         raise fault
-    for name in wanted_fields(description):
-        if name not in fields:
+    wanted, counts = wanted_fields(description), Counter(fields)
+    for name in wanted:
+        if not counts[name]:
             problems.add(
                 f"{source} has no column {name!r}{nearest(name, fields)} Its columns: "
                 f"{', '.join(fields) or 'none'}. Correct the name in {description.path}."
             )
-        elif fields.count(name) > 1:
+        elif counts[name] > 1:
             problems.add(
-                f"{source} has {fields.count(name)} columns named {name!r}: which one is meant? "
+                f"{source} has {counts[name]} columns named {name!r}: which one is meant? "
                 "Give each a name of its own in the file, or its names in parser: fields with "
                 f"skip_rows: 1 in place of header: true, in {description.path}."
             )
     problems.check()
-    return {name: list(fields).index(name) for name in wanted_fields(description)}
+    place = {name: j for j, name in enumerate(fields)}
+    return {name: place[name] for name in wanted}
 
 
 def unreadable(description: Described, source: object, error: object) -> DatasetError:
