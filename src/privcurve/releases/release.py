@@ -20,6 +20,7 @@ from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import budget as words
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
+from privcurve.privacy.calibration.right_answers import right_answers_scale
 from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import card
@@ -338,6 +339,10 @@ def _check_accuracy(asked: Asked, description: Description) -> None:
         )
     if asked.relation != words.REPLACE_ONE:
         raise ReleaseError(f"an accuracy is paid for with neighbours: {words.REPLACE_ONE} alone")
+    try:
+        right_answers_scale(asked.accuracy)
+    except ValueError as error:
+        raise ReleaseError(f"accuracy: {error}") from None
 
 
 def _accuracy(
