@@ -52,7 +52,10 @@ def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
     -------
     ndarray of shape (n_columns + 1,)
     """
-    return np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+    counts = np.asarray(n_bins)
+    starts = np.zeros(counts.size + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return starts
 
 
 def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray[np.float64]:

@@ -246,6 +246,9 @@ def test_what_cannot_be_is_refused():
         learner(method="cyclic").fit(X, y)
     with pytest.raises(ValueError, match="pairs = 'yes' come after rounds of all columns"):
         learner(pairs="yes", method="greedy").fit(X, y)
+    # Without delta the rule is greedy, whatever the records.
+    with pytest.raises(ValueError, match="pairs = 'yes' come after rounds of all columns"):
+        learner(pairs="yes", epsilon=1.0, delta=0.0).fit(X, y)
     with pytest.raises(ValueError, match="linear = 'yes' needs all columns to be ordered"):
         learner(linear="yes").fit(X, y)
     with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):

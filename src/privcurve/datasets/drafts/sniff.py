@@ -154,6 +154,7 @@ def _separator(path: Path, encoding: str) -> tuple[str, Record]:
     """Give the separator under which most lines have the same number of fields, above one."""
     best: tuple[float, int] = (0.0, 0)
     found: tuple[str, Record] | None = None
+    unlike = ""
     for separator in SEPARATORS:
         numbered = lines(path, Parser(DELIMITED, encoding=encoding))
         try:
@@ -164,11 +165,19 @@ def _separator(path: Path, encoding: str) -> tuple[str, Record]:
             raise DatasetError(f"{path} holds no line that is not blank")
         width, count = Counter(len(fields) for _, fields in some).most_common(1)[0]
         score = (count / len(some), width)
+        first = len(some[0][1])
+        if 1 < first != width > 1 and separator != "whitespace" and not unlike:
+            unlike = (
+                f"its first line has {first} fields (separator {separator!r}), most others "
+                f"have {width}. Give each column a name there, and each line as many fields"
+            )
         # A separator of fields is in the first line too; blanks are also in texts.
-        if width > 1 and len(some[0][1]) == width and score > best:
+        if 1 < first == width and score > best:
             if separator == "whitespace" and found is not None and best[0] > 0.5:
                 continue
             best, found = score, (separator, some[0])
+    if found is None and unlike:
+        raise DatasetError(f"{path}: {unlike}.")
     if found is None:
         raise DatasetError(
             f"{path}: no separator (comma, semicolon, tab, | or blanks) makes more than one field "
