@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -253,8 +254,20 @@ def _fault(error: Any, content: Any) -> str:
             f"{prefix}{error.instance}: YAML reads yes, no, on and off as truth values; "
             "put the word in quotes"
         )
+    if error.validator_value == "number" and _means_a_number(error.instance):
+        return (
+            f"{prefix}YAML reads {error.instance} as a text: write it with a point and a sign, "
+            "as in 1.0e-6"
+        )
     described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return prefix + error.message + (f". Expected: {described}" if described else "")
+
+
+def _means_a_number(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and math.isfinite(float(value))
+    except ValueError:
+        return False
 
 
 def _place(path: list[str | int], content: Any) -> str:

@@ -281,6 +281,22 @@ def test_other_kinds_of_files(folder):
     assert content["label"]["positive"] == ["true"]
 
 
+def test_lists_in_a_parquet_file_are_left_out(folder, capsys):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = {"x": [1.5, 2.5, 3.5], "l": [[1], [2], [3]], "sick": ["yes", "no", "no"]}
+    parquet.write_table(pa.table(table), "t.parquet")
+    assert main.main(["describe", "t.parquet", "--label", "sick"]) == 0
+    assert "lists or objects: not read" in capsys.readouterr().out
+    text = Path("descriptions/t.yaml").read_text()
+    assert "# not used: l\n" in text
+    Path("descriptions/t.yaml").write_text(text.replace("bounds:", "bounds: [0, 9]"))
+    assert main.main(["check", "t"]) == 0
+    assert main.main(["describe", "t.parquet", "--label", "l", "--name", "u"]) == 1
+    assert "the label 'l' holds lists or objects" in capsys.readouterr().err
+
+
 def test_a_file_to_test_by(folder):
     Path("test.csv").write_text(Path("patients.csv").read_text().replace("31", "32"))
     found = draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))

@@ -192,13 +192,14 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     assert (statistic / free) ** (1 / 3) < 1 - 2 / (9 * free) + 4 * np.sqrt(2 / (9 * free))
 
 
-def test_random_splits_do_not_look_at_the_records():
+@pytest.mark.parametrize("setting", [{"splits": "random"}, {"tree_share": 0.0}], ids=str)
+def test_random_splits_do_not_look_at_the_records(setting):
+    """Nor do splits that have no share of the budget: the ledger is the same."""
     X, y = problem()
-    one, other = (
-        fitted(X, labels, seed=4, splits="random", n_trees=6, depth=3) for labels in (y, -y)
-    )
+    one, other = (fitted(X, labels, seed=4, n_trees=6, depth=3, **setting) for labels in (y, -y))
     assert np.array_equal(one.splits_, other.splits_)
     assert (one.splits_ >= 0).all()
+    assert one.privacy_ == fitted(X, y, splits="random", n_trees=6, depth=3).privacy_
 
 
 def test_a_certified_tree_asks_what_is_still_open():

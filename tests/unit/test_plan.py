@@ -114,18 +114,12 @@ def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
 
 
 def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
-    found = read(tmp_path, ("good", "bad"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
-    found.refuse(["good"])
-    for target in ([], ["all"], ["results/manifest.json"]):
-        with pytest.raises(StudyError, match="epsilon = -1 is not above 0"):
-            found.refuse(target)
-
-
-def test_the_audit_needs_the_first_study_and_others_do_not(tmp_path):
+    # The audit is of the first study, too.
     found = read(tmp_path, ("bad", "good"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
     found.refuse(["good"])
-    with pytest.raises(StudyError, match="epsilon = -1 is not above 0"):
-        found.refuse(["audit"])
+    for target in ([], ["all"], ["results/manifest.json"], ["audit"]):
+        with pytest.raises(StudyError, match="epsilon = -1 is not above 0"):
+            found.refuse(target)
 
 
 def test_a_page_without_a_table_of_accuracy_is_refused(tmp_path):

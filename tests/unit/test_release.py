@@ -258,13 +258,26 @@ def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
     zeros = tuple(np.zeros(k) for k in widths)
     model = AdditiveModel(0.5, 0.1, zeros, zeros, (pair,))
     released = SimpleNamespace(learner=SimpleNamespace(model_=model), domain=domain)
-    text, rows = card._decides(released)
+    text, rows, always = card._decides(released)
+    assert "the label it gives is always yes" in always.text
     assert rows.header[:2] == ("age, beside its own", "and town")
     assert len(rows.rows) == values.size
     first, last = domain.columns[0].bin_names[0], domain.columns[0].bin_names[4]
     assert rows.rows[0] == (f"{first} … {last}", "town = Oslo", "+0.125", "± 0.062")
     assert rows.rows[-1][2] == f"{values[-1, -1]:+.3f}"
     assert "+0.500" in text.text
+
+
+@pytest.mark.parametrize(
+    ("constant", "label"), [(-0.75, "no"), (-0.5, None), (1.25, None), (1.5, "yes")]
+)
+def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
+    from privcurve.releases import card
+
+    parts = [np.array([-1.0, 0.5]), np.array([-0.25, 0.25])]
+    said = [text.text for text in card._always(constant, parts, datasets.describe("mine").domain)]
+    assert len(said) == (label is not None)
+    assert not said or f"the label it gives is always {label}." in said[0]
 
 
 @pytest.mark.parametrize(

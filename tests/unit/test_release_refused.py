@@ -1,5 +1,6 @@
 """Releases: what is refused before anything is spent, what is spent all the same; the command."""
 
+import errno
 import json
 import math
 import signal
@@ -13,11 +14,12 @@ from own_release import LINES, QUICK, asked, book, states
 
 from privcurve.cli import main
 from privcurve.datasets import DatasetError
+from privcurve.files import cannot_write
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.releases import release as releasing
 from privcurve.releases.asked import MODEL
-from privcurve.releases.book import DONE, FAILED, RESERVED, BookError
+from privcurve.releases.book import DONE, FAILED, RESERVED, Book, BookError
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.release import release
 
@@ -156,6 +158,21 @@ def test_a_training_that_fails_is_spent(mine, monkeypatch):
     with pytest.raises(ReleaseError, match=r"a record is strange.*counts this release as spent"):
         release(asked())
     assert states() == [FAILED]
+
+
+def test_a_model_that_can_not_be_written_is_spent_and_that_is_said(mine, monkeypatch):
+    def full(*_):
+        raise cannot_write(Path("x/model.json"), OSError(errno.ENOSPC, ""))
+
+    monkeypatch.setattr(releasing, "_write", full)
+    with pytest.raises(ReleaseError, match=r"the disk is full.*counts this release as spent"):
+        release(asked())
+    assert states() == [FAILED]
+    # Nor can the ledger: what was reserved stands there.
+    monkeypatch.setattr(Book, "close", full)
+    with pytest.raises(ReleaseError, match="Another try is another release"):
+        release(asked())
+    assert states() == [FAILED, RESERVED]
 
 
 def test_a_release_that_is_stopped_is_spent(mine, monkeypatch):

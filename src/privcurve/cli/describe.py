@@ -101,9 +101,10 @@ def _seen(file: Path, found: Draft) -> Iterator[str]:
         yield f"\nTaken for missing, beside nothing at all: {words}. Strike what means something."
     yield f"\nThe label holds {found.classes.seen}."
     if found.classes.n_missing:
+        n = found.classes.n_missing
         yield (
-            f"{found.classes.n_missing:,} records have no label: leave them out of the file, or "
-            "list their word as a value of the label."
+            f"{n:,} record{' has' if n == 1 else 's have'} no label: leave such out of the file, "
+            "or list their word as a value of the label."
         )
     if found.faults:
         yield "Lines that can't be read:"

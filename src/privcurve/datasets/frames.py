@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,8 +14,7 @@ from privcurve.datasets.encode import encode_columns
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.arrow import as_read
-from privcurve.datasets.readers.table import RawTable, at_once
-from privcurve.schema import nearest
+from privcurve.datasets.readers.table import RawTable, at_once, lacking
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Domain
@@ -36,7 +34,7 @@ class Decided:
 
 def encode_frame(domain: Domain, frame: Any) -> Codes:
     """Code a frame: see :meth:`privcurve.datasets.domain.Domain.encode`."""
-    problems = Problems(FRAME)
+    problems = Problems(FRAME, is_file=True)
     if isinstance(frame, RawTable):
         codes = encode_columns(Decided(domain), frame, problems)[0]
         problems.check()
@@ -53,25 +51,6 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
         start = stop
     problems.check()
     return np.asarray(found)
-
-
-def lacking(domain: Domain, source: str, fields: list[str]) -> DatasetError | None:
-    """Give the error for columns that are not there, or there twice; None if all are."""
-    counts = Counter(fields)
-    missing = [name for name in domain.names if not counts[name]]
-    if missing:
-        several = f"columns {', '.join(map(repr, missing))}, which the model asks for."
-        if len(missing) == 1:
-            several = (
-                f"column {missing[0]!r}, which the model asks for{nearest(missing[0], fields)}"
-            )
-        return DatasetError(
-            f"{source} has no {several} Its columns: {', '.join(fields) or 'none'}."
-        )
-    twice = [name for name in domain.names if counts[name] > 1]
-    if twice:
-        return DatasetError(f"{source} has more than one column {twice[0]!r}: which one is meant?")
-    return None
 
 
 def _columns(domain: Domain, frame: Any) -> dict[str, Any]:

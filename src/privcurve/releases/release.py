@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import math
@@ -13,6 +14,7 @@ from privcurve import datasets
 from privcurve.datasets import Dataset, Description, Domain
 from privcurve.experiments import canonical
 from privcurve.experiments.jobs import CODED
+from privcurve.files import WriteError
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import budget as words
@@ -70,8 +72,8 @@ def release(
         If the dataset can't be had, the seed is not for it, what is asked for is not possible, or
         the budget does not allow it: nothing is trained, and nothing spent. ReleaseError too if the
         training fails, which is spent.
-    OSError
-        If something can't be written.
+    WriteError
+        If the ledger can't be written: then nothing is trained, and nothing spent.
     """
     description = datasets.describe(asked.dataset)
     if is_choice(asked.learner):
@@ -112,7 +114,14 @@ def release(
         model = _write(released)
     except BaseException as error:
         # Interrupted, or failed because of a record: that may be known from outside, so it counts.
-        book.close(begun, FAILED, {"error": type(error).__name__})
+        # The line that reserved it counts, where no other can be written.
+        with contextlib.suppress(WriteError):
+            book.close(begun, FAILED, {"error": type(error).__name__})
+        if isinstance(error, OSError):
+            raise ReleaseError(
+                f"{error} (The ledger, {book.path}, counts this release as spent: its model was "
+                "trained. Another try is another release.)"
+            ) from error
         if isinstance(error, (ValueError, ArithmeticError)):
             raise ReleaseError(
                 f"{asked.learner} could not be trained: {error} (The ledger, {book.path}, counts "

@@ -99,6 +99,8 @@ def draft(
     """
     name = name_of(path, name)
     how = sniff(path, header)
+    if label.column in how.nested:
+        raise DatasetError(f"the label {label.column!r} holds lists or objects, not one value each")
     if label.column not in how.fields:
         raise DatasetError(
             f"{path} has no column {label.column!r}{nearest(label.column, how.fields)} Its "
@@ -114,6 +116,7 @@ def draft(
     found = classes(label, seen, public)
     decimal = _decimal(how, profiles)
     columns = {key: propose(key, profile, decimal, public) for key, profile in profiles.items()}
+    columns |= {key: Proposal("", seen="lists or objects: not read") for key in how.nested}
     if not any(column.kind for column in columns.values()):
         raise DatasetError(f"{path} has no column to learn from: each is empty or an identifier")
     facts: dict[str, Any] = {
@@ -129,7 +132,8 @@ def draft(
         text=text,
         n_rows=seen.n,
         columns=columns,
-        shares={key: profile.missing.total() / profile.n for key, profile in profiles.items()},
+        shares=dict.fromkeys(how.nested, 0.0)
+        | {key: profile.missing.total() / profile.n for key, profile in profiles.items()},
         classes=found,
         blanks=blanks,
         missing=facts["missing"],

@@ -39,10 +39,13 @@ class Format:
         What a description says under ``parser``.
     fields : tuple of str
         Names of the fields, in order; each is another.
+    nested : tuple of str
+        Names of those of a Parquet file that hold lists or objects, which are not read.
     """
 
     parser: dict[str, Any]
     fields: tuple[str, ...]
+    nested: tuple[str, ...] = ()
 
 
 def sniff(path: Path, header: bool = True) -> Format:
@@ -96,13 +99,15 @@ def _parquet(path: Path) -> Format:
     from pyarrow import parquet
 
     try:
-        names = parquet.read_schema(path).names
+        schema = parquet.read_schema(path)
     except pyarrow.ArrowException as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
-    twice = [name for name, count in Counter(names).items() if count > 1]
+    twice = [name for name, count in Counter(schema.names).items() if count > 1]
     if twice:
         raise DatasetError(f"{path} has several columns named {twice[0]!r}: rename them")
-    return Format({"kind": PARQUET}, tuple(names))
+    nested = tuple(field.name for field in schema if pyarrow.types.is_nested(field.type))
+    plain = tuple(name for name in schema.names if name not in nested)
+    return Format({"kind": PARQUET}, plain, nested)
 
 
 def _first_row(path: Path) -> Record:
@@ -149,6 +154,7 @@ def _separator(path: Path, encoding: str) -> tuple[str, Record]:
     """Give the separator under which most lines have the same number of fields, above one."""
     best: tuple[float, int] = (0.0, 0)
     found: tuple[str, Record] | None = None
+    unlike = ""
     for separator in SEPARATORS:
         numbered = lines(path, Parser(DELIMITED, encoding=encoding))
         try:
@@ -159,11 +165,19 @@ def _separator(path: Path, encoding: str) -> tuple[str, Record]:
             raise DatasetError(f"{path} holds no line that is not blank")
         width, count = Counter(len(fields) for _, fields in some).most_common(1)[0]
         score = (count / len(some), width)
+        first = len(some[0][1])
+        if 1 < first != width > 1 and separator != "whitespace" and not unlike:
+            unlike = (
+                f"its first line has {first} fields (separator {separator!r}), most others "
+                f"have {width}. Give each column a name there, and each line as many fields"
+            )
         # A separator of fields is in the first line too; blanks are also in texts.
-        if width > 1 and len(some[0][1]) == width and score > best:
+        if 1 < first == width and score > best:
             if separator == "whitespace" and found is not None and best[0] > 0.5:
                 continue
             best, found = score, (separator, some[0])
+    if found is None and unlike:
+        raise DatasetError(f"{path}: {unlike}.")
     if found is None:
         raise DatasetError(
             f"{path}: no separator (comma, semicolon, tab, | or blanks) makes more than one field "

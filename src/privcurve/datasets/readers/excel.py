@@ -12,7 +12,7 @@ from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.delimited import Record, tables
-from privcurve.datasets.readers.table import Described, RawTable, unreadable
+from privcurve.datasets.readers.table import Described, RawTable, subject, unreadable
 from privcurve.schema import nearest
 
 
@@ -64,7 +64,7 @@ def _cells(description: Described, file: RawFile) -> list[list[Any]]:
             names = book.sheet_names
             if wanted and wanted not in names:
                 raise DatasetError(
-                    f"dataset {description.name!r}: {file.path} has no sheet {wanted!r}"
+                    f"{subject(description)}{file.path} has no sheet {wanted!r}"
                     f"{nearest(wanted, names)} Its sheets: {', '.join(names)}. Correct parser: "
                     f"sheet in {description.path}."
                 )

@@ -9,7 +9,14 @@ from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.arrow import as_read
-from privcurve.datasets.readers.table import Described, RawTable, at_once, positions, unreadable
+from privcurve.datasets.readers.table import (
+    Described,
+    RawTable,
+    at_once,
+    positions,
+    subject,
+    unreadable,
+)
 
 
 def read(
@@ -42,7 +49,7 @@ def read(
                         )
                     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
                         raise DatasetError(
-                            f"dataset {description.name!r}: {source}: {name!r} is of the type "
+                            f"{subject(description)}{source}: {name!r} is of the type "
                             f"{batch.schema.field(name).type}, of which no column can be made "
                             f"({str(error).splitlines()[0]}). Leave it out of {description.path}, "
                             "or write it in another way."

@@ -98,6 +98,25 @@ def wanted_fields(description: Described) -> list[str]:
     return [*description.domain.names, *label]
 
 
+def lacking(domain: Domain, source: str, fields: Sequence[str]) -> DatasetError | None:
+    """Give the error for columns that are not there, or there twice; None if all are."""
+    counts = Counter(fields)
+    missing = [name for name in domain.names if not counts[name]]
+    if missing:
+        several = f"columns {', '.join(map(repr, missing))}, which the model asks for."
+        if len(missing) == 1:
+            several = (
+                f"column {missing[0]!r}, which the model asks for{nearest(missing[0], fields)}"
+            )
+        return DatasetError(
+            f"{source} has no {several} Its columns: {', '.join(fields) or 'none'}."
+        )
+    twice = [name for name in domain.names if counts[name] > 1]
+    if twice:
+        return DatasetError(f"{source} has more than one column {twice[0]!r}: which one is meant?")
+    return None
+
+
 def positions(
     description: Described, source: str, fields: Sequence[str], problems: Problems
 ) -> dict[str, int]:
@@ -121,6 +140,9 @@ def positions(
     DatasetError
         If one is not there, or there twice; naming all.
     """
+    fault = lacking(description.domain, source, fields) if description.label is None else None
+    if fault is not None:
+        raise fault
     wanted, counts = wanted_fields(description), Counter(fields)
     for name in wanted:
         if not counts[name]:
@@ -141,7 +163,14 @@ def positions(
 
 def unreadable(description: Described, source: object, error: object) -> DatasetError:
     """Give the error for a file that is not of the format that it should be."""
+    if description.label is None:
+        return DatasetError(f"{source} can't be read: {error}")
     return DatasetError(
-        f"dataset {description.name!r}: {source} can't be read: {error}. "
+        f"{subject(description)}{source} can't be read: {error}. "
         f"Correct parser (encoding, separator) in {description.path}, or replace the file."
     )
+
+
+def subject(description: Described) -> str:
+    """Give what a message begins with: the dataset; nothing of a file that is none's."""
+    return "" if description.label is None else f"dataset {description.name!r}: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from privcurve.privacy.calibration.selection import SCORE_SENSITIVITY
+from privcurve.privacy.mechanisms import LARGEST_SCALE
 
 # Noise is in whole parts of a record.
 PARTS = 2**10
@@ -28,9 +29,6 @@ def right_answers_scale(epsilon: float) -> int:
     ValueError
         If ε is so small that the sampler has no room for its noise.
     """
-    # Here, for it compiles.
-    from privcurve.privacy.discrete import LARGEST_SCALE
-
     if not epsilon * LARGEST_SCALE > PARTS * SCORE_SENSITIVITY:
         raise ValueError(
             f"epsilon = {epsilon:g} is so small that the noise of an accuracy has no room in 64 "
