@@ -7,10 +7,13 @@ hold. `privcurve predict` does the same for all of them, checks more, and knows 
 """
 
 import csv
+import datetime
 import hashlib
 import json
 import math
+import re
 import sys
+import unicodedata
 
 
 def main(model_path, table_path):
@@ -40,28 +43,80 @@ def read(path):
 
 def code(column, text, domain):
     """Give the code of a value: the number of its bin, or of the title of its category."""
-    text = text.strip()
-    missing = text == "" or text in domain["missing"]
+    text = unicodedata.normalize("NFC", text).strip()
     if column["kind"] == "categorical":
         titles = list(dict.fromkeys(title for _, title in column["categories"]))
-        known = dict(column["categories"])
-        if "?" in known:
-            known.update(
-                {marker: known["?"] for marker in domain["missing"] if marker not in known}
-            )
-        if text not in known and domain["unknown"] == "other" and "other" in known:
-            return titles.index(known["other"])
-        return titles.index(known[text])
-    if missing:
+        return titles.index(title_of(column, text, domain))
+    value = None
+    if text != "" and text not in domain["missing"]:
+        value = day(text, column["dates"]) if "dates" in column else number(text, domain)
+    if value is None:
         assert column.get("missing_bin"), f"{column['name']} is missing"
         return column["bins"]
-    assert column.get("spacing", "equal") == "equal"
-    assert "dates" not in column
-    value = float(text.replace(domain["decimal"], "."))
-    low, high = column["bounds"]
-    edges = [low + (high - low) * k / column["bins"] for k in range(1, column["bins"])]
     # A value on an edge belongs to the bin above it.
-    return sum(edge <= value for edge in edges)
+    return sum(edge <= value for edge in edges(column))
+
+
+def title_of(column, text, domain):
+    """Give the title of a text's category: of the first pattern that fits, or the text."""
+    values = [value for value, _ in column["categories"]]
+    known = dict(column["categories"])
+    whole = re.sub(r"^([+-]?[0-9]+)[.]0*$", r"\1", text)  # 3.0 is the code 3
+    if column.get("patterns"):
+        # What stands for a missing value, unless it is a group of its own.
+        own = {value.casefold() for value, title in column["categories"] if title != "?"}
+        if text == "" or any(m == text and m.casefold() not in own for m in domain["missing"]):
+            return "?"
+        fits = (v for v in values if regular(v).fullmatch(text) or regular(v).fullmatch(whole))
+        return known[next(fits, "other")]
+    if text in domain["missing"] and "?" in known:
+        known.setdefault(text, known["?"])
+    if text not in known:
+        text = whole
+    if text not in known and domain["unknown"] == "other" and "other" in known:
+        return known["other"]
+    return known[text]
+
+
+def regular(pattern):
+    """Write a pattern as a regular expression: * is any text, and case does not count."""
+    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.IGNORECASE | re.DOTALL)
+
+
+def number(text, domain):
+    """Read a number; None if it stands for a missing value, however it is written."""
+    assert domain["decimal"] == "." or "." not in text, f"{text} is no number"
+    value = float(text.replace(domain["decimal"], "."))
+    for marker in domain["missing"]:
+        try:
+            if float(marker) == value:
+                return None
+        except ValueError:
+            pass
+    return value
+
+
+def day(text, form):
+    """Give the days since 1970-01-01."""
+    iso = form == "iso"
+    found = datetime.datetime.fromisoformat(text) if iso else datetime.datetime.strptime(text, form)
+    if found.tzinfo is not None:
+        found = found.astimezone(datetime.timezone.utc)  # noqa: UP017 - for old versions of Python
+    return (found.date() - datetime.date(1970, 1, 1)).days
+
+
+def edges(column):
+    """Give the edges between the bins of numbers or dates."""
+    (low, high), bins = column["bounds"], column["bins"]
+    spacing = column.get("spacing", "equal")
+    shift = 1.0 if spacing == "log1p" else 0.0
+    for k in range(1, bins):
+        if spacing == "equal":
+            edge = low + (high - low) * k / bins
+        else:
+            ratio = (low + shift) * ((high + shift) / (low + shift)) ** (k / bins)
+            edge = float(f"{ratio - shift:.12g}")
+        yield math.ceil(edge) if "dates" in column else edge
 
 
 def lazybb(model, codes):

@@ -1,4 +1,9 @@
-"""Privacy-accuracy curves of differentially private classifiers."""
+"""Privacy-accuracy curves of differentially private classifiers.
+
+``privcurve.learners`` has the classifiers and ``privcurve.datasets`` the coded data. `save` and
+`load`, of ``privcurve.models``, write and read a fitted model (docs/model_file.md). The rest is
+asked for by commands: ``privcurve`` and ``snakemake`` (README.md).
+"""
 
 from __future__ import annotations
 

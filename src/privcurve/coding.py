@@ -21,8 +21,9 @@ EQUAL = "equal"
 LOG = "log"
 LOG1P = "log1p"
 
-# Labels are bytes with a sign.
+# Labels are bytes with a sign, codes two bytes at the most.
 MOST_CLASSES = 128
+MOST_CODES = 2**16
 
 
 def class_labels(n_classes: int) -> tuple[int, ...]:
@@ -51,7 +52,10 @@ def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
     -------
     ndarray of shape (n_columns + 1,)
     """
-    return np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+    counts = np.asarray(n_bins)
+    starts = np.zeros(counts.size + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return starts
 
 
 def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray[np.float64]:
@@ -117,8 +121,17 @@ def code_between(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.i
 
 
 def code_type(n_bins: ArrayLike) -> type[np.uint8] | type[np.uint16]:
-    """Give the smallest type that holds the codes of columns with these numbers of bins."""
-    return np.uint8 if int(np.max(n_bins)) <= 256 else np.uint16
+    """Give the smallest type that holds the codes of columns with these numbers of bins.
+
+    Raises
+    ------
+    ValueError
+        If none does: codes would begin again at 0.
+    """
+    most = int(np.max(n_bins))
+    if most > MOST_CODES:
+        raise ValueError(f"a column has {most:,} codes, more than {MOST_CODES:,}")
+    return np.uint8 if most <= 256 else np.uint16
 
 
 def equal_width(

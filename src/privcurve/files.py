@@ -16,7 +16,11 @@ _REASONS = {
 }
 
 
-def cannot_write(path: Path, error: OSError) -> OSError:
+class WriteError(OSError):
+    """Something can't be written; the message names it and says what to do."""
+
+
+def cannot_write(path: Path, error: OSError) -> WriteError:
     """Give the error for what can't be written: it names the place and says what to do.
 
     Parameters
@@ -27,12 +31,10 @@ def cannot_write(path: Path, error: OSError) -> OSError:
 
     Returns
     -------
-    OSError
+    WriteError
     """
     reason = _REASONS.get(error.errno or 0, f"{error.strerror or error}; mend it")
-    return OSError(
-        f"{path} can't be written: {reason}, then run snakemake again. What is trained is kept."
-    )
+    return WriteError(f"{path} can't be written: {reason}, then try again.")
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
@@ -47,7 +49,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 
     Raises
     ------
-    OSError
+    WriteError
         If the disk is full, for example; what was there before still is.
     """
     temporary = path.with_name(f".{os.getpid()}.{uuid.uuid4().hex[:8]}.{path.name}")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from privcurve.allowed import Test, UndecidedError, compiled
 
 # Comparing a word with each of ten thousand takes a second.
 MOST_COMPARED = 1000
@@ -128,7 +131,10 @@ def check(content: Any, schema: Path, where: str) -> None:
 
 def faults(content: Any, schema: Path) -> list[tuple[tuple[str | int, ...], str]]:
     """Give what a schema does not allow: where in the content, and a message that says it too."""
-    validator = _validator(schema, state(schema))
+    changed = state(schema)
+    if _is_allowed(content, schema, changed):
+        return []
+    validator = _validator(schema, changed)
     return [
         (tuple(error.absolute_path) + _unknown(error)[:1], _fault(error, content))
         for error in validator.iter_errors(content)
@@ -189,11 +195,29 @@ def state(path: Path) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
 
 
+def _is_allowed(content: Any, schema: Path, changed: tuple[int, ...]) -> bool:
+    """Whether content is allowed; False too where jsonschema has to say it."""
+    try:
+        return _test(schema, changed)(content)
+    except UndecidedError:
+        return False
+
+
+@lru_cache(maxsize=32)
+def _test(schema: Path, changed: tuple[int, ...]) -> Test:
+    return compiled(_content(schema, changed))
+
+
 @lru_cache(maxsize=32)
 def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(read_yaml(schema))
+    return Draft202012Validator(_content(schema, changed))
+
+
+@lru_cache(maxsize=32)
+def _content(schema: Path, changed: tuple[int, ...]) -> Any:
+    return read_yaml(schema)
 
 
 def _fault(error: Any, content: Any) -> str:
@@ -230,8 +254,20 @@ def _fault(error: Any, content: Any) -> str:
             f"{prefix}{error.instance}: YAML reads yes, no, on and off as truth values; "
             "put the word in quotes"
         )
+    if error.validator_value == "number" and _means_a_number(error.instance):
+        return (
+            f"{prefix}YAML reads {error.instance} as a text: write it with a point and a sign, "
+            "as in 1.0e-6"
+        )
     described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return prefix + error.message + (f". Expected: {described}" if described else "")
+
+
+def _means_a_number(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and math.isfinite(float(value))
+    except ValueError:
+        return False
 
 
 def _place(path: list[str | int], content: Any) -> str:

@@ -9,7 +9,7 @@ from own_table import DESCRIPTION, TABLE
 
 from privcurve import datasets
 from privcurve.cli import main
-from privcurve.datasets.drafts import check
+from privcurve.datasets.drafts import check, tally
 
 PATH = Path("descriptions/patients.yaml")
 
@@ -82,6 +82,44 @@ def test_patterns_of_names_and_files_to_test_by(folder):
         (6, "'x2' holds what are no n")
     ]
     assert [tally.clipped for tally in report.tallies] == [0, 1]
+
+
+def by_another(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
+    """Describe the table with a file to test by."""
+    Path("test.csv").write_text(TABLE.splitlines()[0] + "\n" + test)
+    files = f"n_rows: {n_rows}\nn_test: {test.count(chr(10))}\n{records}"
+    files += "files: {train: {local: patients.csv}, test: {local: test.csv}}\n"
+    PATH.write_text(files + DESCRIPTION.partition("\n")[2].partition("\n")[2])
+    return [(fault.line, fault.message) for fault in check("patients").faults]
+
+
+def test_each_part_is_checked_by_itself(folder):
+    assert by_another() == []
+    # Labels of records to test by alone are no two classes to learn; one of them is enough to test.
+    Path("patients.csv").write_text(TABLE.replace(",yes", ",no"))
+    assert "all records have the label 'no'" in by_another()[0][1]
+    Path("patients.csv").write_text(TABLE)
+    # One record of six, but all that there are to test by.
+    ((line, message),) = by_another(test="P9,999,Oslo,2020-01-05,yes\n")
+    assert (line, message[:48]) == (9, "100% of the values of 'age' (test) lie outside i")
+    with pytest.raises(datasets.DatasetError, match=r"100% of the values of 'age' \(test\)"):
+        datasets.load("patients")
+    ((line, message),) = by_another(test=TABLE.partition("\n")[2])
+    assert (line, "the same file, byte for byte" in message) == (3, True)
+
+
+def test_records_that_are_left_out_are_counted(folder):
+    assert by_another("records: {balance: first}\n", 4) == []
+    ((line, message),) = by_another("records: {balance: first}\n", 5)
+    assert (line, message[:23]) == (3, "records leaves 4 record")
+
+
+def test_labels_of_all_kinds_need_no_more_memory(folder, monkeypatch):
+    monkeypatch.setattr(tally, "MOST_REFUSED", 7)
+    rows = "".join(f"P{k},31,Oslo,2020-01-05,{k}\n" for k in range(40)) + TABLE.partition("\n")[2]
+    Path("patients.csv").write_text(TABLE.partition("\n")[0] + "\n" + rows)
+    (fault,) = [fault for fault in check("patients").faults if "label" in fault.message]
+    assert "'4' (1) and over 2 more" in fault.message
 
 
 def test_a_dataset_of_another_can_be_checked_too(folder):

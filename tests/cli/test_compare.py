@@ -55,6 +55,41 @@ def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_told(
     assert "1. B, noise as published" in made.lines()[0]
 
 
+RARE = TABLE.assign(
+    accuracy=[0.9984, 0.9983, float("nan"), 0.9991, 0.9983],
+    accuracy_std=0.0002,
+    balanced_accuracy=[0.51, 0.5, 0.5, 0.8, 0.5],
+    auc=[0.8, 0.9, 0.5, 0.95, 0.5],
+    auc_std=0.01,
+    log_loss=[0.3, 0.2, 0.4, 0.1, 0.5],
+    log_loss_std=0.01,
+)
+
+
+def test_of_a_rare_label_more_than_the_accuracy_is_told():
+    made = ranking(RARE, "d", 1, TITLES)
+    assert made.sentence() == (
+        "at ε = 1 take B, δ = 1e-06: 0.9984 ± 0.0002; without privacy 0.9991; majority 0.9983, "
+        "which it does not surpass; the next (A) is within its error"
+    )
+    assert made.lines()[0].endswith("0.9984 ± 0.0002  balanced 0.510  AUC 0.800")
+    assert made.remark().startswith("99.83% of the records have one label")
+    assert ranking(TABLE, "d", 1, TITLES).remark() == ""
+    assert "AUC" not in ranking(TABLE, "d", 1, TITLES).lines()[0]
+
+
+def test_another_metric_ranks_and_a_loss_the_other_way_round():
+    made = ranking(RARE, "d", 1, TITLES, "auc")
+    assert made.sentence() == (
+        "at ε = 1 take A: AUC 0.900 ± 0.010; without privacy 0.950; majority 0.500; "
+        "the next (B, δ = 1e-06) is not within its error"
+    )
+    assert made.lines()[0].endswith("0.900 ± 0.010  accuracy 0.9983  balanced 0.500")
+    assert made.remark() == ""
+    by_loss = ranking(RARE, "d", 1, TITLES, "log_loss").sentence()
+    assert by_loss.startswith("at ε = 1 take A: log loss 0.200 ± 0.010; without privacy 0.100")
+
+
 def test_what_is_missing_is_not_ranked():
     assert "nothing was trained" in ranking(TABLE, "d", 2, TITLES).sentence()
     lines = ranking(TABLE, "d", 1, TITLES).lines(1)
@@ -76,6 +111,12 @@ def test_a_comparison_is_checked_and_written_in_any_folder(folder):
     # Every setting is public: one a learner. So ε covers the whole way.
     assert {len(arm.settings) for arm in arms} == {1}
     assert {arm.calibration for arm in arms} == {"certified", None}
+
+
+def test_a_metric_is_that_of_the_study(folder):
+    made = comparison.prepare("wdbc", [1], metric="auc")
+    assert made.study.metric == "auc"
+    assert "metric" not in yaml.safe_load(comparison.prepare("wdbc", [1]).file.read_text())
 
 
 def test_private_records_get_a_secret_seed(folder, monkeypatch):
@@ -120,6 +161,7 @@ def test_tuned_curves_are_paid_for(folder):
         (["wdbc", "--delta", "1"], "delta = 1 is not in [0, 1)"),
         (["wdbc", "--repeats", "1"], "repeats"),
         (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
+        (["wdbc", "--private-choice", "--metric", "auc"], "--metric says how to compare"),
         (["toy-line/../x"], "unknown dataset"),
     ],
 )

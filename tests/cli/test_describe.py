@@ -9,6 +9,7 @@ from pathlib import Path
 import messy
 import pytest
 import yaml
+from raw_files import workbook
 
 from privcurve import datasets
 from privcurve.cli import main
@@ -156,6 +157,12 @@ def test_a_public_file_gives_bounds_and_categories(folder, capsys):
     assert datasets.load("t").clipped == {"train": {}}
 
 
+@pytest.mark.parametrize(("number", "bounds"), [("7", [7, 8]), ("-2e17", [-2e17, -1.98e17])])
+def test_one_number_beside_words_has_bounds_too(folder, number, bounds):
+    found, _ = column([number] * 39 + ["old"], public=True)
+    assert found["bounds"] == bounds
+
+
 # The label -------------------------------------------------------------------------------
 
 
@@ -173,6 +180,9 @@ def test_a_public_file_gives_bounds_and_categories(folder, capsys):
         (["a", "b"], {"positive": ["a"]}, ["a"], None),
         (["a", "b"], {"negative": ["a"]}, None, ["a"]),
         (["a", "b"], {"positive": ["a"], "public": True}, ["a"], ["b"]),
+        (["a", "b", "A"], {"public": True}, ["b"], ["a", "A"]),
+        (["a", "b", "A"], {"positive": ["a"], "public": True}, ["a", "A"], ["b"]),
+        (["a", "b", "A"], {"negative": ["A"], "public": True}, ["b"], ["a", "A"]),
         (["a", "b", "c"], {"positive": ["a"], "negative": ["c", "b"]}, ["a"], ["c", "b"]),
         (["yes", "unknown"], {"positive": ["yes"], "negative": ["unknown"]}, ["yes"], ["unknown"]),
     ],
@@ -220,6 +230,39 @@ def test_names_that_are_missing_or_twice_are_made(folder):
     assert (content["columns"][0]["name"], content["n_rows"]) == ("column1", 2)
 
 
+@pytest.mark.parametrize("odd", ["\x7f", "\x81", "\u2028", "\xa0", "\U0001f600", '"', "\\", ": #"])
+def test_names_of_any_letters_can_be_read_again(folder, odd):
+    names = [f"a{odd}b", f"not{odd}used", "sick"]
+    encoding = "latin-1" if odd == "\x81" else "utf-8"
+    lines = [";".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names)]
+    content, found = drafted([*lines, "1;1;yes", "2;1;no"], encoding=encoding)
+    assert [entry["name"] for entry in content["columns"]] == names[:1] == list(found.columns)[:1]
+
+
+def test_blank_lines_may_stand_above_the_names(folder):
+    content, found = drafted(["", "  ", "a,a,sick", "1,2,yes", "5,3,no"])
+    assert (content["parser"]["fields"], content["parser"]["skip_rows"]) == (
+        ["a", "a_2", "sick"],
+        3,
+    )
+    assert found.n_rows == 2
+    # A name may go over two lines.
+    content, found = drafted(['a,a,"sick', 'or not"', "1,2,yes", "5,3,no"], "sick\nor not")
+    assert (content["parser"]["skip_rows"], found.n_rows) == (2, 2)
+
+
+def test_a_sheet_of_excel_is_named_as_it_is_read(folder):
+    rows = [[1.5, 7, "yes"], [2.5, 9, "no"]]
+    for names, fields in (
+        (["dose", 2020, "sick"], None),
+        (["dose", "dose", "sick"], ["dose", "dose_2", "sick"]),
+    ):
+        workbook(Path("t.xlsx"), {"Data": [["", "", ""], names, *rows]})
+        found = draft(Path("t.xlsx"), Asked("sick"))
+        assert found.format.parser.get("fields") == fields
+        assert (found.n_rows, list(found.columns)[1]) == (2, fields[1] if fields else "2020")
+
+
 def test_other_kinds_of_files(folder):
     import pyarrow as pa
     from pyarrow import parquet
@@ -238,12 +281,49 @@ def test_other_kinds_of_files(folder):
     assert content["label"]["positive"] == ["true"]
 
 
+def test_lists_in_a_parquet_file_are_left_out(folder, capsys):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = {"x": [1.5, 2.5, 3.5], "l": [[1], [2], [3]], "sick": ["yes", "no", "no"]}
+    parquet.write_table(pa.table(table), "t.parquet")
+    assert main.main(["describe", "t.parquet", "--label", "sick"]) == 0
+    assert "lists or objects: not read" in capsys.readouterr().out
+    text = Path("descriptions/t.yaml").read_text()
+    assert "# not used: l\n" in text
+    Path("descriptions/t.yaml").write_text(text.replace("bounds:", "bounds: [0, 9]"))
+    assert main.main(["check", "t"]) == 0
+    assert main.main(["describe", "t.parquet", "--label", "l", "--name", "u"]) == 1
+    assert "the label 'l' holds lists or objects" in capsys.readouterr().err
+
+
 def test_a_file_to_test_by(folder):
     Path("test.csv").write_text(Path("patients.csv").read_text().replace("31", "32"))
     found = draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
     content = yaml.safe_load(found.text)
     assert content["n_test"] == 5
     assert content["files"]["test"] == {"local": "test.csv"}
+    # As of the other file, once a line that can't be read is mended the number is right.
+    Path("test.csv").write_text(Path("test.csv").read_text().replace("P5,60", "P5,6,0"))
+    found = draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
+    assert yaml.safe_load(found.text)["n_test"] == 5
+    assert any("line 6 of test.csv has 6 fields" in fault for fault in found.faults)
+
+
+def test_a_file_to_test_by_is_written_as_the_other_is(folder):
+    Path("test.csv").write_text("id;age;town;day;sick\nP1;3;Oslo;2020-01-05;yes\n")
+    with pytest.raises(
+        datasets.DatasetError, match=r"test.csv is written .* separator ';', not ','"
+    ):
+        draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
+
+
+def test_the_order_of_words_for_what_is_missing_counts_no_records(folder):
+    lines = ["x,y,sick", "1,NA,yes", "?,5,no", "3,?,yes", "4,6,no"]
+    content, _ = drafted(lines)
+    assert content["missing"] == ["", "?", "NA"]
+    content, _ = drafted([line.replace("?", "NA", 1) for line in lines[:3]] + lines[3:])
+    assert content["missing"] == ["", "?", "NA"]
 
 
 def test_lines_that_can_t_be_read_are_told_of(folder, capsys):
@@ -255,11 +335,23 @@ def test_lines_that_can_t_be_read_are_told_of(folder, capsys):
 
 
 def test_a_column_of_many_values_needs_no_more_memory(folder, monkeypatch):
-    monkeypatch.setattr(profile, "MOST_VALUES", 10)
-    found, _ = column([k / 7 for k in range(100)])
+    monkeypatch.setattr(profile, "MOST_VALUES", 60)
+    found, seen = column([k / 7 for k in range(200)])
     assert found["kind"] == "numeric"
-    found, _ = column([f"name {k}" for k in range(100)])
-    assert found is None or found["kind"] == "text"
+    assert "over 60 numbers" in seen.columns["x"].seen
+    # What tells records apart does so among the first ones too; a few words do not.
+    found, _ = column([f"name {k}" for k in range(200)])
+    assert found is None
+    found, _ = column([f"name {k % 70}" for k in range(1000)])
+    assert found["kind"] == "text"
+
+
+def test_the_wider_a_table_the_less_is_remembered_of_a_column(monkeypatch):
+    monkeypatch.setattr(profile, "MOST_TOGETHER", 1000)
+    assert {some.most for some in profile.blank("ab").values()} == {500}
+    assert {some.most for some in profile.blank("abcdefghij").values()} == {200}
+    monkeypatch.setattr(profile, "MOST_TOGETHER", 10**9)
+    assert {some.most for some in profile.blank("ab").values()} == {profile.MOST_VALUES}
 
 
 def test_nothing_is_written_over_unless_it_is_said(folder, capsys):
@@ -268,6 +360,8 @@ def test_nothing_is_written_over_unless_it_is_said(folder, capsys):
     assert main.main(argv) == 1
     assert Path("descriptions/patients.yaml").read_text() == before
     assert main.main([*argv, "-o", "elsewhere.yaml"]) == 0
+    told = capsys.readouterr().out
+    assert "Then: put it at descriptions/patients.yaml, and privcurve check patients" in told
     assert main.main([*argv, "--force"]) == 0
     text = Path("descriptions/patients.yaml").read_text()
     assert text == Path("elsewhere.yaml").read_text() != before

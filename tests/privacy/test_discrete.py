@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, norm
 
-from privcurve.privacy.discrete import (
-    LARGEST_SCALE,
-    choose,
-    coin_e,
-    discrete_laplace,
-    rounded_gaussian,
-)
-from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.privacy.discrete import choose, coin_e, discrete_laplace, rounded_gaussian
+from privcurve.privacy.mechanisms import LARGEST_SCALE, MECHANISMS
 
 # Ten tests of fit in this file: all true samplers pass all of them but for one run in 10^5.
 ALARM = 1e-6

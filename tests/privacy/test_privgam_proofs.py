@@ -65,13 +65,16 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
     others = [(0, 1, 1), (2, 0, -1), (0, 0, -1)]
     replaced = itertools.combinations([[one] for one in RECORDS], 2)
     pairs = replaced if neighbours == REPLACE_ONE else (([one], []) for one in RECORDS)
-    largest = dict.fromkeys(("l1", "l2", "edge", "range", "slopes1", "slopes2", "p1", "p2"), 0.0)
+    largest = dict.fromkeys(
+        ("l1", "l2", "margin", "edge", "range", "slopes1", "slopes2", "p1", "p2"), 0.0
+    )
     for left, right in pairs:
         sums, slopes, products, edges = moved(others + left, others + right, shapes)
         upper = products[np.triu_indices(3)]
         found = {
             "l1": max(np.abs(s).sum() for s in sums),
             "l2": max(np.linalg.norm(s) for s in sums),
+            "margin": abs(sums[2][1] - sums[2][0]),
             "edge": np.abs(edges).max(),
             "range": edges.max() - edges.min(),
             "slopes1": np.abs(slopes).sum(),
@@ -83,6 +86,7 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
     stated = {
         "l1": bounds.cells_l1(CLIP, neighbours),
         "l2": bounds.cells_l2(CLIP, neighbours),
+        "margin": bounds.cells_l1(CLIP, neighbours),
         "edge": bounds.edge(CLIP, neighbours),
         "range": bounds.edge_range(CLIP, neighbours),
         "slopes1": bounds.slopes_l1(CLIP, 3, neighbours),
@@ -93,7 +97,7 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
     for key, bound in stated.items():
         assert largest[key] <= bound * (1 + 1e-12), key
     if shapes is SHAPES[0]:
-        for key in ("l1", "l2", "edge"):
+        for key in ("l1", "l2", "margin", "edge"):
             assert largest[key] == pytest.approx(stated[key], rel=1e-5), key
 
 
@@ -278,7 +282,7 @@ def test_mistakes_are_found(monkeypatch, mistake):
 
 def test_the_curvature_has_noise_of_its_own():
     """The sum of a bin's two cells is released too: each cell has noise, not their difference."""
-    X, y, n_bins = data(50)
+    X, y, n_bins = data(200)
     fit, _ = fitted(X, y, n_bins, np.random.default_rng(4), delta=1e-5)
     values, _ = fit._with_noise(np.zeros((2, 4000), dtype=np.int64), 0.25, None)
     for released in (values[0] + values[1], values[1] - values[0]):

@@ -92,6 +92,13 @@ def test_numbers_out_of_range_are_refused(bad):
         runs(*map(float, bad))
 
 
+@pytest.mark.parametrize(("eta", "expected"), [(-0.999, 5.0), (-0.99, 1000.0)])
+def test_an_eta_that_leaves_no_number_is_refused(eta, expected):
+    with pytest.raises(ValueError, match=f"eta = {eta} is too near -1 for expected_runs"):
+        runs(eta, expected)
+    assert runs(-0.9, 1000.0).mean == pytest.approx(1000)
+
+
 @shapes
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_pure_selection_costs_what_is_said_and_that_is_reached(eta, expected, epsilon):

@@ -9,6 +9,7 @@ import numpy as np
 
 SIZES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 LENGTHS = (0.05, 0.3)
+LINE_SIZES = (0.0, 0.625, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0)
 
 
 def kernels(n_bins, ordered):
@@ -35,6 +36,19 @@ def smooth(z, noise, ordered):
     weights = np.exp(np.array(logs) - max(logs))
     weights /= weights.sum()
     return weights @ np.array(means), weights[: len(means) // len(SIZES)].sum()
+
+
+def coefficients(values, noise):
+    """Posterior mean of a linear part's coefficients, the intercept last."""
+    logs, means = [], []
+    for size in LINE_SIZES:
+        prior = np.diag([size**2] * (len(values) - 1) + [100.0])
+        total = prior + noise
+        solved = np.linalg.solve(total, values)
+        logs.append(-0.5 * (np.linalg.slogdet(total)[1] + values @ solved))
+        means.append(prior @ solved)
+    weights = np.exp(np.array(logs) - max(logs))
+    return weights @ np.array(means) / weights.sum()
 
 
 def cyclic(X, y, n_bins, ordered, mu=math.inf, rng=None, n_rounds=10):

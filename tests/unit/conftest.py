@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from own_dataset import DESCRIPTION, LINES
+from own_release import LINES as PRIVATE_LINES
 
 
 @pytest.fixture
@@ -20,6 +21,18 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         Path("data/mine.csv").write_text("\n".join(lines) + "\n")
         Path("resources/datasets").mkdir(parents=True, exist_ok=True)
         Path("resources/datasets/mine.yaml").write_text(yaml.safe_dump(DESCRIPTION | changes))
+
+    write()
+    return write
+
+
+@pytest.fixture
+def mine(own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Private records with a budget of 2; gives a function that changes their description."""
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
+
+    def write(lines: list[str] = PRIVATE_LINES, **changes: Any) -> None:
+        own(lines, **{"n_rows": len(lines) - 1, "budget": {"epsilon": 2}, **changes})
 
     write()
     return write

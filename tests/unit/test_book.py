@@ -77,6 +77,8 @@ def test_a_replacement_costs_a_leaving_and_a_coming():
     price = Price(1.0, 1e-6, ADD_REMOVE).for_neighbours(REPLACE_ONE)
     assert (price.epsilon, price.neighbours) == (2.0, REPLACE_ONE)
     assert price.delta == pytest.approx(1e-6 * (1 + math.e))
+    # e^1000 is no number, but more than any δ needs.
+    assert Price(1000.0, 1e-6, ADD_REMOVE).for_neighbours(REPLACE_ONE).delta == 1
     assert Price(1.0, 0.0, ADD_REMOVE).for_neighbours(ADD_REMOVE) == Price(1.0, 0.0, ADD_REMOVE)
     for stated, wanted in ((REPLACE_ONE, ADD_REMOVE), (PRIVATE_COLUMNS, REPLACE_ONE)):
         with pytest.raises(BookError, match="says nothing for"):
@@ -175,7 +177,6 @@ PROGRAM = textwrap.dedent(
     folder, moment = sys.argv[1:]
     killed = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     if moment == "half":
-        real = books.os.fsync
         class Torn:
             def __init__(self, file): self.file = file
             def __getattr__(self, name): return getattr(self.file, name)

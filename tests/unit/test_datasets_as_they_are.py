@@ -85,6 +85,9 @@ def test_codes_that_are_whole_numbers_may_have_a_point(own: Any) -> None:
     assert coded(own, ["1", "2.0", "1.00"], grades) == [0, 1, 0]
     assert coded(own, ["1", "2.0", "2.5"], grades, unknown="other") == [0, 1, 2]
     refused(own, "'2.5', which is not one of its categories", ["1", "2.5"], grades)
+    # What is no number ends with a dot of its own.
+    towns = {"name": "x", "kind": "categorical", "categories": ["St", "?"]}
+    refused(own, "'x' is 'St.', which is not one", ["St", "St."], towns)
 
 
 # Dates -------------------------------------------------------------------------------
@@ -172,6 +175,12 @@ def test_the_first_pattern_that_fits_counts(own: Any) -> None:
     assert coded(own, ["abc", "a.c", "(b", "OTHER"], dots) == [2, 0, 1, 2]
 
 
+def test_codes_in_groups_may_have_a_point(own: Any) -> None:
+    # As a column of whole numbers with gaps is written; what is listed with its point is meant so.
+    words = {**TEXT, "groups": {"no": ["no", "-1"], "half": "2.0", "yes": ["yes", "1", "2"]}}
+    assert coded(own, ["1.0", "-1.0", "2.0", "2.00", "1.5", "no"], words) == [2, 1, 0, 2, 3, 1]
+
+
 def test_a_group_may_list_what_means_nothing_elsewhere(own: Any) -> None:
     jobs = {**TEXT, "groups": {"none": ["none", "unknown*"], "work": "*"}}
     values = ["None", "unknown", "NA", "", "?", "nurse"]
@@ -179,6 +188,13 @@ def test_a_group_may_list_what_means_nothing_elsewhere(own: Any) -> None:
     assert found == [0, 3, 3, 3, 1, 1]
     found = coded(own, values, jobs, missing=["?", "None"])
     assert found == [0, 0, 1, 3, 3, 1]
+
+
+@pytest.mark.parametrize("word", ["other", "?"])
+def test_groups_that_are_always_there_are_no_patterns_of_others(own: Any, word: str) -> None:
+    groups = {"misc": [word, "a*"]}
+    refused(own, "groups of 'x': other and [?] are groups", ["a", "b"], {**TEXT, "groups": groups})
+    assert coded(own, ["a", "b", ""], {**TEXT, "groups": {word: [word, "a*"]}})[0] == 0
 
 
 def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch: Any) -> None:
@@ -217,6 +233,8 @@ def test_parquet_gives_what_the_same_csv_gives(own: Any) -> None:
         {"name": "town", "kind": "text", "groups": ["Malmö"]},
         DAY | {"name": "day", "missing": "bin"},
         DAY | {"name": "time", "missing": "bin"},
+        DAY | {"name": "when", "missing": "bin", "format": "%d.%m.%Y"},
+        {"name": "truth", "kind": "categorical", "categories": ["True", "False", "?"]},
     ]
     table = {
         "unused": [[1], [2], [3]],
@@ -230,13 +248,15 @@ def test_parquet_gives_what_the_same_csv_gives(own: Any) -> None:
         "time": pa.array(
             [datetime(2000, 1, 2, 5), None, datetime(2000, 1, 11)], pa.timestamp("ns", "UTC")
         ),
+        "when": [date(2000, 1, 2), None, date(2000, 1, 11)],
+        "truth": [True, False, None],
         "sick": [True, False, True],
     }
     labels = {"column": "sick", "positive": "true", "negative": "false"}
     found = parquet(own, columns, table, label=labels)
     assert found.y.tolist() == [1, -1, 1]
     expected = [[1, 10, 9], [1, 10, 9], [0, 2, 1], [0, 1, 2], [0, 1, 2], [0, 1, 2]]
-    assert found.X.T.tolist() == [*expected, [1, 10, 9], [1, 10, 9]]
+    assert found.X.T.tolist() == [*expected, *[[1, 10, 9]] * 3, [0, 1, 2]]
 
 
 def test_parquet_is_read_in_pieces_and_from_the_top(own: Any, monkeypatch: Any) -> None:

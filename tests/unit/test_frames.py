@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from privcurve import datasets
-from privcurve.datasets import Column, DatasetError, Domain, Label
+from privcurve.datasets import Column, DatasetError, Domain, Label, unlabelled
 from privcurve.datasets.encoder import DomainEncoder
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 
@@ -100,6 +101,104 @@ def test_what_has_no_code_is_named(frame, message):
 def test_all_faults_are_told_at_once():
     with pytest.raises(DatasetError, match="2 problems"):
         DOMAIN.encode(FRAME.assign(smokes=2, since="x"))
+
+
+def of_one_column(categories, missing=("",), unknown="other", **options):
+    column = Column("x", "categorical", categories=categories, **options)
+    return Domain((column,), DOMAIN.label, missing=missing, unknown=unknown)
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "patterns"),
+    [("true", "false", False), ("True", "False", False), ("1", "0", False), ("TRUE", "F*", True)],
+)
+def test_truth_values_are_those_that_a_file_of_text_spells(yes, no, patterns):
+    listed = ((yes, "yes"), (no, "no"), ("other", "other"), ("?", "?"))
+    domain = of_one_column(listed, patterns=patterns)
+    for values in ([True, False, None], pd.array([True, False, None], dtype="boolean")):
+        assert domain.encode({"x": values}).ravel().tolist() == [0, 1, 3]
+    # What reads a file of text makes truth values of such words.
+    spelt = [yes, no.replace("*", "ALSE"), ""]
+    assert domain.encode({"x": spelt}).ravel().tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize("patterns", [False, True])
+def test_what_is_absent_is_no_category_that_bears_the_word(patterns):
+    listed = (("none", "none"), ("some", "some"), ("other", "other"), ("?", "?"))
+    domain = of_one_column(listed, missing=("none", "NA"), patterns=patterns)
+    frame = pd.DataFrame({"x": ["some", None, "NA", "none"]})
+    assert domain.encode(frame).ravel().tolist() == [1, 3, 3, 0]
+
+
+def test_values_of_several_types_may_be_absent_in_any_way():
+    domain = of_one_column((("1", "1"), ("a", "a"), ("?", "?")))
+    values = pd.Series([1, "a", None, float("nan"), pd.NA, pd.NaT], dtype=object)
+    assert domain.encode({"x": values}).ravel().tolist() == [0, 1, 2, 2, 2, 2]
+
+
+KINDS = [
+    (Column("x", "numeric", (-5.0, 5.0), 7, missing_bin=True), ["1.25", "-7", "3e0", "4.999"]),
+    (Column("x", "numeric", (0.0, 9.0), 5, missing_bin=True), ["1", "12", "7"]),
+    (Column("x", "categorical", categories=TOWNS), ["Oslo", "oslo", "Rome, north", "Åre"]),
+    (
+        Column("x", "categorical", categories=tuple((v, v) for v in ("1", "-3", "other", "?"))),
+        ["1", "-3", "4"],
+    ),
+    (
+        Column("x", "categorical", categories=tuple((v, v) for v in ("True", "False", "?"))),
+        ["True", "False"],
+    ),
+    (
+        Column(
+            "x",
+            "categorical",
+            categories=(("i*", "i"), ("1", "1"), ("true", "t"), ("other",) * 2, ("?",) * 2),
+            patterns=True,
+        ),
+        ["I2", "1", "TRUE", "Xi"],
+    ),
+    (
+        Column("x", "numeric", (18000.0, 19000.0), 5, missing_bin=True, dates="iso"),
+        ["2020-01-31", "2010-01-01", "2021-12-05"],
+    ),
+    (
+        Column("x", "numeric", (18000.0, 19000.0), 5, missing_bin=True, dates="%d.%m.%Y"),
+        ["31.01.2020", "01.01.2010", "05.12.2021"],
+    ),
+]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_file_and_frame_have_the_same_codes_whatever_reads_them(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    missing = (("",), ("NA", ""), ("?", ""))[seed % 3]
+    columns, texts = [], {}
+    for k in rng.permutation(len(KINDS)):
+        column, values = KINDS[k]
+        columns.append(replace(column, name=f"x{k}"))
+        gaps = missing if rng.random() < 0.5 else ()
+        texts[f"x{k}"] = [str(rng.choice([*values, *gaps])) for _ in range(6)]
+    domain = Domain(tuple(columns), DOMAIN.label, missing=missing, unknown="other")
+    path = tmp_path / "new.csv"
+    pd.DataFrame(texts).to_csv(path, index=False)
+    (expected,) = unlabelled.read_codes(domain, path).pieces
+    plain = pd.read_csv(path, na_values=list(missing), keep_default_na=False)
+    typed = plain.convert_dtypes()
+    for column in columns:
+        if column.dates:
+            form = "ISO8601" if column.dates == "iso" else column.dates
+            typed[column.name] = pd.to_datetime(plain[column.name], format=form)
+    for frame in (texts, plain, plain.astype(object), plain.astype("category"), typed):
+        assert np.array_equal(domain.encode(frame), expected)
+    for frame in (plain, typed.iloc[:, ::-1]):
+        frame.to_parquet(tmp_path / "new.parquet")
+        (found,) = unlabelled.read_codes(domain, tmp_path / "new.parquet").pieces
+        assert np.array_equal(found, expected)
+
+
+def test_names_of_columns_may_be_numbers():
+    domain = Domain(tuple(Column(str(k), "numeric", (0.0, 10.0), 5) for k in (1, 0)), DOMAIN.label)
+    assert domain.encode(pd.DataFrame([[0, 9], [3, 4]])).tolist() == [[4, 0], [2, 1]]
 
 
 @pytest.mark.parametrize("learner", [LazyBBClassifier, PrivGAMClassifier])

@@ -190,6 +190,15 @@ def drop(*place):
     return change
 
 
+def change_all(**values):
+    """Change several keys of the first column."""
+
+    def change(content):
+        content["domain"]["columns"][0].update(values)
+
+    return change
+
+
 CHANGES = [
     (put("format_version", 2), "has the format 'privcurve model' 2, but this privcurve"),
     (put("format", "other"), "has the format 'other' 1"),
@@ -212,6 +221,9 @@ CHANGES = [
     (put("classes", [1, 1]), "not those of its domain"),
     (put("domain", "columns", 0, "bounds", [5, 5]), "bounds of the column 'age' must be"),
     (put("domain", "columns", 0, "bins", 9), "of other columns|not those of"),
+    (put("domain", "columns", 0, "dates", "%H"), "format of the column 'age' does not tell days"),
+    (change_all(dates="iso", bounds=[-1e9, 1e9]), "bounds of the column 'age' days=-1000000000"),
+    (put("domain", "columns", 0, "bins", 65536), "has 65,537 codes, more than 65,536"),
     (put("domain", "columns", 1, "name", "age"), "names a column twice"),
     (put("domain", "columns", 1, "categories", [["a", "a"], ["a", "b"], ["c", "c"]]), "twice"),
     (put("domain", "columns", 1, "patterns", True), "has groups, but not"),
@@ -271,6 +283,7 @@ def test_every_changed_byte_is_noticed(tmp_path, content):
         ('{"a": -Infinity, "sha256": ""}', "Infinity is no number of JSON"),
         ('{"a": 1e999, "sha256": ""}', "1e999 is no number of JSON"),
         ('{"a": 1, "a": 1, "sha256": ""}', "a key stands twice"),
+        ('{"a": "\\ud800", "sha256": ""}', "surrogates not allowed"),
         ("[" * 100_000, "not a model's file"),
         ('{"a": ' + "9" * 5000 + "}", "not a model's file"),
         (b"\x80\x04\x95", "can't be read"),
@@ -335,6 +348,28 @@ def test_arrays_of_another_shape_are_refused(tmp_path, kind):
         list(arrays(changed["model"]))[k].pop()
         with pytest.raises(models.ModelError):
             loaded(tmp_path, changed)
+
+
+def test_a_column_may_have_as_many_codes_as_there_can_be(tmp_path):
+    label = Label("sick", "no", "yes")
+    domain = Domain((Column("x", "numeric", (0.0, 1.0), 2**16),), label)
+    X, y = domain.encode(np.array([[0.0], [0.4], [0.9], [1.0]])), np.array([-1, -1, 1, 1])
+    assert X.ravel().tolist() == [0, 26214, 58982, 65535]
+    model = LazyBBClassifier(n_rounds=1, n_bins=domain.n_bins, classes=(-1, 1), random_state=0)
+    models.save(tmp_path / "model.json", model.fit(X, y), domain)
+    found = models.load(tmp_path / "model.json")
+    assert np.array_equal(found.decision_function(X), model.decision_function(X))
+    with pytest.raises(ValueError, match="65,537 codes, more than 65,536"):
+        Domain((Column("x", "numeric", (0.0, 1.0), 2**16 + 1),), label).encode({"x": [0.5]})
+
+
+def test_lists_in_lists_are_refused_at_any_depth(tmp_path):
+    # There is one depth that can be read, but not sealed.
+    path = tmp_path / "model.json"
+    for depth in range(700, 1010):
+        path.write_text(f'{{"sha256": "", "a": {"[" * depth}{"]" * depth}}}')
+        with pytest.raises(models.ModelError):
+            models.load(path)
 
 
 def test_learners_of_ones_own_are_not_run(tmp_path, monkeypatch, content):

@@ -114,11 +114,20 @@ def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
 
 
 def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
-    found = read(tmp_path, ("good", "bad"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
+    # The audit is of the first study, too.
+    found = read(tmp_path, ("bad", "good"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
     found.refuse(["good"])
-    for target in ([], ["all"], ["results/manifest.json"]):
+    for target in ([], ["all"], ["results/manifest.json"], ["audit"]):
         with pytest.raises(StudyError, match="epsilon = -1 is not above 0"):
             found.refuse(target)
+
+
+def test_a_page_without_a_table_of_accuracy_is_refused(tmp_path):
+    found = read(tmp_path, good={**SMALL, "outputs": ["selected_settings"]})
+    for target in ("leaderboard", "results/leaderboard.html"):
+        with pytest.raises(StudyError, match=r"no configured study has the output accuracy.*good"):
+            found.refuse([target])
+    found.refuse([])
 
 
 def test_an_unknown_target_lists_the_studies(tmp_path):
@@ -297,6 +306,31 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
     assert says in found.broken["whole"]
     assert "whole" not in found.studies
     assert "tiny" in found.studies
+
+
+@pytest.mark.parametrize(
+    ("tables", "says"),
+    [
+        (["god/accuracy"], "leaderboard: there is no study 'god'; did you mean 'good'?"),
+        (["good/accuracy", "good/ledgers"], "leaderboard: good has no output ledgers; add that"),
+        (["ill/accuracy"], "leaderboard: ill: config/studies/ill.yaml: learners"),
+        (["good/selected_settings"], "tables: without good/accuracy nothing of good is shown"),
+        (["good"], "tables: 'good' is not <study>/<accuracy or"),
+    ],
+)
+def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, says):
+    page = {**SMALL, "outputs": ["accuracy", {"leaderboard": {"tables": tables}}]}
+    ill = {**SMALL, "epsilons": [-1]}
+    found = read(tmp_path, good=SMALL, ill=ill, page=page)
+    assert found.broken["page"].startswith("config/studies/page.yaml: outputs: ")
+    assert says in found.broken["page"]
+    assert list(found.studies) == ["good"]
+    # Who reads that one can't be read either, and who reads what is there can.
+    shown = [{**SMALL, "outputs": ["accuracy", {"leaderboard": {"tables": [f"{name}/accuracy"]}}]}
+             for name in ("page", "good")]  # fmt: skip
+    other = read(tmp_path / "other", good=SMALL, ill=ill, page=page, again=shown[0], fine=shown[1])
+    assert list(other.studies) == ["fine", "good"]
+    assert "again.yaml: outputs: leaderboard: page: config/studies/page" in other.broken["again"]
 
 
 def test_canaries_go_into_the_first_study_that_has_data(tiny, tmp_path):

@@ -1,5 +1,7 @@
 """PrivGAM beside its proofs: smoothing, the rule, the model, its neighbours, its words."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from privcurve.learners import registry
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.residuals import bin_maps
 from privcurve.learners.entry import Facts
+from privcurve.learners.noisy_majority import NoisyMajorityClassifier
 from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.calibration.privgam import (
     ASSUMED_ESTIMATE,
@@ -78,6 +81,26 @@ def test_smoothing_averages_by_marginal_likelihood(ordered):
     assert nothing == pytest.approx(weights[np.array(chances)].sum())
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_how_a_line_is_shrunk_is_no_release(monkeypatch, delta):
+    """What is asked, with which noise, is the same whatever sizes its prior may have.
+
+    But for the names of the columns, which were chosen by what was released before.
+    """
+    X, y = problem()
+    found = []
+    for wide_from in (0.0, 1e9):
+        monkeypatch.setattr(rule, "LINE_WIDE_FROM", {True: wide_from, False: wide_from})
+        made = learner(ordered=True, linear="yes", delta=delta, method="greedy", n_steps=3)
+        found.append(made.fit(X, y))
+    said = [
+        replace(one.privacy_, ledger=tuple(replace(e, what="") for e in one.privacy_.ledger))
+        for one in found
+    ]
+    assert said[0] == said[1]
+    assert found[0].model_.intercept != found[1].model_.intercept
+
+
 def test_a_lone_value_shrinks_to_nothing():
     mean, variance = np.empty(1), np.empty(1)
     _apart(np.array([3.0]), np.array([1e6]), 1.0, mean, variance)
@@ -99,6 +122,10 @@ def test_the_rule_reads_public_facts_alone():
     for method, pure in ((rule.CYCLIC, False), (rule.GREEDY, True), (rule.GREEDY, False)):
         for linear in (True, False):
             assert 0 < rule.least_share(method, 10, 5, pure, linear) < 0.03
+    # Cod-RNA: one wide prior, with δ at all ε of the studies; Yeast at ε = 1: many sizes.
+    assert rule.line_sizes(47_628, 0.0165, 8, pure=False) == (40.0,)
+    assert rule.line_sizes(1_187, 0.265, 8, pure=False) == rule.LINE_SIZES
+    assert rule.line_sizes(1_187, 3.0, 8, pure=True) == rule.LINE_SIZES
     # Adult: from ε = 0.5 on.
     assert rule.has_pairs(32_561, 0.135, 14)
     assert not rule.has_pairs(32_561, 0.0325, 14)
@@ -118,8 +145,32 @@ def test_the_rule_ends_at_a_noisy_majority(pure):
     X, _ = problem(60)
     model = learner(epsilon=0.1, delta=0.0 if pure else 1e-5).fit(X, np.ones(60))
     assert model.n_features_used_ == 0
-    assert len(model.privacy_.ledger) == 1
-    assert model.privacy_.epsilon_spent == pytest.approx(0.1, rel=1e-9)
+    said = model.privacy_
+    assert (len(said.ledger), said.delta) == (1, 0.0)
+    assert said.epsilon_spent == pytest.approx(0.1, rel=1e-9)
+    # Half of noisy_majority's margin, with half of its noise.
+    other = (
+        NoisyMajorityClassifier(epsilon=0.1, n_bins=(20, 4, 3), classes=(-1, 1))
+        .fit(X, np.ones(60))
+        .privacy_
+    )
+    (ours,), (its,) = said.ledger, other.ledger
+    assert ours.mechanism == its.mechanism == "laplace"
+    assert ours.noise_rate / 2 == pytest.approx(its.noise_rate)
+
+
+def test_alone_it_decides_as_often_right_as_a_noisy_majority():
+    """Of 400 fits; a margin of 20 and ε = 0.1 give the wrong label with a chance of e^-1/2."""
+    X, _ = problem(60)
+    y = np.where(np.arange(60) < 40, 1, -1)
+    fits = [learner(epsilon=0.1, delta=1e-5, random_state=k).fit(X, y) for k in range(400)]
+    wrong = np.mean([fit.predict(X[:1])[0] < 0 for fit in fits])
+    # Five standard errors.
+    assert wrong == pytest.approx(np.exp(-1) / 2, abs=0.1)
+    # The curvature is public, n/4: a step is 10/15, shrunk by what noise and records leave open.
+    steps = [learner(epsilon=1.0, random_state=k).fit(X, y).model_.intercept for k in range(400)]
+    shrink = 9 / (9 + 2 / 15**2 + 1 / 15)
+    assert np.mean(steps) == pytest.approx(shrink * 10 / 15, abs=5 * np.sqrt(2 / 400) / 15)
 
 
 @pytest.mark.parametrize("pairs", [True, False])
@@ -246,6 +297,9 @@ def test_what_cannot_be_is_refused():
         learner(method="cyclic").fit(X, y)
     with pytest.raises(ValueError, match="pairs = 'yes' come after rounds of all columns"):
         learner(pairs="yes", method="greedy").fit(X, y)
+    # Without delta the rule is greedy, whatever the records.
+    with pytest.raises(ValueError, match="pairs = 'yes' come after rounds of all columns"):
+        learner(pairs="yes", epsilon=1.0, delta=0.0).fit(X, y)
     with pytest.raises(ValueError, match="linear = 'yes' needs all columns to be ordered"):
         learner(linear="yes").fit(X, y)
     with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):

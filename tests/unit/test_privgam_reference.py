@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from privcurve.learners.additive import rule
+from privcurve.learners.additive.linear_part import LinearPart, shrunk
 from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.calibration.privgam import gaussian_budget
 
@@ -39,6 +41,34 @@ def test_without_noise_shapes_are_those_of_the_plain_program(n_rounds):
     if n_rounds > 2:
         assert not model.shapes[3].any()
         assert not plain[3].any()
+
+
+def drawn(size, spread, seed):
+    """Coefficients with noise that is not the same in all directions, and its covariance."""
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    noise = (axes * rng.uniform(0.2, spread, 6)) @ axes.T
+    return rng.multivariate_normal([size] * 6, noise), noise
+
+
+@pytest.mark.parametrize(("size", "spread"), [(0.0, 1.0), (1.0, 2.0), (8.0, 2.0), (30.0, 900.0)])
+def test_coefficients_of_a_line_are_those_of_the_plain_program(size, spread):
+    for seed in range(3):
+        values, noise = drawn(size, spread, seed)
+        expected = reference.coefficients(values, noise)
+        assert shrunk(values, noise, np.array(rule.LINE_SIZES)) == pytest.approx(
+            expected, rel=1e-8, abs=1e-9
+        )
+
+
+def test_a_line_of_noise_shrinks_and_one_with_a_slope_does_not():
+    line = LinearPart(np.array([10, 10, 1]))
+    rng = np.random.default_rng(0)
+    line.take_gram(100.0 * np.eye(3), 1.0)
+    line.take_slopes(rng.normal(size=3) * 20.0, 400.0, 1.0)
+    assert np.abs(line.coefficients[:2]).max() < 1.5
+    line.take_slopes(np.array([400.0, 0.0, 0.0]), 400.0, 4.0)
+    assert line.coefficients[0] > 20.0
 
 
 def test_with_noise_shapes_are_spread_alike():

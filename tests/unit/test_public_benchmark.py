@@ -55,6 +55,18 @@ def test_a_variant_takes_the_mark_unless_it_has_files_of_its_own(own):
     assert not datasets.describe("hidden").public_benchmark
 
 
+def test_a_variant_makes_no_private_records_public(own):
+    own()
+    write("shown", title="not public", based_on="mine", public_benchmark=True)
+    with pytest.raises(DatasetError, match="public_benchmark: the records are those of mine"):
+        datasets.describe("shown")
+    # A file to test by is not what is trained on; the mark is of all records.
+    test = {"test": {"local": "data/o.csv"}}
+    write("shown", title="t", based_on="mine", n_test=1, files=test, public_benchmark=True)
+    with pytest.raises(DatasetError, match="public_benchmark: the records are those of mine"):
+        datasets.describe("shown")
+
+
 def test_the_mark_is_a_truth_value(own):
     own(public_benchmark="yes")
     with pytest.raises(DatasetError, match="public_benchmark"):

@@ -17,22 +17,47 @@ from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 
 EXAMPLE = Path(__file__).parents[2] / "examples/read_model.py"
 TOWNS = (("Oslo", "north"), ("Rome, south", "south"), ("other", "other"), ("?", "?"))
+DIAGNOSES = (
+    ("I*", "heart"),
+    ("e10*", "sugar"),
+    ("7", "seven"),
+    ("na", "none"),
+    ("other", "other"),
+    ("?", "?"),
+)
+GRADES = (("1", "1"), ("2", "2"), ("3", "3"), ("other", "other"))
 DOMAIN = Domain(
     (
         Column("age", "numeric", (0.0, 100.0), 7, missing_bin=True),
         Column("town", "categorical", categories=TOWNS),
         Column("dose", "numeric", (-1.0, 1.0), 3),
+        Column("diagnosis", "categorical", categories=DIAGNOSES, patterns=True),
+        Column("grade", "categorical", categories=GRADES),
+        Column("since", "numeric", (16436.0, 20088.0), 9, missing_bin=True, dates="%d.%m.%Y"),
+        Column("income", "numeric", (1.0, 1e6), 5, missing_bin=True, spacing="log"),
+        Column("debt", "numeric", (0.0, 1e4), 5, missing_bin=True, spacing="log1p"),
     ),
     Label("sick", "no", "yes"),
-    missing=("NA", "-"),
+    missing=("NA", "-", "-9"),
     unknown="other",
     decimal=",",
 )
 
+# Of each column but the age, as a file writes them.
+VALUES = {
+    "town": ["Oslo", "Rome, south", "Paris", "NA", "-"],
+    "dose": ["-1", "-0,5", "0,33333333", "7"],
+    "diagnosis": ["I10", "i", "E10.1", "E11", "7.0", "7", "NA", "Na", "-", "", " \n"],
+    "grade": ["1", "2.0", "3", "4", "-"],
+    "since": ["01.02.2015", "31.12.2024", "05.06.1999", "17.8.2020", "-", ""],
+    "income": ["1", "15,848931924611", "-9,0", "1e5", "2e7", "NA"],
+    "debt": ["0", "5,3", "9999", "-9", "120"],
+}
+
 
 def fitted(kind):
     rng = np.random.default_rng(3)
-    X = rng.integers(0, DOMAIN.n_bins, size=(3000, 3)).astype(np.uint8)
+    X = rng.integers(0, DOMAIN.n_bins, size=(3000, len(DOMAIN.n_bins))).astype(np.uint8)
     y = np.where((X[:, 0] > 3) ^ (X[:, 1] == 0), 1, -1)
     return kind.set_params(n_bins=DOMAIN.n_bins, classes=(-1, 1), random_state=0).fit(X, y)
 
@@ -43,10 +68,9 @@ def table(tmp_path):
     ages = ["NA", "", "-5", "14,285714285714286", "100", *map(str, rng.integers(0, 120, 200))]
     with (tmp_path / "new.csv").open("w", newline="") as stream:
         out = csv.writer(stream)
-        out.writerow(["note", "town", "dose", "age"])
+        out.writerow(["note", "age", *VALUES])
         for age in ages:
-            town = rng.choice(["Oslo", "Rome, south", "Paris", "NA", "-"])
-            out.writerow(["x", town, rng.choice(["-1", "-0,5", "0,33333333", "7"]), age])
+            out.writerow(["x", age, *map(rng.choice, VALUES.values())])
     return tmp_path / "new.csv"
 
 

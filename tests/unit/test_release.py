@@ -1,65 +1,26 @@
-"""Releases: what is refused before anything is spent, what is written, and what the card says."""
+"""Releases: what is written, with which randomness, and what the card says."""
 
-import json
 import math
 import os
 import re
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from own_release import LINES, QUICK, ROWS, asked, book, states
 
 from privcurve import datasets, models
-from privcurve.cli import main
-from privcurve.datasets import DatasetError
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SeedError
 from privcurve.releases import release as releasing
-from privcurve.releases.asked import CARD, MODEL, PAGE, Asked
-from privcurve.releases.book import DONE, FAILED, RESERVED, Book, BookError
+from privcurve.releases.asked import CARD, MODEL, PAGE
+from privcurve.releases.book import DONE, BookError
 from privcurve.releases.errors import ReleaseError
+from privcurve.releases.page import Page, Rows
 from privcurve.releases.release import release
-
-ROWS = 60
-LINES = [
-    "age,town,note,sick",
-    *(
-        f"{20 + k},{'Oslo' if k % 3 else '?'},secret-note-{k},{'yes' if k % 4 else 'no'}"
-        for k in range(ROWS)
-    ),
-]
-QUICK = "noisy_majority"
-
-
-@pytest.fixture
-def mine(own, tmp_path, monkeypatch):
-    """Private records with a budget of 2; gives a function that changes their description."""
-    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
-
-    def write(lines=LINES, **changes):
-        own(lines, **{"n_rows": len(lines) - 1, "budget": {"epsilon": 2}, **changes})
-
-    write()
-    return write
-
-
-def asked(**changes):
-    return Asked(**{"dataset": "mine", "epsilon": 1.0, "learner": QUICK, **changes})
-
-
-def book():
-    return Book(Path("releases/mine"))
-
-
-def states():
-    return [one.state for one in book().releases()]
-
 
 # What is written -------------------------------------------------------------------
 
@@ -121,6 +82,14 @@ def test_a_name_that_is_markup_is_text_on_the_card(mine):
     page = found.path(PAGE).read_text()
     assert "<b>" not in page
     assert "&lt;b&gt;*us*&lt;/b&gt;" in page
+    assert r"\<b>\*us\*\</b>" in found.path(CARD).read_text().splitlines()[0]
+
+
+def test_the_name_of_a_column_is_one_cell_of_a_tables_head():
+    table = Page("t", (Rows(("a|b*", "value"), [("c|d", "1")]),)).markdown()
+    head, _, row = table.splitlines()[2:5]
+    assert [cell.strip() for cell in re.split(r"(?<!\\)\|", head)] == ["", r"a\|b\*", "value", ""]
+    assert len(re.split(r"(?<!\\)\|", row)) == 4
 
 
 @pytest.mark.slow
@@ -202,6 +171,7 @@ def test_a_public_seed_is_named_and_epsilon_is_infinite(mine):
         assert found.statement.epsilon == math.inf
         assert models.load(found.path(MODEL)).statement.epsilon == math.inf
         assert "ε = ∞ for whoever knows the seed, 20210" in found.path(CARD).read_text()
+        assert "inf, pure" not in found.path(CARD).read_text()
         assert "public seed" in str(found.statement)
     assert [one.price.epsilon for one in book().releases()] == [math.inf] * 2
     assert not Path(os.environ["PRIVCURVE_SEEDS"]).exists()
@@ -234,13 +204,17 @@ def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
     assert "has cost epsilon = 0.5, on top of that of the model" in card
     with pytest.raises(BookError, match="is spent"):
         release(asked(epsilon=1e-3))
+    # The sampler would have no room for its noise.
+    with pytest.raises(ReleaseError, match="so small that the noise of an accuracy"):
+        release(asked(epsilon=1e-3, accuracy=1e-13))
 
 
 def test_the_noise_of_an_accuracy_is_that_of_its_price():
     """4,000 draws; their spread is 4 standard errors off by chance in one of 15,000 seeds."""
     from types import SimpleNamespace
 
-    from privcurve.releases.accuracy import PARTS, measured
+    from privcurve.privacy.calibration.right_answers import PARTS
+    from privcurve.releases.accuracy import measured
 
     tested, draws, epsilon = 2000, 4000, 0.25
     answers = np.zeros(tested, dtype=np.int8)
@@ -253,6 +227,8 @@ def test_the_noise_of_an_accuracy_is_that_of_its_price():
     assert abs(np.mean(np.abs(found)) - 1 / epsilon) < 4 / epsilon / np.sqrt(draws) + 1 / PARTS
     assert abs(np.mean(found)) < 4 * np.sqrt(2 / draws) / epsilon
     assert measured(learner, data, 0.0, None).value == 0.5
+    with pytest.raises(AssertionError):
+        measured(learner, data, epsilon, None)
 
 
 def test_a_statement_with_a_known_seed_survives_its_file():
@@ -262,235 +238,6 @@ def test_a_statement_with_a_known_seed_survives_its_file():
     assert PrivacyStatement.from_json(said.to_json()) == said
     assert not said.private
     assert "(epsilon = inf)" in str(said)
-
-
-# Refused ---------------------------------------------------------------------------
-
-
-def test_the_third_of_three_is_refused_before_training(mine, monkeypatch):
-    release(asked())
-    release(asked())
-    assert states() == [DONE, DONE]
-    monkeypatch.setattr(releasing, "_trained", lambda *_: pytest.fail("trained"))
-    monkeypatch.setattr(releasing, "_data", lambda *_: pytest.fail("read"))
-    with pytest.raises(BookError, match="epsilon = 2 of the budget, epsilon = 2, is spent"):
-        release(asked())
-    assert states() == [DONE, DONE]
-    assert not Path("releases/mine/3").exists()
-
-
-def test_a_variant_spends_the_budget_of_its_records(mine):
-    release(asked(epsilon=1.5))
-    Path("resources/datasets/fine.yaml").write_text(
-        yaml.safe_dump({"title": "finer", "based_on": "mine", "n_bins": 4})
-    )
-    with pytest.raises(BookError, match=r"releases/mine/ledger\.jsonl"):
-        release(asked(dataset="fine"))
-    assert release(asked(dataset="fine", epsilon=0.5)).release.number == 2
-
-
-def test_a_copy_of_the_description_does_not_double_the_budget(mine):
-    release(asked())
-    content = Path("resources/datasets/mine.yaml").read_text()
-    Path("resources/datasets/copy.yaml").write_text(content)
-    with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
-        release(asked(dataset="copy"))
-    assert not Path("releases/copy/ledger.jsonl").exists()
-
-
-BAD = {
-    "no such learner": ({"learner": "privgamm"}, "unknown learner 'privgamm'; did you mean"),
-    "not private": ({"learner": "logistic_regression"}, "no certified guarantee"),
-    "a peer": ({"learner": "dpl_decision_tree"}, "no certified guarantee"),
-    "epsilon 0": ({"epsilon": 0.0}, "epsilon = 0.0 is not a number above 0"),
-    "epsilon negative": ({"epsilon": -1.0}, "not a number above 0"),
-    "epsilon nan": ({"epsilon": math.nan}, "not a number above 0"),
-    "epsilon inf": ({"epsilon": math.inf}, "without privacy"),
-    "delta 1": ({"delta": 1.0}, r"delta = 1.0 is not a number in \[0, 1\)"),
-    "delta of a pure one": ({"delta": 1e-6}, "offers delta = 0 alone"),
-    "no such setting": (
-        {"learner": "lazybb", "parameters": {"rounds": 5}},
-        "no parameter 'rounds'",
-    ),
-    "a bad value": ({"learner": "lazybb", "parameters": {"density": 2.0}}, "density = 2.0"),
-    "beside others": (
-        {"learner": "privgam", "parameters": {"method": "cyclic"}},
-        "needs delta > 0",
-    ),
-    "other neighbours": ({"neighbours": "add-remove"}, "offers neighbours: replace-one"),
-    "unknown neighbours": ({"neighbours": "nobody"}, "offers neighbours: replace-one"),
-    "no estimate": ({"learner": "privgam", "neighbours": ADD_REMOVE}, "n_estimate"),
-    "teachers stay": ({"learner": "pate", "delta": 1e-6}, "can't be handed over|neighbours|public"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_what_can_not_be_released_spends_nothing(mine, case):
-    changes, message = BAD[case]
-    with pytest.raises(ReleaseError, match=message):
-        release(asked(**changes))
-    assert not book().path.exists()
-
-
-def test_a_learner_for_other_neighbours_than_the_budgets_is_refused(mine):
-    mine(budget={"epsilon": 2, "neighbours": ADD_REMOVE})
-    with pytest.raises(BookError, match="says nothing for 'add-remove'"):
-        release(asked())
-    mine(budget={"epsilon": 2})
-    adding = {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": 60}, "learner": "privgam"}
-    with pytest.raises(BookError, match="would cost epsilon = 3 for replace-one neighbours"):
-        release(asked(epsilon=1.5, **adding))
-
-
-def test_an_accuracy_needs_a_test_part_and_a_price(mine):
-    with pytest.raises(ReleaseError, match="has no test part"):
-        release(asked(accuracy=0.1))
-    for wrong in (-1.0, math.inf, math.nan):
-        with pytest.raises(ReleaseError, match="not a finite epsilon"):
-            release(asked(accuracy=wrong))
-    assert not book().path.exists()
-
-
-def test_a_lost_ledger_is_noticed(mine):
-    release(asked())
-    book().path.unlink()
-    with pytest.raises(ReleaseError, match=r"1/model\.json is there, but the ledger.* restore"):
-        release(asked())
-
-
-def test_data_that_can_not_be_read_spend_nothing(mine):
-    mine(lines=[*LINES, "31,Rome?,x,yes"])
-    with pytest.raises(DatasetError, match="Rome"):
-        release(asked())
-    assert not book().path.exists()
-
-
-def test_what_is_there_is_not_overwritten(mine, tmp_path):
-    out = tmp_path / "out"
-    release(asked(), output=out)
-    with pytest.raises(ReleaseError, match=r"model\.json is there already"):
-        release(asked(), output=out)
-    assert states() == [DONE]
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ReleaseError, match="can't be made"):
-        release(asked(), output=tmp_path / "file/out")
-    assert states() == [DONE]
-
-
-def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch):
-    trained = releasing._trained
-
-    def louder(template, *arguments):
-        template.epsilon = 9.0
-        return trained(template, *arguments)
-
-    monkeypatch.setattr(releasing, "_trained", louder)
-    with pytest.raises(ReleaseError, match="is not what was asked for"):
-        release(asked())
-    assert states() == [FAILED]
-    assert not list(Path("releases").rglob(MODEL))
-
-
-def test_a_training_that_fails_is_spent(mine, monkeypatch):
-    def failing(*_):
-        raise ValueError("a record is strange.")
-
-    monkeypatch.setattr(releasing, "_trained", failing)
-    with pytest.raises(ReleaseError, match=r"a record is strange.*counts this release as spent"):
-        release(asked())
-    assert states() == [FAILED]
-
-
-def test_a_release_that_is_stopped_is_spent(mine, monkeypatch):
-    def stopped(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(releasing, "_trained", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        release(asked())
-    assert states() == [FAILED]
-
-
-KILLED = f"""
-import os, signal
-from privcurve.releases import release as releasing
-from privcurve.releases.asked import Asked
-releasing._trained = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-releasing.release(Asked("mine", 1.0, learner={QUICK!r}))
-"""
-
-
-def test_a_release_that_is_killed_while_it_trains_is_spent(mine):
-    done = subprocess.run([sys.executable, "-c", KILLED], check=False)
-    assert done.returncode == -signal.SIGKILL
-    assert states() == [RESERVED]
-    release(asked())
-    with pytest.raises(BookError):
-        release(asked())
-
-
-# The command -----------------------------------------------------------------------
-
-
-def test_the_command_says_what_it_has_written(mine, capsys):
-    assert main.main(["release", "mine", "--epsilon", "1", "--learner", QUICK]) == 0
-    said = capsys.readouterr().out
-    secret = seeds.path_of("mine").read_text().strip()
-    assert f"releases/mine/1/{MODEL}: the model (epsilon = 1)" in said
-    assert str(seeds.path_of("mine")) in said
-    assert secret not in said
-    assert "together epsilon = 1 (replace-one); of a budget of epsilon = 2" in said
-
-
-def test_settings_are_read_as_what_they_are(mine):
-    mine(budget={"epsilon": 9, "delta": 1e-3})
-    words = ["--learner", "privgam", "--delta", "1e-6", "--set", "method=greedy"]
-    words += ["--set", "n_steps=3", "--set", "n_estimate=none"]
-    assert main.main(["release", "mine", "--epsilon", "1", *words]) == 0
-    content = json.loads(Path("releases/mine/1", MODEL).read_text())
-    assert content["parameters"]["n_steps"] == 3
-    assert content["parameters"]["n_estimate"] is None
-    assert content["delta"] == 1e-6
-
-
-COMMANDS = {
-    "no dataset": (["nobody", "--epsilon", "1"], "unknown dataset 'nobody'"),
-    "a path": (["data/mine.csv", "--epsilon", "1"], "unknown dataset"),
-    "epsilon a word": (["mine", "--epsilon", "one"], "--epsilon 'one' is not a number"),
-    "epsilon nan": (["mine", "--epsilon", "nan"], "is not a number"),
-    "delta a word": (["mine", "--epsilon", "1", "--delta", "x"], "--delta 'x' is not a number"),
-    "learner": (["mine", "--epsilon", "1", "--learner", "lazzybb"], "did you mean 'lazybb'"),
-    "set without =": (["mine", "--epsilon", "1", "--set", "n_rounds"], "KEY=VALUE"),
-    "set twice": (["mine", "--epsilon", "1", *["--set", "method=rule"] * 2], "given twice"),
-    "set of words": (["mine", "--epsilon", "1", "--set", "n_rounds=many"], "n_rounds = 'many'"),
-    "set unknown": (["mine", "--epsilon", "1", "--set", "nrounds=2"], "did you mean 'n_rounds'"),
-    "seed a word": (["mine", "--epsilon", "1", "--seed", "secrt"], "neither a number"),
-    "seed public": (["mine", "--epsilon", "1", "--seed", "1"], "are private"),
-    "budget": (["mine", "--epsilon", "3"], "this release would cost epsilon = 3"),
-}
-
-
-@pytest.mark.parametrize("case", COMMANDS)
-def test_bad_input_is_one_message_and_a_code(mine, capsys, case):
-    words, message = COMMANDS[case]
-    assert main.main(["release", *words]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("privcurve: ")
-    assert message in said
-    assert "Traceback" not in said
-    assert not list(Path().rglob("ledger.jsonl"))
-
-
-def test_a_damaged_ledger_and_an_open_seed_are_named(mine, capsys):
-    words = ["release", "mine", "--epsilon", "0.5", "--learner", QUICK]
-    assert main.main(words) == 0
-    seeds.path_of("mine").chmod(0o644)
-    assert main.main(words) == 1
-    assert "chmod 600" in capsys.readouterr().err
-    seeds.path_of("mine").chmod(0o600)
-    book().path.write_text("nothing\n")
-    assert main.main(words) == 1
-    assert "restored from a backup" in capsys.readouterr().err
 
 
 # The card of pairs -----------------------------------------------------------------
@@ -511,13 +258,26 @@ def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
     zeros = tuple(np.zeros(k) for k in widths)
     model = AdditiveModel(0.5, 0.1, zeros, zeros, (pair,))
     released = SimpleNamespace(learner=SimpleNamespace(model_=model), domain=domain)
-    text, rows = card._decides(released)
+    text, rows, always = card._decides(released)
+    assert "the label it gives is always yes" in always.text
     assert rows.header[:2] == ("age, beside its own", "and town")
     assert len(rows.rows) == values.size
     first, last = domain.columns[0].bin_names[0], domain.columns[0].bin_names[4]
     assert rows.rows[0] == (f"{first} … {last}", "town = Oslo", "+0.125", "± 0.062")
     assert rows.rows[-1][2] == f"{values[-1, -1]:+.3f}"
     assert "+0.500" in text.text
+
+
+@pytest.mark.parametrize(
+    ("constant", "label"), [(-0.75, "no"), (-0.5, None), (1.25, None), (1.5, "yes")]
+)
+def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
+    from privcurve.releases import card
+
+    parts = [np.array([-1.0, 0.5]), np.array([-0.25, 0.25])]
+    said = [text.text for text in card._always(constant, parts, datasets.describe("mine").domain)]
+    assert len(said) == (label is not None)
+    assert not said or f"the label it gives is always {label}." in said[0]
 
 
 @pytest.mark.parametrize(
@@ -545,3 +305,17 @@ def test_a_score_that_is_no_sum_is_not(mine):
     domain = datasets.describe("mine").domain
     product = SimpleNamespace(decision_function=lambda X: X[:, 0].astype(float) * X[:, 1])
     assert shares.of(product, domain) is None
+
+
+def test_what_two_rare_codes_do_together_makes_it_no_sum():
+    from types import SimpleNamespace
+
+    from privcurve.releases import shares
+
+    domain = SimpleNamespace(n_bins=(41, 16, 2), n_classes=2)
+
+    def of(a, b):
+        rare = SimpleNamespace(decision_function=lambda X: 1.0 * ((X[:, 0] == a) & (X[:, 1] == b)))
+        return shares.of(rare, domain)
+
+    assert not [(a, b) for a in range(1, 41, 4) for b in range(1, 16, 3) if of(a, b) is not None]

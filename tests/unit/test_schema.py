@@ -48,6 +48,7 @@ def test_a_nested_unknown_key_is_named_with_its_place():
         ("splits", {"hold_out": 0.1}, "splits: unknown key 'hold_out'; did you mean 'holdout'"),
         ("metric", "precision", "metric: 'precision' is not one of .*'balanced_accuracy'"),
         ("select", "some", "select: 'some' is not one of .*Expected: best"),
+        ("epsilons", yaml.safe_load("[1, 1e-2]"), r"epsilons.1: YAML reads 1e-2 .* as in 1\.0e-6"),
         ("outputs", [{"a": {}, "b": {}}], "outputs.0: .* is not valid under any"),
     ],
 )

@@ -159,6 +159,14 @@ def test_bins_of_equal_ratio_have_a_scale_of_their_own(spacing):
     assert panel.get_xticks().tolist() == [1, 10, 100, 1000]
 
 
+@pytest.mark.parametrize("bounds", [(2.0, 9.0), (0.0, 0.5)])
+def test_bounds_between_two_powers_of_ten_are_ticks_themselves(bounds):
+    column = Column("size", "numeric", bounds, 3, spacing="log1p")
+    found = shapes.bins(["size"], [column.bin_names], [column.edges], [[1, 2, 3]], [[1, 1, 1]])
+    (panel,) = drawing.shapes(found, {"size": "log1p"}, "t", "+").axes
+    assert panel.get_xticks().tolist() == list(bounds)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

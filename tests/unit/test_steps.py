@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from privcurve.files import replace_text
 from privcurve.steps import _common
 
 
@@ -32,6 +33,14 @@ def test_an_expected_error_is_one_line(capsys):
     with pytest.raises(SystemExit) as caught:
         _common.run(main)
     assert caught.value.code == "error: no space left"
+
+
+def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit) as caught:
+        _common.run(lambda: replace_text(tmp_path / "file/x", ""))
+    assert caught.value.code.startswith(f"error: {tmp_path / 'file/x'} can't be written: ")
+    assert caught.value.code.endswith("then try again. What is trained is kept.")
 
 
 @pytest.mark.parametrize(

@@ -116,3 +116,10 @@ def test_numbers_are_written_in_one_way(value, written):
 
 def test_canonical_text_ignores_order_and_number_type():
     assert canonical.text({"b": 1.0, "a": 0.5}) == canonical.text({"a": 0.5, "b": 1})
+
+
+def test_many_texts_have_the_digest_that_they_had():
+    pairs = [("1", '{"a":1}'), ("inf", "ä")]
+    others = ("lazybb", None, 1e-6, 5, (0.2, 10), {"b": 1.0})
+    assert canonical.digest_of_texts(pairs, *others) == canonical.digest([pairs, *others])
+    assert canonical.digest_of_texts([], 1) == canonical.digest([[], 1])

@@ -12,6 +12,7 @@ from privcurve.datasets.domain import NUMERIC, Column, Domain, Label
 from privcurve.experiments import paid, study
 from privcurve.learners import TunedClassifier, registry, tuned, tuning
 from privcurve.learners.lazybb import LazyBBClassifier
+from privcurve.learners.linear import DPLogisticRegressionClassifier
 from privcurve.privacy.__main__ import main
 from privcurve.privacy.accountants.selection import Runs
 from privcurve.privacy.ledger import NOT_SELECTION, rho_of_ledger
@@ -30,7 +31,7 @@ def make(settings=GRID, **parameters):
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_the_statement_is_known_before_the_fit(delta):
-    before = make(delta=delta).statement(2)
+    before = make(delta=delta)._budget().statement("lazybb", 2)
     models = [make(delta=delta, random_state=seed).fit(X, Y) for seed in range(3)]
     for model in models:
         assert model.privacy_ == before
@@ -38,6 +39,24 @@ def test_the_statement_is_known_before_the_fit(delta):
         assert model.best_.privacy_.epsilon == 1.0
     assert NOT_SELECTION not in before.exclusions
     assert "private selection of the best of a random number of runs" in str(before)
+
+
+def test_what_any_candidate_assumes_and_excludes_is_said_of_the_whole():
+    """Whichever is kept: so the statement does not tell it."""
+    settings = [{}, {"learner": "dp_logistic_regression", "C": 0.1}]
+    fitted = [
+        make(settings, learner="noisy_majority", epsilon=0.2, random_state=seed).fit(X, Y)
+        for seed in range(12)
+    ]
+    assert len({model.learner_ for model in fitted}) == 2
+    (said,) = {model.privacy_ for model in fitted}
+    alone = DPLogisticRegressionClassifier(C=0.1, n_bins=N_BINS, classes=(-1, 1)).fit(X, Y).privacy_
+    assert any("the L2 norm" in text for text in alone.assumptions)
+    assert any("the tolerance of the solver" in text for text in alone.exclusions)
+    assert set(alone.assumptions) < set(said.assumptions)
+    assert set(alone.exclusions) - {NOT_SELECTION} < set(said.exclusions)
+    for texts in (said.assumptions, said.exclusions):
+        assert len(set(texts)) == len(texts)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
@@ -130,6 +149,14 @@ def test_settings_are_drawn_alike():
     ]
     few = sum(setting["n_rounds"] == 3 for setting in kept)
     assert 33 <= few <= 87
+
+
+def test_settings_may_be_numbers_of_an_array():
+    given = {"n_rounds": np.array([3, 5]), "density": [np.float64(0.5)]}
+    model, plain = make(given).fit(X, Y), make().fit(X, Y)
+    assert model.setting_ == plain.setting_
+    assert type(model.setting_["n_rounds"]) is int
+    assert model.score_ == plain.score_
 
 
 def test_without_privacy_all_settings_are_tried():

@@ -45,6 +45,9 @@ def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     output = project.run("--dry-run")
     assert output.count("left out: config/studies/mine.yaml is not valid YAML") == 1
     assert "Make tiny_accuracy" in output
+    # Nor does it if it is the first of those that are configured.
+    output = project.run("--dry-run", "--config", "studies=[mine,tiny]", "--", "tiny")
+    assert "Make tiny_accuracy" in output
 
 
 def test_an_unknown_target_and_a_study_called_like_a_rule(project):

@@ -77,15 +77,7 @@ for bundle in PLAN.bundles:
         name:
             bundle.rule
         input:
-            *(
-                insides.unless(
-                    workflow,
-                    str(path),
-                    lambda path, wildcards, bundle=bundle: bundle.is_current(path),
-                )
-                for curve_ in bundle.curves
-                for path in curve_.files
-            ),
+            again=insides.unless_all(workflow, bundle.files, bundle.is_current),
             data=[f"results/data/{name}/encoded.npz" for name in bundle.datasets],
             domains=[f"results/data/{name}/domain.json" for name in bundle.datasets],
             ready=f"results/data/ready/{bundle.study}.txt",

@@ -8,10 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from privcurve.analysis.accuracy import ACCURACY
 from privcurve.analysis.kinds import UNPAID
+from privcurve.analysis.selection import LOSSES
 
 MAJORITY = "majority_class"
 DIGITS = 3
+# From this share of one label on, accuracy says little of the other.
+RARE = 0.9
+# What stands beside the accuracy then.
+BESIDE = {"balanced_accuracy": "balanced", "auc": "AUC"}
 
 
 @dataclass(frozen=True)
@@ -25,12 +31,15 @@ class Ranking:
         Rows of the table, best first: what was trained at this ε, and what has no privacy.
     titles : mapping of str to str
         Of the arms.
+    metric : str
+        What they are ranked by.
     """
 
     epsilon: float
     private: pd.DataFrame
     free: pd.DataFrame
     titles: Mapping[str, str]
+    metric: str = ACCURACY
 
     def name(self, row: pd.Series) -> str:
         """Give a row's learner as readers know it."""
@@ -44,24 +53,35 @@ class Ranking:
         proved = self.private[self.private["calibration"] == "certified"]
         return self.private if proved.empty else proved
 
+    @property
+    def majority(self) -> pd.Series | None:
+        """What is reached by always giving the more frequent label."""
+        found = self.free[self.free["learner"] == MAJORITY]
+        return found.iloc[0] if len(found) else None
+
+    @property
+    def rare(self) -> bool:
+        """Whether one label is so frequent that accuracy says little of the other."""
+        return self.majority is not None and bool(self.majority[ACCURACY] >= RARE)
+
     def sentence(self) -> str:
         """Say which to take, what privacy costs, and how sure that is."""
         at = f"at ε = {self.epsilon:g}"
         if self.private.empty:
             return f"{at} nothing was trained that is complete"
         best = self.sound.iloc[0]
-        parts = [f"{at} take {self.name(best)}: {_score(best)}"]
+        what = "" if self.metric == ACCURACY else f"{_called(self.metric)} "
+        parts = [f"{at} take {self.name(best)}: {what}{self._score(best)}"]
         better = self.free[self.free["learner"] != MAJORITY]
         if len(better):
-            parts.append(f"without privacy {better['accuracy'].iloc[0]:.{DIGITS}f}")
-        majority = self.free[self.free["learner"] == MAJORITY]
-        if len(majority):
-            parts.append(f"majority {majority['accuracy'].iloc[0]:.{DIGITS}f}")
+            parts.append(f"without privacy {self._number(better.iloc[0])}")
+        if self.majority is not None:
+            beaten = "" if not self._near(best, self.majority) else ", which it does not surpass"
+            parts.append(f"majority {self._number(self.majority)}{beaten}")
         if len(self.sound) > 1:
             following = self.sound.iloc[1]
-            near = best["accuracy"] - following["accuracy"] <= best["accuracy_std"]
-            within = "is within its error" if near else "is not within its error"
-            parts.append(f"the next ({self.name(following)}) {within}")
+            within = "is" if self._near(best, following) else "is not"
+            parts.append(f"the next ({self.name(following)}) {within} within its error")
         if best.get("kind") == UNPAID:
             parts.append("its setting was chosen on the records, which ε does not cover")
         return "; ".join(parts)
@@ -70,18 +90,62 @@ class Ranking:
         """Give a line a learner, best first, then those without privacy."""
         private = self.private if most is None else self.private.iloc[:most]
         rows = [
-            (f"{place}.", self.name(row), _score(row))
+            (f"{place}.", self.name(row), self._scores(row))
             for place, (_, row) in enumerate(_rows(private), 1)
         ]
-        rows += [("", f"{self.name(row)} (no privacy)", _score(row)) for _, row in _rows(self.free)]
+        rows += [
+            ("", f"{self.name(row)} (no privacy)", self._scores(row)) for _, row in _rows(self.free)
+        ]
         wide = max((len(name) for _, name, _ in rows), default=0)
         return [f"{place:>4} {name:<{wide}}  {score}" for place, name, score in rows]
 
+    def remark(self) -> str:
+        """Say that accuracy tells little, where one label is rare; otherwise nothing."""
+        if self.majority is None or not self.rare or self.metric != ACCURACY:
+            return ""
+        return (
+            f"{self.majority[ACCURACY]:.2%} of the records have one label: to give it always has "
+            "that accuracy and finds none of the others. Balanced accuracy and AUC tell more."
+        )
+
+    @property
+    def _digits(self) -> int:
+        # Where a label is rare, learners differ in later ones.
+        return DIGITS + (self.metric == ACCURACY and self.rare)
+
+    def _number(self, row: pd.Series) -> str:
+        return f"{row[self.metric]:.{self._digits}f}"
+
+    def _score(self, row: pd.Series) -> str:
+        spread = row[f"{self.metric}_std"]
+        error = "" if pd.isna(spread) else f" ± {spread:.{self._digits}f}"
+        return f"{self._number(row)}{error}"
+
+    def _scores(self, row: pd.Series) -> str:
+        """Write what ranks and, where a label is rare, what tells more."""
+        others = [name for name in (ACCURACY, *BESIDE) if name != self.metric and self.rare]
+        beside = [
+            f"{_called(name)} {row[name]:.{DIGITS + (name == ACCURACY)}f}"
+            for name in others
+            if name in row
+        ]
+        return "  ".join([self._score(row), *beside])
+
+    def _near(self, best: pd.Series, other: pd.Series) -> bool:
+        """Whether another score is within the error of the best, or better."""
+        sign = -1 if self.metric in LOSSES else 1
+        gap = sign * (best[self.metric] - other[self.metric])
+        return bool(gap <= best[f"{self.metric}_std"])
+
 
 def ranking(
-    accuracy: pd.DataFrame, dataset: str, epsilon: float, titles: Mapping[str, str]
+    accuracy: pd.DataFrame,
+    dataset: str,
+    epsilon: float,
+    titles: Mapping[str, str],
+    metric: str = ACCURACY,
 ) -> Ranking:
-    """Rank the learners of a dataset at an ε by their accuracy.
+    """Rank the learners of a dataset at an ε.
 
     Parameters
     ----------
@@ -91,23 +155,23 @@ def ranking(
     epsilon : float
     titles : mapping of str to str
         Of the arms.
+    metric : str
+        That of the study: the table has its standard deviation.
 
     Returns
     -------
     Ranking
-        Without those whose accuracy is missing.
+        Without those whose score is missing.
     """
-    mine = accuracy[(accuracy["dataset"] == dataset) & accuracy["accuracy"].notna()]
-    best = mine.sort_values("accuracy", ascending=False, kind="stable")
+    mine = accuracy[(accuracy["dataset"] == dataset) & accuracy[metric].notna()]
+    best = mine.sort_values(metric, ascending=metric in LOSSES, kind="stable")
     at = np.isclose(best["epsilon"], epsilon, rtol=1e-9, atol=0)
-    return Ranking(epsilon, best[at], best[np.isinf(best["epsilon"])], titles)
+    return Ranking(epsilon, best[at], best[np.isinf(best["epsilon"])], titles, metric)
 
 
 def _rows(frame: pd.DataFrame) -> list[tuple[object, pd.Series]]:
     return list(frame.iterrows())
 
 
-def _score(row: pd.Series) -> str:
-    spread = row["accuracy_std"]
-    error = "" if pd.isna(spread) else f" ± {spread:.{DIGITS}f}"
-    return f"{row['accuracy']:.{DIGITS}f}{error}"
+def _called(metric: str) -> str:
+    return BESIDE.get(metric, metric.replace("_", " "))

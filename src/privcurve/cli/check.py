@@ -22,6 +22,8 @@ examples:
 
 # Worth a second look: what is clipped or other tells nothing apart.
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
+# Of more columns only those with such a share have a line.
+MOST_SHOWN = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,9 +82,15 @@ def _shares(report: Report) -> Iterator[str]:
     yield ""
     width = min(max(len(tally.column.name) for tally in report.tallies), 24)
     yield f"  {'column':<{width}}   codes  clipped    other  missing"
-    for tally in report.tallies:
+    left = 0
+    for k, tally in enumerate(report.tallies):
         cells = "  ".join(_cells(tally)).rstrip()
+        if k >= MOST_SHOWN and "!" not in cells:
+            left += 1
+            continue
         yield f"  {tally.column.name:<{width}}  {tally.column.n_bins:>6}  {cells}"
+    if left:
+        yield f"  … and {left} columns more, of which little is clipped, other or missing"
 
 
 def _cells(tally: Tally) -> Iterator[str]:

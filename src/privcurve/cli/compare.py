@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
+
+from privcurve.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from privcurve.workflow.comparison import Comparison
@@ -13,6 +16,7 @@ EXAMPLES = """\
 examples:
   privcurve compare patients --epsilon 0.5 1 2
   privcurve compare patients --epsilon 1 --delta 1e-6 --tune
+  privcurve compare patients --epsilon 1 --metric auc    # where one label is rare
   privcurve compare patients --epsilon 1 --private-choice
 
 Each certified learner is trained at one setting that is public, on ten random parts of the
@@ -43,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="choose a learner privately and release it, paid out of ε; shows no comparison",
     )
+    parser.add_argument(
+        "--metric",
+        choices=["accuracy", "balanced_accuracy", "auc"],
+        help="what they are ranked by (accuracy); where one label is rare take another",
+    )
     parser.add_argument("--repeats", type=int, help="how many hold-outs (10)")
     parser.add_argument("--cores", default="all", help="how many (all)")
     parser.add_argument("-v", "--verbose", action="store_true", help="show what Snakemake says")
@@ -52,9 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare, and print sentence, table and where the page is."""
     if arguments.private_choice:
         return private_choice(arguments)
-    import sys
-
-    from privcurve.cli.errors import CommandError
     from privcurve.workflow import comparison, running
 
     if arguments.cores != "all" and not (arguments.cores.isdigit() and int(arguments.cores)):
@@ -65,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.delta,
         tune=arguments.tune,
         repeats=10 if arguments.repeats is None else arguments.repeats,
+        metric=arguments.metric or comparison.METRICS[0],
     )
     for note in (*made.plan.notes([made.study.name]), *(f"left out: {w}" for w in made.left_out)):
         print(note, file=sys.stderr)
@@ -80,11 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def private_choice(arguments: argparse.Namespace) -> int:
     """Say what will be spent; choose and release; say what was kept."""
-    import sys
-
     from privcurve import datasets
     from privcurve.cli import release as releasing
-    from privcurve.cli.errors import CommandError
     from privcurve.releases.asked import Asked
     from privcurve.releases.choice import CHOOSE, check_budget, choice
     from privcurve.releases.release import release
@@ -99,6 +103,7 @@ def private_choice(arguments: argparse.Namespace) -> int:
         for word, given in (
             ("--tune", arguments.tune),
             ("--repeats", arguments.repeats is not None),
+            ("--metric", arguments.metric is not None),
         )
         if given
     ]
@@ -145,6 +150,8 @@ def report(made: Comparison) -> str:
     for one in found:
         sentence = one.sentence()
         parts += ["", f"{sentence[0].upper()}{sentence[1:]}.", *one.lines()]
+    if found and (remark := found[0].remark()):
+        parts += ["", f"{remark} Rank by one of them: --metric auc."]
     page = made.output("leaderboard").files.others["page"]
     table = made.output("accuracy").files.tables[0]
     return "\n".join(

@@ -76,7 +76,9 @@ def run(arguments: argparse.Namespace) -> None:
     if found.blanks:
         lines = "1 line is" if found.blanks == 1 else f"{found.blanks} lines are"
         print(f'To do: {lines} marked "decide" there.')
-    print(f"Then: privcurve check {name}")
+    there = Path(catalogue.LOCAL, f"{name}.yaml")
+    move = "" if path.absolute() == there.absolute() else f"put it at {there}, and "
+    print(f"Then: {move}privcurve check {name}")
 
 
 def _seen(file: Path, found: Draft) -> Iterator[str]:
@@ -99,9 +101,10 @@ def _seen(file: Path, found: Draft) -> Iterator[str]:
         yield f"\nTaken for missing, beside nothing at all: {words}. Strike what means something."
     yield f"\nThe label holds {found.classes.seen}."
     if found.classes.n_missing:
+        n = found.classes.n_missing
         yield (
-            f"{found.classes.n_missing:,} records have no label: leave them out of the file, or "
-            "list their word as a value of the label."
+            f"{n:,} record{' has' if n == 1 else 's have'} no label: leave such out of the file, "
+            "or list their word as a value of the label."
         )
     if found.faults:
         yield "Lines that can't be read:"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
+
+from privcurve.cli.errors import CommandError
 
 HELP = "predict the label of each record of a table, by a model.json"
 EXAMPLES = """\
@@ -36,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write a label for each record."""
-    from privcurve.cli.errors import CommandError
     from privcurve.datasets.unlabelled import ENCODING, read_codes
     from privcurve.files import replace_file
     from privcurve.models import load
@@ -56,12 +58,17 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if records.ignored:
         print(f"privcurve: left out {', '.join(map(repr, records.ignored))}", file=sys.stderr)
-    if arguments.output is None:
-        write_answers(model, records.pieces, sys.stdout, arguments.proba)
-        return
+    answered: Counter[str] = Counter()
 
     def write(path: Path) -> None:
         with path.open("w", encoding="utf-8", newline="") as stream:
-            write_answers(model, records.pieces, stream, arguments.proba)
+            answered.update(write_answers(model, records.pieces, stream, arguments.proba))
 
-    replace_file(arguments.output, write)
+    if arguments.output is None:
+        answered.update(write_answers(model, records.pieces, sys.stdout, arguments.proba))
+    else:
+        replace_file(arguments.output, write)
+    if len(answered) == 1 and answered.total() > 1:
+        ((label, n),) = answered.items()
+        more = "; --proba tells them apart" if model.has_probabilities > arguments.proba else ""
+        print(f"privcurve: all {n:,} answers are {label!r}{more}", file=sys.stderr)

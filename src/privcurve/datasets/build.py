@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from privcurve.coding import MOST_CLASSES
+from privcurve.coding import MOST_CLASSES, MOST_CODES
 from privcurve.datasets.dates import ISO, days, tells_days
 from privcurve.datasets.description import (
     DELIMITED,
@@ -39,7 +39,6 @@ from privcurve.datasets.problems import Problems
 from privcurve.schema import nearest
 
 DEFAULT_BINS = 10
-MOST_BINS = 65536
 
 # Kinds of columns that are numbers or categories once they are coded.
 DATE = "date"
@@ -83,8 +82,8 @@ def build(
     public = content.get("public")
     if public is not None and any("public" in entry for entry in entries):
         refuse("public is said of columns one by one and in a list; keep one")
+    known = {entry["name"]: None for entry in entries}
     for wanted in public or ():
-        known = [entry["name"] for entry in entries]
         if wanted not in known:
             refuse(f"public: there is no column {wanted!r}{nearest(wanted, known).rstrip('.')}")
     columns = tuple(_column(entry, set(public or ())) for entry in entries)
@@ -166,11 +165,16 @@ def _column_faults(entries: list[Mapping[str, Any]], columns: tuple[Column, ...]
                 faults.append(
                     f"a category of {column.name!r}, {twice!r}, is listed twice; keep one"
                 )
+            if not column.closed:
+                faults.append(
+                    f"groups of {column.name!r}: {OTHER} and {MISSING} are groups of their own, "
+                    "for what fits no pattern and what is missing; take them out of the others"
+                )
             if "n_bins" in entry:
                 faults.append(f"n_bins of {column.name!r} follows from its categories; drop it")
-        if column.n_bins > MOST_BINS:
+        if column.n_bins > MOST_CODES:
             faults.append(
-                f"{column.name!r} has {column.n_bins:,} codes, more than {MOST_BINS:,}: "
+                f"{column.name!r} has {column.n_bins:,} codes, more than {MOST_CODES:,}: "
                 "let values share a title (categories: {value: title}), or leave the column out"
             )
     return faults

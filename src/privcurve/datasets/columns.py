@@ -95,6 +95,11 @@ class Column:
         return {value: code[title] for value, title in self.categories}
 
     @property
+    def closed(self) -> bool:
+        """Whether groups of texts have one for those that fit none, and one for missing ones."""
+        return not self.patterns or {MISSING, OTHER} <= set(self.titles)
+
+    @property
     def n_bins(self) -> int:
         """How many codes the column has."""
         return self.bins + self.missing_bin if self.kind == NUMERIC else len(self.titles)

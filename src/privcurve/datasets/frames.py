@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privcurve.coding import Codes, code_type
-from privcurve.datasets.columns import NUMERIC, Column
+from privcurve.datasets.columns import Column
 from privcurve.datasets.encode import encode_columns
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.arrow import as_numbers, as_texts
-from privcurve.datasets.readers.table import RawTable, at_once
-from privcurve.schema import nearest
+from privcurve.datasets.readers.arrow import as_read
+from privcurve.datasets.readers.table import RawTable, at_once, lacking
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Domain
@@ -35,7 +34,7 @@ class Decided:
 
 def encode_frame(domain: Domain, frame: Any) -> Codes:
     """Code a frame: see :meth:`privcurve.datasets.domain.Domain.encode`."""
-    problems = Problems(FRAME)
+    problems = Problems(FRAME, is_file=True)
     if isinstance(frame, RawTable):
         codes = encode_columns(Decided(domain), frame, problems)[0]
         problems.check()
@@ -54,24 +53,6 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
     return np.asarray(found)
 
 
-def lacking(domain: Domain, source: str, fields: list[str]) -> DatasetError | None:
-    """Give the error for columns that are not there, or there twice; None if all are."""
-    missing = [name for name in domain.names if name not in fields]
-    if missing:
-        several = f"columns {', '.join(map(repr, missing))}, which the model asks for."
-        if len(missing) == 1:
-            several = (
-                f"column {missing[0]!r}, which the model asks for{nearest(missing[0], fields)}"
-            )
-        return DatasetError(
-            f"{source} has no {several} Its columns: {', '.join(fields) or 'none'}."
-        )
-    twice = [name for name in domain.names if fields.count(name) > 1]
-    if twice:
-        return DatasetError(f"{source} has more than one column {twice[0]!r}: which one is meant?")
-    return None
-
-
 def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
     """Give the columns of the domain, each as an Arrow array."""
     if isinstance(frame, np.ndarray) or (
@@ -84,11 +65,13 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
                 f"of the domain: give them in its order, {', '.join(domain.names)}; or a frame"
             )
         frame = dict(zip(domain.names, given.T, strict=True))
-    fields = list(map(str, frame if isinstance(frame, Mapping) else frame.columns))
+    keys = list(frame if isinstance(frame, Mapping) else frame.columns)
+    fields = list(map(str, keys))
     fault = lacking(domain, FRAME, fields)
     if fault is not None:
         raise fault
-    columns = {name: _arrow(name, frame[name]) for name in domain.names}
+    key_of = dict(zip(fields, keys, strict=True))
+    columns = {name: _arrow(name, frame[key_of[name]]) for name in domain.names}
     if len(set(map(len, columns.values()))) > 1:
         raise DatasetError(f"the columns of {FRAME} have different lengths")
     return columns
@@ -104,10 +87,17 @@ def _arrow(name: str, values: Any) -> Any:
     except (pyarrow.ArrowException, TypeError, ValueError):
         # Values of several types: as they are written.
         try:
-            found = pyarrow.array([None if v is None or v != v else str(v) for v in given])
+            found = pyarrow.array([None if _is_absent(v) else str(v) for v in given])
         except (pyarrow.ArrowException, TypeError, ValueError) as error:
             raise DatasetError(f"{name!r} of {FRAME} is no column: {error}") from None
     return found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
+
+
+def _is_absent(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # what pandas.NA says to a question for yes or no
+        return True
 
 
 def _tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iterator[RawTable]:
@@ -125,9 +115,7 @@ def _raw(domain: Domain, column: Column, values: Any) -> Any:
     import pyarrow
 
     try:
-        if column.kind == NUMERIC and not column.dates:
-            return as_numbers(values)
-        return as_texts(values, domain.missing[0], column.dates)
+        return as_read(values, domain, column)
     except (pyarrow.ArrowException, TypeError) as error:
         raise DatasetError(
             f"{column.name!r} of {FRAME} is of the type {values.type}, of which no column can be "

@@ -48,7 +48,7 @@ def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
     files = fetch(description, mirror)
     # What is read must be what is noted, whatever happens to a file meanwhile.
     made_from = origin(description)
-    sources = _sources(files)
+    sources = checksums(files)
     problems = Problems(name)
     train = _read(description, files, description.parts, problems, description.records.first)
     test = None
@@ -78,8 +78,17 @@ def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
     )
 
 
-def _sources(files: Mapping[str, Sequence[RawFile]]) -> dict[str, str]:
+def checksums(files: Mapping[str, Sequence[RawFile]]) -> dict[str, str]:
     """Give the checksum of each raw file by name; by part too, where two have the same name.
+
+    Parameters
+    ----------
+    files : mapping of str to sequence of RawFile
+        By part.
+
+    Returns
+    -------
+    dict of str to str
 
     Raises
     ------

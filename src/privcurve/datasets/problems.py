@@ -1,4 +1,4 @@
-"""Faults of one dataset, gathered and told together."""
+"""Faults of one dataset or one file, gathered and told together."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ class Problems:
     ----------
     dataset : str
         Its name.
+    is_file : bool
+        Whether it is a file or a frame instead, which each message names anyway.
 
     Attributes
     ----------
@@ -25,8 +27,9 @@ class Problems:
         How many records could not be read, for one who counts them.
     """
 
-    def __init__(self, dataset: str) -> None:
+    def __init__(self, dataset: str, *, is_file: bool = False) -> None:
         self.dataset = dataset
+        self.is_file = is_file
         self._found: dict[Hashable, str] = {}
         self._repeats: dict[Hashable, int] = {}
         self.lost = 0
@@ -82,8 +85,9 @@ class Problems:
     def fail(self) -> NoReturn:
         """Raise an error that names all problems."""
         told = self.told
+        of = self.dataset if self.is_file else f"dataset {self.dataset!r}"
         if len(told) == 1:
-            raise DatasetError(f"dataset {self.dataset!r}: {told[0]}", told)
+            raise DatasetError(told[0] if self.is_file else f"{of}: {told[0]}", told)
         most = "at least " if self.full else ""
         lines = "\n".join(f"  {message}" for message in told)
-        raise DatasetError(f"dataset {self.dataset!r}: {most}{len(told)} problems:\n{lines}", told)
+        raise DatasetError(f"{of}: {most}{len(told)} problems:\n{lines}", told)

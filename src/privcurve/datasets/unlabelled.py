@@ -15,12 +15,12 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import encode_columns
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.frames import DECIDED, lacking
+from privcurve.datasets.frames import DECIDED
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers import DAMAGED
 from privcurve.datasets.readers.delimited import records_of, tables
 from privcurve.datasets.readers.lines import lines_of, opened
-from privcurve.datasets.readers.table import RawTable
+from privcurve.datasets.readers.table import RawTable, lacking
 
 SEPARATORS = (",", ";", "\t", "|")
 ENCODING = Parser(DELIMITED).encoding
@@ -148,7 +148,7 @@ def _stored(described: Unlabelled, path: Path) -> NewRecords:
 
 
 def _coded(described: Unlabelled, read: Any) -> Iterator[Codes]:
-    problems = Problems(described.name)
+    problems = Problems(described.name, is_file=True)
     try:
         pieces: Iterator[RawTable] = read(problems)
         for table in pieces:
@@ -177,7 +177,8 @@ def _check(domain: Domain, source: str, fields: list[str]) -> None:
 
 
 def _ignored(domain: Domain, fields: list[str]) -> tuple[str, ...]:
-    known = {*domain.names, domain.label.column}
+    # A column without a name is that of a separator at the end of each line.
+    known = {*domain.names, domain.label.column, ""}
     return tuple(field for field in fields if field not in known)
 
 

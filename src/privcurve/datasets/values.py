@@ -49,14 +49,18 @@ class Codes(dict[str, int]):
 
     def __missing__(self, text: str) -> int:
         """Find the code of a text that was not met before."""
-        if self._patterns:
-            fitting = (code for pattern, code in self._patterns if pattern.fullmatch(text))
-            code = next(fitting, self._fallback)
-        else:
-            code = self.get(whole(text), self._fallback)
+        code = self._fitting(text) if self._patterns else self.get(whole(text), self._fallback)
         if len(self) < self._listed + MOST_REMEMBERED:
             self[text] = code
         return code
+
+    def _fitting(self, text: str) -> int:
+        """Give the code of the first pattern that fits a text, or the whole number that it is."""
+        number = whole(text)
+        for pattern, code in self._patterns:
+            if pattern.fullmatch(text) or pattern.fullmatch(number):
+                return code
+        return self._fallback
 
 
 def _regular(pattern: str) -> re.Pattern[str]:
@@ -68,4 +72,4 @@ def _regular(pattern: str) -> re.Pattern[str]:
 def whole(text: str) -> str:
     """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps."""
     head, point, tail = text.partition(".")
-    return head if point and not tail.strip("0") else text
+    return head if point and not tail.strip("0") and head.lstrip("+-").isdigit() else text

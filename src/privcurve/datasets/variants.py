@@ -132,8 +132,16 @@ def merged(
     if TRAIN in changes.get("files", {}):
         if "budget" not in changes:
             whole.pop("budget", None)
-    elif "budget" in changes:
-        problems.add(f"budget: the records are those of {name}, and share its budget: say it there")
+    else:
+        if "budget" in changes:
+            problems.add(
+                f"budget: the records are those of {name}, and share its budget: say it there"
+            )
+        if whole.get("public_benchmark") and not base.get("public_benchmark"):
+            problems.add(
+                f"public_benchmark: the records are those of {name}, which are not marked as "
+                "public: mark them there, or leave it out"
+            )
     for key in _IN_PART:
         if key in base and key in changes:
             whole[key] = {**base[key], **changes[key]}

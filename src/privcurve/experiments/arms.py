@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -333,12 +334,13 @@ def _expand(
         {**fixed, **dict(zip(grid, values, strict=True))}
         for values in itertools.product(*grid.values())
     ]
-    seen: set[str] = set()
     for setting in settings:
         # First, whether it can be written at all: NaN can't.
         registry.check_parameters(entry.name, setting)
-        text = canonical.text(setting)
-        if text in seen:
-            raise ValueError(f"the grid names a setting twice: {text}")
-        seen.add(text)
+    # Settings are alike where all of their values are: only then is each of them looked at.
+    axes = [*grid.values(), *([value] for value in fixed.values())]
+    if any(len(set(map(canonical.text, values))) < len(values) for values in axes):
+        times = Counter(map(canonical.text, settings))
+        twice = next(text for text in times if times[text] > 1)
+        raise ValueError(f"the grid names a setting twice: {twice}")
     return tuple(settings)

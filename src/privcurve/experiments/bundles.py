@@ -47,11 +47,15 @@ class Bundle:
         """The datasets that it trains on."""
         return list(dict.fromkeys(curve.dataset.name for curve in self.curves))
 
+    @cached_property
+    def files(self) -> list[Path]:
+        """The files of cells that it writes."""
+        return [path for curve in self.curves for path in curve.files]
+
     @property
     def outputs(self) -> list[Path]:
         """All files that it makes."""
-        selected = [curve.selected for curve in self.curves if curve.selects]
-        return [path for curve in self.curves for path in curve.files] + selected
+        return [*self.files, *(curve.selected for curve in self.curves if curve.selects)]
 
     @property
     def failures(self) -> list[Path]:
@@ -136,7 +140,7 @@ def curves(
     small = [one for one in cut if one.shards < 2 and one.work < seconds_per_job]
     bundles = _together(small, seconds_per_job / 2)
     names = {one.name: f"bundle~{k}" for k, bundle in enumerate(bundles) for one in bundle}
-    return [replace(one, bundle=names.get(one.name, "")) for one in cut]
+    return [replace(one, bundle=names[one.name]) if one.name in names else one for one in cut]
 
 
 def _together(small: Iterable[Curve], enough: float) -> list[list[Curve]]:

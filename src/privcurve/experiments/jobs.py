@@ -13,10 +13,9 @@ from privcurve.datasets import Domain, check_current, facts
 from privcurve.experiments import canonical, results
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.results import Key
-from privcurve.experiments.shards import n_shards, shard_points, shard_seconds
+from privcurve.experiments.shards import fit_seconds, n_shards, shard_points, shard_seconds
 from privcurve.experiments.splits import Split
 from privcurve.experiments.study import ALL, BEST, DEFAULT_METRIC, Finalists, Study
-from privcurve.learners import registry
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
@@ -57,17 +56,15 @@ def _digest_of(
         "runs": runs,
     }
     more = {word: value for word, value in more.items() if value is not None}
-    return canonical.digest(
-        [
-            sorted((epsilons[point.epsilon], point.text) for point in points),
-            arm.learner,
-            arm.calibration,
-            arm.delta,
-            folds,
-            seed,
-            arm.version,
-            *([more] if more else []),
-        ]
+    return canonical.digest_of_texts(
+        sorted((epsilons[point.epsilon], point.text) for point in points),
+        arm.learner,
+        arm.calibration,
+        arm.delta,
+        folds,
+        seed,
+        arm.version,
+        *([more] if more else []),
     )
 
 
@@ -119,7 +116,7 @@ class Curve:
     seed: Seed
     bundle: str = ""
 
-    @property
+    @cached_property
     def name(self) -> Path:
         """What its folders are called, under any root."""
         return Path(self.study.name, self.dataset.name, self.arm.name)
@@ -131,7 +128,7 @@ class Curve:
         """The folder of its coded dataset."""
         return CODED / self.dataset.name
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """The folder of its cross-validation."""
         return "results/cells" / self.name
@@ -156,7 +153,7 @@ class Curve:
         """Those of them whose rows are its results: fresh trainings, or all."""
         return [self.refit] if self.selects else self.files
 
-    @property
+    @cached_property
     def refit(self) -> Path:
         """The file of its fresh trainings, if it selects."""
         return "results/refits" / self.name / "cells.parquet"
@@ -258,8 +255,7 @@ class Curve:
     @cached_property
     def work(self) -> float:
         """An estimate of the seconds that all of its jobs train."""
-        cost = registry.entry(self.arm.learner).cost
-        each = [cost(setting, *self.shape) for setting in self.arm.settings]
+        each = fit_seconds(self.arm, *self.shape)
         selection = sum(each) * len(self.splits) if self.shards else 0.0
         return len(self.arm.epsilons) * (selection + self.n_refits * sum(each) / len(each))
 

@@ -47,6 +47,8 @@ def shard_points(arm: Arm, shard: int, n_shards: int) -> list[Point]:
 
 @cache
 def _shards(arm: Arm, n_shards: int) -> list[list[Point]]:
+    if n_shards == 1:
+        return [list(arm.points)]
     shards: list[list[Point]] = [[] for _ in range(n_shards)]
     # As shard_of, but each ε and each setting is written once.
     epsilons = [canonical.text(epsilon) for epsilon in arm.epsilons]
@@ -56,6 +58,13 @@ def _shards(arm: Arm, n_shards: int) -> list[list[Point]]:
     return shards
 
 
+@cache
+def fit_seconds(arm: Arm, *shape: int) -> tuple[float, ...]:
+    """Give the registry's estimate of one fit of each setting of an arm."""
+    cost = registry.entry(arm.learner).cost
+    return tuple(cost(setting, *shape) for setting in arm.settings)
+
+
 def n_shards(arm: Arm, n_splits: int, *shape: int, seconds_per_job: float) -> int:
     """Give the number of shards of an arm on a dataset (rows, columns, classes): a power of two.
 
@@ -63,9 +72,7 @@ def n_shards(arm: Arm, n_splits: int, *shape: int, seconds_per_job: float) -> in
     `seconds_per_job`: once to twice of it, since each start costs two seconds. A power of two
     seldom changes when a grid grows a little. There are never more shards than keys.
     """
-    cost = registry.entry(arm.learner).cost
-    total = sum(cost(setting, *shape) for setting in arm.settings)
-    total *= len(arm.epsilons) * n_splits
+    total = sum(fit_seconds(arm, *shape)) * (len(arm.epsilons) * n_splits)
     # Points with the same key can't be parted.
     shared = registry.entry(arm.learner).shared
     keys = {tuple(map(s.get, shared)) for s in arm.settings} if shared else arm.settings

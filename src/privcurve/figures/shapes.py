@@ -155,9 +155,11 @@ def _cut(name: str, letters: int) -> str:
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Give a few powers of ten between two numbers, and 0 if it is one of them."""
+    """Give a few powers of ten between two numbers, and 0 if it is one; else the two."""
     first = 0 if low <= 0 else math.ceil(math.log10(low))
     last = math.floor(math.log10(high))
+    if last < first:
+        return [low, high]
     powers = [10.0**k for k in range(first, last + 1, (last - first) // TICKS + 1)]
     return [0.0] * (low <= 0 < high) + [power for power in powers if power >= low]
 

@@ -12,7 +12,9 @@ from typing import Any
 from privcurve.learners import registry
 
 TREES: Mapping[str, Any] = {
-    **{"weak_learner": "topdown", "leaves": "rules", "splits": "threshold"},
+    "weak_learner": "topdown",
+    "leaves": "rules",
+    "splits": "threshold",
     "criterion": "zero_one",
 }
 LEARNERS: Mapping[str, Mapping[str, Any]] = {

@@ -220,3 +220,14 @@ def require(condition: object, fault: str) -> None:
 def all_between(numbers: NDArray[Any], low: int, high: int) -> bool:
     """Whether all whole numbers are at least `low` and below `high`."""
     return bool(((numbers >= low) & (numbers < high)).all())
+
+
+def check_complete(shape: tuple[int, ...]) -> None:
+    """Check that a table that was read has a row a tree, of the inner nodes of a complete one.
+
+    Raises
+    ------
+    ValueError
+    """
+    complete = len(shape) == 2 and min(shape) > 0 and not (shape[1] + 1) & shape[1]
+    require(complete, "its trees are not complete")

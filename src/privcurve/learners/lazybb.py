@@ -16,6 +16,7 @@ from privcurve.learners.public_part import (
     NO_START,
     PUBLIC_START,
     PublicStart,
+    check_start,
     started_roles,
 )
 from privcurve.learners.roles import Roles
@@ -230,10 +231,7 @@ class LazyBBClassifier(VotingClassifier):
 
     def _restore(self) -> None:
         require(self.ties_ in (LAST_ROUND, NEGATIVE), f"ties = {self.ties_!r} is unknown")
-        started = self.start == PUBLIC_START
-        require(started == hasattr(self, "start_"), "its start is not that of its parameters")
-        if started:
-            self.start_.check(self._roles().public or (), self.n_bins_)
+        check_start(self, self._roles())
         trees = isinstance(self.model_, TreeModel)
         require(trees == (self.weak_learner != "one_rule"), "its voters are not its weak_learner")
         super()._restore()

@@ -14,10 +14,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from privcurve.coding import Codes
 from privcurve.kernels.newton import minimise_logistic
-from privcurve.learners.checks import RandomState, require
+from privcurve.learners.checks import RandomState
 from privcurve.learners.linear_inputs import SCALED, LinearClassifier
 from privcurve.learners.log_odds import logistic_loss
-from privcurve.learners.public_part import NO_START, PUBLIC_START, PublicStart, started_roles
+from privcurve.learners.public_part import (
+    NO_START,
+    PUBLIC_START,
+    PublicStart,
+    check_start,
+    started_roles,
+)
 from privcurve.learners.roles import ALL, PUBLIC, Roles
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
@@ -260,7 +266,7 @@ class DPLogisticRegressionClassifier(LinearClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        roles = started_roles(self._learner, self.start, self.public_columns, codes.shape[1])
+        roles = self._start_roles()
         objective = self._objective()
         dense = self._dense(codes)
         offset: NDArray[np.float64] | float = 0.0
@@ -280,6 +286,9 @@ class DPLogisticRegressionClassifier(LinearClassifier):
         self.n_features_used_ = int(np.count_nonzero(self.coef_)) + len(roles.public or ())
         return box_statement(self._learner, objective, roles.public)
 
+    def _start_roles(self) -> Roles:
+        return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
+
     def _objective(self) -> Objective:
         """Give what is minimised with box noise."""
         return box(
@@ -297,12 +306,7 @@ class DPLogisticRegressionClassifier(LinearClassifier):
 
     def _restore(self) -> None:
         super()._restore()
-        started = self.start == PUBLIC_START
-        require(started == hasattr(self, "start_"), "its start is not that of its parameters")
-        if started:
-            n_columns = self.n_features_in_
-            roles = started_roles(self._learner, self.start, self.public_columns, n_columns)
-            self.start_.check(roles.public or (), self.n_bins_)
+        check_start(self, self._start_roles())
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         found = super()._scores(codes)

@@ -50,7 +50,7 @@ class PrivGAMClassifier(LogOddsClassifier):
         Whether there is a linear part: ``rule``, ``yes`` (all columns are ordered) or ``no``.
     pairs : str
         Whether pairs of columns have values of their own: ``rule``, ``yes`` (if the fit is
-        cyclic) or ``no``.
+        cyclic, so with δ > 0) or ``no``.
     neighbours : str
         ``replace-one``, or ``add-remove``: then the number of records is not public, and the rule
         goes by `n_estimate`.
@@ -184,10 +184,11 @@ class PrivGAMClassifier(LogOddsClassifier):
                 "privgam: method = 'cyclic' has Gaussian noise, so it needs delta > 0; with "
                 "delta = 0 use method = 'greedy' or 'rule'"
             )
-        if self.pairs == "yes" and self.method == rule.GREEDY:
+        greedy = self.method == rule.GREEDY or (self.delta == 0 and np.isfinite(self.epsilon))
+        if self.pairs == "yes" and greedy:
             raise ValueError(
-                "privgam: pairs = 'yes' come after rounds of all columns, and method = 'greedy' "
-                "has none; use method = 'cyclic' or 'rule'"
+                "privgam: pairs = 'yes' come after rounds of all columns, and a greedy fit has "
+                "none; use method = 'cyclic' or 'rule', and delta > 0"
             )
         if self.neighbours not in entry(self._learner).neighbours:
             offered = " or ".join(map(repr, entry(self._learner).neighbours))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,3 +168,23 @@ def started_roles(
             "columns (in a study: neighbours: private-columns)"
         )
     return Roles.of(learner, public_columns, n_columns)
+
+
+def check_start(learner: Any, roles: Roles) -> None:
+    """Check that a learner read from a file has a start where its roles say so, and the right one.
+
+    Parameters
+    ----------
+    learner : learner
+        Its `start_` is there or not.
+    roles : Roles
+        By its parameters; see :func:`started_roles`.
+
+    Raises
+    ------
+    ValueError
+    """
+    started = roles.public is not None
+    require(started == hasattr(learner, "start_"), "its start is not that of its parameters")
+    if roles.public is not None:
+        learner.start_.check(roles.public, learner.n_bins_)

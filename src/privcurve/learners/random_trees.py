@@ -19,7 +19,7 @@ from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.lazybb_trees import Forest
 from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves
 from privcurve.learners.chances import LinkedClassifier, whole_residuals
-from privcurve.learners.checks import RandomState, all_between, require
+from privcurve.learners.checks import RandomState, all_between, check_complete, require
 from privcurve.learners.dealt import SEED, bin_codes, check_ordered, deal_to_holders
 from privcurve.learners.staged import StagedClassifier
 from privcurve.learners.trees import TreeModel
@@ -94,8 +94,7 @@ class RandomTreesModel:
             If it is no model of columns with so many codes, or of so many classes.
         """
         shape, questions = self.trees.columns.shape, self.questions
-        complete = len(shape) == 2 and min(shape) > 0 and not (shape[1] + 1) & shape[1]
-        require(complete, "its trees are not complete")
+        check_complete(shape)
         same = {part.shape for part in (*self.trees[:3], questions)} == {shape}
         known = same and np.array_equal(self.n_bins, n_bins)
         asked = known and all_between(self.trees.columns, 0, len(n_bins))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes, bin_starts
 from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees
 from privcurve.learners.chances import LinkedClassifier
-from privcurve.learners.checks import all_between, require
+from privcurve.learners.checks import all_between, check_complete, require
 from privcurve.learners.staged import StagedClassifier
 
 
@@ -92,8 +92,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
 
     def _restore(self) -> None:
         splits, values = self.splits_, self._tree_values()
-        complete = splits.ndim == 2 and splits.size and not (splits.shape[1] + 1) & splits.shape[1]
-        require(complete, "its trees are not complete")
+        check_complete(splits.shape)
         asked = all_between(splits, NO_SPLIT, int(self.n_bins_.sum()))
         require(asked, "its trees ask for what no column has")
         require(values.shape == (len(splits), splits.shape[1] + 1), "its leaves are not its trees'")

@@ -21,7 +21,7 @@ from privcurve.learners.tuning import (
     budget_of,
     candidates_of,
     check_spent,
-    prices,
+    terms,
     training_delta,
 )
 from privcurve.privacy.accountants.selection import runs
@@ -37,7 +37,8 @@ _BATCH = 32
 def _gives_chances(learner: TunedClassifier) -> bool:
     if hasattr(learner, "best_"):
         return hasattr(learner.best_, "predict_proba")
-    return all(hasattr(kind, "predict_proba") for kind in learner._kinds())
+    kinds = map(registry.estimator_class, learner._names())
+    return all(hasattr(kind, "predict_proba") for kind in kinds)
 
 
 class TunedClassifier(CodedClassifier):
@@ -147,23 +148,8 @@ class TunedClassifier(CodedClassifier):
         candidates = candidates_of(self.learner, self.settings)
         return list(dict.fromkeys(one.learner for one in candidates))
 
-    def _kinds(self) -> list[type[Any]]:
-        return [registry.estimator_class(name) for name in self._names()]
-
     def _facts_of_columns(self) -> Facts:
         return Facts(self.n_bins_, self.ordered)
-
-    def statement(self, n_settings: int) -> PrivacyStatement:
-        """Give what a fit will say of itself: it is known beforehand.
-
-        Parameters
-        ----------
-        n_settings : int
-            How many settings are drawn from.
-        """
-        if not is_private(self.epsilon):
-            return PrivacyStatement.not_private(NAME)
-        return self._budget().statement(" or ".join(self._names()), n_settings)
 
     def _fit_one(
         self,
@@ -174,14 +160,21 @@ class TunedClassifier(CodedClassifier):
     ) -> PrivacyStatement:
         candidates = candidates_of(self.learner, self.settings)
         self.n_records_ = int(counts.sum())
+        budget: SelectionBudget | None = None
         if is_private(self.epsilon):
-            budget: SelectionBudget | None = self._budget()
-            assert budget is not None
-            each = prices(candidates, budget, self._facts_of_columns(), self.n_records_)
+            budget = self._budget()
+            told = terms(candidates, budget, self._facts_of_columns(), self.n_records_)
+            each = [one.epsilon for one in told]
+            whole = budget.statement(
+                " or ".join(self._names()),
+                len(candidates),
+                [text for one in told for text in one.assumptions],
+                [text for one in told for text in one.exclusions],
+            )
             drawn = rng.integers(len(candidates), size=budget.runs.draw(rng)).tolist()
         else:
-            budget, drawn = None, list(range(len(candidates)))
-            each = [self.epsilon] * len(candidates)
+            each, drawn = [self.epsilon] * len(candidates), list(range(len(candidates)))
+            whole = PrivacyStatement.not_private(NAME)
         best = None
         for start in range(0, len(drawn), _BATCH):
             batch = drawn[start : start + _BATCH]
@@ -202,7 +195,6 @@ class TunedClassifier(CodedClassifier):
         self.setting_ = dict(candidates[place].setting)
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
-        whole = self.statement(len(candidates))
         # What the training alone would promise is not promised of a training that was chosen.
         self.best_._fitted_statement = whole
         return whole
@@ -258,9 +250,9 @@ class TunedClassifier(CodedClassifier):
 
     @property
     def chances_by_link(self) -> bool:
-        """As of what was kept; before the fit, of whatever may be."""
-        made = [self.best_] if hasattr(self, "best_") else [kind() for kind in self._kinds()]
-        return all(bool(one.chances_by_link) for one in made)
+        """As of what was kept."""
+        check_is_fitted(self)
+        return bool(self.best_.chances_by_link)
 
     def _handed_over(self) -> CodedClassifier:
         found: CodedClassifier = self.best_

@@ -20,7 +20,7 @@ from privcurve.privacy.calibration.selection import (
     epsilon_that_spends,
     selection_budget,
 )
-from privcurve.privacy.ledger import PROVED, PrivacyStatement, rho_of_ledger
+from privcurve.privacy.ledger import PROVED, LedgerEntry, PrivacyStatement, rho_of_ledger
 
 NAME = "tuned"
 
@@ -42,6 +42,23 @@ class Candidate:
 
     learner: str
     setting: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On which terms a candidate is trained: public, and known before any training.
+
+    Attributes
+    ----------
+    epsilon : float
+        With which it is trained.
+    assumptions, exclusions : tuple of str
+        Of the statement of such a training.
+    """
+
+    epsilon: float
+    assumptions: tuple[str, ...]
+    exclusions: tuple[str, ...]
 
 
 def base_entry(name: Any) -> LearnerEntry:
@@ -110,6 +127,8 @@ def settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
         )
     if not found:
         raise ValueError(f"{NAME}: settings is empty: there is nothing to choose")
+    # A number of an array is as good as a plain one.
+    found = [{key: _plain(value) for key, value in setting.items()} for setting in found]
     for setting in found:
         registry.check_parameters(name, setting)
         for key, value in setting.items():
@@ -155,6 +174,10 @@ def _listed(values: Any) -> bool:
     return isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (str, bytes))
 
 
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def budget_of(
     learners: str | Iterable[str],
     epsilon: float,
@@ -188,7 +211,17 @@ def prices(
     facts: Facts,
     n: int,
 ) -> list[float]:
-    """Give ε with which each candidate is trained, so that it spends what a run may.
+    """Give ε with which each candidate is trained; see :func:`terms`."""
+    return [one.epsilon for one in terms(candidates, budget, facts, n)]
+
+
+def terms(
+    candidates: Sequence[Candidate],
+    budget: SelectionBudget,
+    facts: Facts,
+    n: int,
+) -> list[Terms]:
+    """Give on which terms each candidate is trained, so that it spends what a run may.
 
     What a setting spends is public: its statement does not depend on the records. It is asked of
     a fit on as many made-up ones.
@@ -204,7 +237,7 @@ def prices(
 
     Returns
     -------
-    list of float
+    list of Terms
 
     Raises
     ------
@@ -219,10 +252,10 @@ def prices(
         known = (name, json.dumps(setting, sort_keys=True), *public, n)
         delta = training_delta(name, 0.0 if budget.pure else budget.delta)
         try:
-            guess = _price(known, delta, budget.pure, budget.training, guess)
+            found.append(_terms(known, delta, budget.pure, budget.training, guess))
         except ValueError as error:
             raise ValueError(f"{NAME}: the setting {dict(setting)} of {name}: {error}") from error
-        found.append(guess)
+        guess = found[-1].epsilon
     return found
 
 
@@ -239,12 +272,21 @@ Known = tuple[str, str, tuple[int, ...], tuple[bool, ...] | None, int]
 
 
 @lru_cache(maxsize=4096)
-def _price(known: Known, delta: float, pure: bool, amount: float, guess: float) -> float:
-    """Give the largest ε, nearly, at which a training spends at most `amount`."""
+def _terms(known: Known, delta: float, pure: bool, amount: float, guess: float) -> Terms:
+    """Give the terms with the largest ε, nearly, at which a training spends at most `amount`."""
+    said: dict[float, PrivacyStatement] = {}
+
+    def ledger(epsilon: float) -> Sequence[LedgerEntry]:
+        said[epsilon] = _stated(known, epsilon, delta)
+        return said[epsilon].ledger
+
     if pure:
-        _check_spent(_stated(known, amount, delta), pure, amount)
-        return amount
-    return epsilon_that_spends(amount, lambda each: _stated(known, each, delta).ledger, guess)
+        epsilon = amount
+        ledger(epsilon)
+        _check_spent(said[epsilon], pure, amount)
+    else:
+        epsilon = epsilon_that_spends(amount, ledger, guess)
+    return Terms(epsilon, said[epsilon].assumptions, said[epsilon].exclusions)
 
 
 def _stated(known: Known, epsilon: float, delta: float) -> PrivacyStatement:

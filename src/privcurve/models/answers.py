@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def write_answers(
     model: Model, pieces: Iterable[Codes], target: TextIO, probabilities: bool = False
-) -> int:
+) -> Counter[str]:
     """Write what a model says of each row as CSV.
 
     The first column bears the name of the label and holds names of classes. Then comes, if asked
@@ -31,8 +32,8 @@ def write_answers(
 
     Returns
     -------
-    int
-        How many rows there were.
+    Counter of str
+        How often each label was the answer.
 
     Raises
     ------
@@ -44,15 +45,15 @@ def write_answers(
     out = csv.writer(target, lineterminator="\n")
     names = [f"probability of {name}" for name in model.labels] if probabilities else []
     out.writerow([model.domain.label.column, *names])
-    n_rows = 0
+    answered: Counter[str] = Counter()
     for codes in pieces:
-        out.writerows(_rows(model, codes, probabilities))
-        n_rows += len(codes)
-    return n_rows
+        labels = model.named(codes).tolist()
+        answered.update(labels)
+        out.writerows(zip(labels, *_chances(model, codes, probabilities), strict=True))
+    return answered
 
 
-def _rows(model: Model, codes: Codes, probabilities: bool) -> Iterator[tuple[str, ...]]:
-    columns = [model.named(codes).tolist()]
+def _chances(model: Model, codes: Codes, probabilities: bool) -> Iterator[list[str]]:
     if probabilities:
-        columns += [[f"{p:.6g}" for p in column] for column in model.predict_proba(codes).T]
-    return zip(*columns, strict=True)
+        for column in model.predict_proba(codes).T:
+            yield [f"{p:.6g}" for p in column]

@@ -15,7 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve import __version__, schema
-from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Domain
+from privcurve.coding import code_type
+from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, spelt
+from privcurve.datasets.dates import tells_days
+from privcurve.datasets.domain import Domain
 from privcurve.learners.base import decided
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.models import text
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from privcurve.learners.base import CodedClassifier
 
 _SCHEMA = Path(__file__).with_name("model.schema.yaml")
+
+# What is raised by content that is not of a model.
+_UNUSABLE = (ValueError, TypeError, KeyError, OverflowError, ImportError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -184,7 +190,7 @@ def load(path: str | os.PathLike[str]) -> Model:
     try:
         schema.check(content, _SCHEMA, "it")
         return _restored(content)
-    except (ValueError, TypeError, KeyError, OverflowError, ImportError) as error:
+    except _UNUSABLE as error:
         raise ModelError(f"{path} holds no model that can be used: {error}") from error
 
 
@@ -255,15 +261,19 @@ def _check_domain(domain: Domain) -> None:
     """Refuse a domain by which nothing can be coded."""
     if len(set(domain.names)) < len(domain.names):
         raise ValueError("its domain names a column twice")
+    code_type(domain.n_bins)
     for column in domain.columns:
         if column.kind == NUMERIC:
             try:
-                _ = column.edges
-            except ValueError as error:
+                for edge in column.edges[:: column.bins]:
+                    spelt(edge, column.dates)
+            except (ValueError, OverflowError) as error:
                 raise ValueError(f"bounds of the column {column.name!r} {error}") from None
+            if column.dates and not tells_days(column.dates):
+                raise ValueError(f"format of the column {column.name!r} does not tell days")
         elif len(column.codes) < len(column.categories):
             raise ValueError(f"the column {column.name!r} has a category twice")
-        elif column.patterns and not {MISSING, OTHER} <= set(column.titles):
+        elif not column.closed:
             raise ValueError(
                 f"the column {column.name!r} has groups, but not {MISSING!r} and {OTHER!r}"
             )

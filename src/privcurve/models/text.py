@@ -45,8 +45,8 @@ def read(path: Path) -> dict[str, Any]:
     Raises
     ------
     ModelError
-        If the file can't be read, is not JSON, repeats a key, holds NaN or an infinite number,
-        or is not what was written.
+        If the file can't be read, is not JSON, repeats a key, holds NaN, an infinite number or
+        what is no letter, or is not what was written.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -59,14 +59,17 @@ def read(path: Path) -> dict[str, Any]:
         content = json.loads(
             text, object_pairs_hook=_once, parse_constant=_refuse, parse_float=_float
         )
+        # JSON can spell half a letter, which nothing can write.
+        json.dumps(content, ensure_ascii=False).encode("utf-8")
+        sealed = seal_of(content) if isinstance(content, dict) else None
     except (ValueError, RecursionError) as error:
         raise ModelError(
             f"{path} is not a model's file, or only a part of one: {error}. Copy it again, or save "
             "the model again."
         ) from None
-    if not isinstance(content, dict) or SEAL not in content:
+    if sealed is None or SEAL not in content:
         raise ModelError(f"{path} is not a model's file: it has no {SEAL}. Give a model.json.")
-    if content[SEAL] != seal_of(content):
+    if content[SEAL] != sealed:
         raise ModelError(
             f"{path} was changed after it was written: its {SEAL} is not that of its content. "
             "Copy it again, or save the model again."

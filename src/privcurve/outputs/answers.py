@@ -27,4 +27,5 @@ def rankings(accuracy: Asked, dataset: str, epsilons: Sequence[float]) -> list[R
 
     frame = read_table(accuracy.files.frames[0])
     titles = {name: arm.title for name, arm in accuracy.study.arms.items()}
-    return [ranking(frame, dataset, epsilon, titles) for epsilon in epsilons]
+    metric = accuracy.study.metric
+    return [ranking(frame, dataset, epsilon, titles, metric) for epsilon in epsilons]

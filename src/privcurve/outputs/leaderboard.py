@@ -35,10 +35,16 @@ class Leaderboard(Output):
     }
 
     def check(self, asked: Asked) -> None:  # noqa: D102
-        for name in asked.options["tables"] or ():
+        names = asked.options["tables"] or ()
+        for name in names:
             study, slash, word = str(name).partition(OF)
-            if name != RUN_AUDIT and not (study and slash and word in TABLES):
+            if name == RUN_AUDIT:
+                continue
+            if not (study and slash and word in TABLES):
                 raise ValueError(f"tables: {name!r} is not <study>/<{' or '.join(TABLES)}>")
+            first = f"{study}{OF}{ACCURACY}"
+            if first not in names:
+                raise ValueError(f"tables: without {first} nothing of {study} is shown; add it")
 
     def files(self, asked: Asked) -> Files:  # noqa: D102
         return Files(others={"page": (RESULTS / asked.place).with_suffix(".html")})

@@ -85,6 +85,28 @@ def implies(stated: str, asked: str) -> bool:
     return stated == asked or (stated, asked) == (REPLACE_ONE, PRIVATE_COLUMNS)
 
 
+def of_replacing(epsilon: float, delta: float) -> tuple[float, float]:
+    """Give the guarantee for ``replace-one`` neighbours of what has one for ``add-remove``.
+
+    To replace a record is to leave one out and to add one: e^ε (e^ε p + δ) + δ is
+    e^(2ε) p + δ (1 + e^ε) (group privacy; PRIVACY.md §0).
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Of one record that is added or left out.
+
+    Returns
+    -------
+    epsilon, delta : float
+    """
+    if not delta:
+        return 2 * epsilon, 0.0
+    # e to more than that is no number; and whatever is done is (0, 1)-DP.
+    factor = 1 + math.exp(epsilon) if epsilon < 700 else math.inf
+    return 2 * epsilon, min(1.0, delta * factor)
+
+
 def check_calibration(calibration: str) -> None:
     """Refuse an unknown calibration (ValueError)."""
     if calibration not in CALIBRATIONS:

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 # Bits of one random word: those of a random number of NumPy, k/2^53.
 _BITS = 53
-# Scales of noise, so that no product of the samplers leaves a word.
-LARGEST_SCALE = 2**46
 
 
 @njit(cache=True, nogil=True)
@@ -59,7 +57,7 @@ def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
     ----------
     rng : numpy.random.Generator
     a, b : int
-        At least 0, and from 1 up to `LARGEST_SCALE`.
+        At least 0, and from 1 up to `mechanisms.LARGEST_SCALE`.
     """
     for _ in range(a // b):
         if not _coin_e_fraction(rng, 1, 1):
@@ -160,7 +158,7 @@ def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> NDArray
     ----------
     rng : numpy.random.Generator
     scale : int
-        σ, from 1 up to `LARGEST_SCALE`.
+        σ, from 1 up to `mechanisms.LARGEST_SCALE`.
     size : int
 
     Returns
@@ -214,7 +212,7 @@ def choose(rng: np.random.Generator, scores: NDArray[np.int64], scale: int, flip
     scores : ndarray of shape (n_candidates,)
         Whole numbers.
     scale : int
-        1/η, from 1 up to `LARGEST_SCALE`.
+        1/η, from 1 up to `mechanisms.LARGEST_SCALE`.
     flip : bool
         Whether by permute-and-flip.
 

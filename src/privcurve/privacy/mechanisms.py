@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
 
@@ -40,6 +41,10 @@ BOX_PERTURBATION = "box_perturbation"
 
 # Leaves it to the calibration which mechanism chooses: see `resolve`.
 AUTO = "auto"
+
+# The largest scale of the exact samplers (`privacy.discrete`): no product of theirs leaves a word.
+# It stands here because they are compiled, and a budget that is refused for it needs no compiler.
+LARGEST_SCALE = 2**46
 
 # Objective perturbation draws from NumPy's old generator, so as to have diffprivlib's numbers.
 Source = np.random.Generator | np.random.RandomState
@@ -195,11 +200,18 @@ def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> NDArray[np
     :func:`exponential_probabilities`.
     """
     chances = _flip_chances(scores, rate)
-    nodes, weights = np.polynomial.legendre.leggauss((chances.size + 1) // 2)
+    nodes, weights = _quadrature((chances.size + 1) // 2)
     u, weights = (nodes + 1) / 2, weights / 2
     survive = 1.0 - chances[:, None] * u[None, :]
     others = np.exp(np.log(survive).sum(axis=0)[None, :] - np.log(survive))
     return chances * (others @ weights)
+
+
+@lru_cache(maxsize=64)
+def _quadrature(n_nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the nodes and weights of Gauss–Legendre quadrature on [-1, 1], worked out once."""
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
+    return nodes, weights
 
 
 def _flip_chances(scores: ArrayLike, rate: float) -> NDArray[np.float64]:

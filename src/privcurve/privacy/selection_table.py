@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
+from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule, one_rule
 from privcurve.privacy.calibration.selection import UNITS, epsilon_that_spends, selection_budget
 from privcurve.privacy.ledger import LedgerEntry
@@ -49,9 +50,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _lines(given: argparse.Namespace) -> Iterator[str]:
-    head = ["runs", "expected", "one run", "training", "share", "score, sd"]
+    head = ["runs", "expected", "one run", "epsilon", "share", "score, sd"]
     of_rho = given.delta > 0
-    head[3] = "epsilon"
     cells = [[*head, *([given.learner] if given.learner else [])]]
     expected = EXPECTED if given.expected_runs is None else (given.expected_runs,)
     for eta, name in SHAPES:
@@ -90,7 +90,7 @@ def _own(given: argparse.Namespace, amount: float) -> float:
             "n": given.rows,
             "epsilon": epsilon,
             "delta": given.delta,
-            "calibration": "certified",
+            "calibration": CERTIFIED,
         }
         if given.learner == "one_rule":
             return one_rule(**budget).statement.ledger

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from privcurve.datasets import Dataset
+from privcurve.privacy.calibration.right_answers import PARTS, right_answers_scale
 
 if TYPE_CHECKING:
     import numpy as np
-
-# Noise is in whole parts of a record.
-PARTS = 2**10
 
 
 @dataclass(frozen=True)
@@ -39,10 +37,10 @@ def measured(
     """Measure the accuracy on the test part.
 
     To replace one record of the test part changes the number of right answers by 1 at most; one of
-    the training part changes it through the model alone, which is paid for. So the number with
-    discrete Laplace noise of the scale 1/ε is ε-DP beside the model, for ``replace-one``
-    neighbours. (A record stays in its part, so the larger of both ε would do: PRIVACY.md §0, L4.
-    They are added up nevertheless, since the same people may be in both.)
+    the training part changes it through the model alone, which is paid for. So the number with its
+    noise is ε-DP beside the model, for ``replace-one`` neighbours. (A record stays in its part, so
+    the larger of both ε would do: PRIVACY.md §0, L4. They are added up nevertheless, since the same
+    people may be in both.)
 
     Parameters
     ----------
@@ -52,7 +50,7 @@ def measured(
     epsilon : float
         0: without noise.
     rng : numpy.random.Generator or None
-        Draws the noise.
+        Draws the noise; not looked at if ε is 0.
 
     Returns
     -------
@@ -62,10 +60,11 @@ def measured(
     n = len(data.y_test)
     right = float((learner.predict(data.X_test) == data.y_test).sum())
     noise = 0.0
-    if epsilon and rng is not None:
+    if epsilon:
         from privcurve.privacy.discrete import discrete_laplace
 
-        scale = math.ceil(PARTS / epsilon)
+        assert rng is not None
+        scale = right_answers_scale(epsilon)
         right += int(discrete_laplace(rng, scale, 1)[0]) / PARTS
         noise = math.sqrt(2) * scale / PARTS
     value = min(max(right / n, 0.0), 1.0)

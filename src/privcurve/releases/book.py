@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from privcurve.files import cannot_write
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, implies
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, implies, of_replacing
 from privcurve.releases.errors import ReleaseError
 
 LEDGER = "ledger.jsonl"
@@ -60,9 +60,6 @@ class Price:
     def for_neighbours(self, wanted: str) -> Price:
         """Give the price for another relation of neighbours.
 
-        To replace a record is to leave one out and to add one: twice the ε, and δ (1 + e^ε)
-        (group privacy; PRIVACY.md §0).
-
         Raises
         ------
         BookError
@@ -71,8 +68,7 @@ class Price:
         if implies(self.neighbours, wanted):
             return Price(self.epsilon, self.delta, wanted)
         if (self.neighbours, wanted) == (ADD_REMOVE, REPLACE_ONE):
-            delta = self.delta * (1 + math.exp(self.epsilon)) if self.delta else 0.0
-            return Price(2 * self.epsilon, delta, wanted)
+            return Price(*of_replacing(self.epsilon, self.delta), wanted)
         raise BookError(
             f"a guarantee for neighbours = {self.neighbours!r} says nothing for {wanted!r}, which "
             "the budget is for. Choose another learner, or a budget: neighbours that it offers."

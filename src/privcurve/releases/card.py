@@ -26,6 +26,9 @@ from privcurve.releases.choice import is_choice, titles
 from privcurve.releases.page import Block, Code, Heading, Page, Points, Rows, Text
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from privcurve.learners.additive.model import PairShape
 
 ABOUT = "made by privcurve release; its card, beside it, says what it guarantees and what not"
@@ -129,7 +132,7 @@ def _chosen(released: Released) -> Iterator[tuple[str, str]]:
 
 
 def _level(released: Released) -> str:
-    pure = "" if released.asked.delta else ", pure"
+    pure = ", pure" if released.statement.private and not released.asked.delta else ""
     paid = released.asked.accuracy
     return level(released.price) + pure + (f", {paid:g} of it for the accuracy" if paid else "")
 
@@ -214,6 +217,25 @@ def _decides(released: Released) -> Iterator[Block]:
     ]
     if unused:
         yield Text(f"Without effect: {', '.join(unused)}.")
+    parts = [*model.shapes, *(pair.values for pair in model.pairs)]
+    yield from _always(model.intercept, parts, domain)
+
+
+def _always(
+    constant: float, parts: Sequence[NDArray[np.float64]], domain: Domain
+) -> Iterator[Text]:
+    """Say so where a sum has the same sign whatever the values are: its labels tell nothing."""
+    label = domain.label
+    for end, said, never in (
+        (constant + sum(float(part.max()) for part in parts) <= 0, label.negative, "above"),
+        (constant + sum(float(part.min()) for part in parts) > 0, label.positive, "down to"),
+    ):
+        if end:
+            yield Text(
+                f"No record gets {never} 0, so that the label it gives is always {said}. Scores, "
+                "and the probabilities made of them, still tell records apart.",
+                warning=True,
+            )
 
 
 def _added(added: shares.Shares, domain: Domain) -> Iterator[Block]:
@@ -237,6 +259,7 @@ def _added(added: shares.Shares, domain: Domain) -> Iterator[Block]:
     unused = [name for j, name in enumerate(domain.names) if j not in used]
     if unused:
         yield Text(f"Without effect: {', '.join(unused)}.")
+    yield from _always(added.constant, added.values, domain)
 
 
 def _pair(pair: PairShape, domain: Domain, largest: float) -> Iterator[Block]:

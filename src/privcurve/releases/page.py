@@ -70,7 +70,7 @@ class Page:
 
     def markdown(self) -> str:
         """Write it as Markdown."""
-        parts = [f"# {self.title}", *map(_markdown, self.blocks)]
+        parts = [f"# {_plain(self.title)}", *map(_markdown, self.blocks)]
         return "\n\n".join(parts) + "\n"
 
     def html(self) -> str:
@@ -96,8 +96,8 @@ def _markdown(block: Block) -> str:
         case Code(text):
             return f"```\n{text}\n```"
         case Rows(header, rows):
-            cells = [[_plain(cell).replace("|", r"\|") for cell in row] for row in rows]
-            return tabulate(cells, headers=header, tablefmt="pipe", disable_numparse=True)
+            names, *cells = ([_cell(text) for text in row] for row in (header, *rows))
+            return tabulate(cells, headers=names, tablefmt="pipe", disable_numparse=True)
 
 
 # What means something to Markdown; names of columns have some of it.
@@ -106,6 +106,10 @@ _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_<[]"} | {"\n": " "
 
 def _plain(text: str) -> str:
     return text.translate(_SPECIAL)
+
+
+def _cell(text: str) -> str:
+    return _plain(text).replace("|", r"\|")
 
 
 def _html(block: Block) -> str:

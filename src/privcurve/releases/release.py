@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import math
@@ -13,11 +14,13 @@ from privcurve import datasets
 from privcurve.datasets import Dataset, Description, Domain
 from privcurve.experiments import canonical
 from privcurve.experiments.jobs import CODED
+from privcurve.files import WriteError
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import budget as words
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
+from privcurve.privacy.calibration.right_answers import right_answers_scale
 from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import card
@@ -69,8 +72,8 @@ def release(
         If the dataset can't be had, the seed is not for it, what is asked for is not possible, or
         the budget does not allow it: nothing is trained, and nothing spent. ReleaseError too if the
         training fails, which is spent.
-    OSError
-        If something can't be written.
+    WriteError
+        If the ledger can't be written: then nothing is trained, and nothing spent.
     """
     description = datasets.describe(asked.dataset)
     if is_choice(asked.learner):
@@ -111,7 +114,14 @@ def release(
         model = _write(released)
     except BaseException as error:
         # Interrupted, or failed because of a record: that may be known from outside, so it counts.
-        book.close(begun, FAILED, {"error": type(error).__name__})
+        # The line that reserved it counts, where no other can be written.
+        with contextlib.suppress(WriteError):
+            book.close(begun, FAILED, {"error": type(error).__name__})
+        if isinstance(error, OSError):
+            raise ReleaseError(
+                f"{error} (The ledger, {book.path}, counts this release as spent: its model was "
+                "trained. Another try is another release.)"
+            ) from error
         if isinstance(error, (ValueError, ArithmeticError)):
             raise ReleaseError(
                 f"{asked.learner} could not be trained: {error} (The ledger, {book.path}, counts "
@@ -329,6 +339,10 @@ def _check_accuracy(asked: Asked, description: Description) -> None:
         )
     if asked.relation != words.REPLACE_ONE:
         raise ReleaseError(f"an accuracy is paid for with neighbours: {words.REPLACE_ONE} alone")
+    try:
+        right_answers_scale(asked.accuracy)
+    except ValueError as error:
+        raise ReleaseError(f"accuracy: {error}") from None
 
 
 def _accuracy(

@@ -15,8 +15,10 @@ from privcurve.datasets import Domain
 
 # Of larger domains a card would be a book.
 MOST_CODES = 2000
-# Rows by which it is seen whether a score is a sum.
-PROBES = 300
+# Rows by which it is seen whether a score is a sum: so many for each two codes of two columns, so
+# that some two are not seen together with a chance of e^-10, and in any case.
+PROBES_A_PAIR = 10
+LEAST_PROBES, MOST_PROBES = 300, 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,9 @@ def of(learner: Any, domain: Domain) -> Shares | None:
         rows[end - width : end, j] = np.arange(width)
     base = float(learner.decision_function(rows[:1])[0])
     parts = np.split(learner.decision_function(rows) - base, ends[:-1])
-    probes = np.random.default_rng(0).integers(widths, size=(PROBES, len(widths))).astype(kind)
+    n_pairs = int(np.prod(np.sort(widths)[-2:]))
+    n_probes = min(max(PROBES_A_PAIR * n_pairs, LEAST_PROBES), MOST_PROBES)
+    probes = np.random.default_rng(0).integers(widths, size=(n_probes, len(widths))).astype(kind)
     found = learner.decision_function(probes)
     summed = base + sum(part[probes[:, j]] for j, part in enumerate(parts))
     if np.abs(found - summed).max() > 1e-9 * (1 + np.abs(found).max()):

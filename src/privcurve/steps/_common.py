@@ -32,11 +32,14 @@ def run(main: Callable[[], None]) -> None:
     from privcurve.datasets import DatasetError
     from privcurve.experiments.results import IncompleteError
     from privcurve.experiments.study import StudyError
+    from privcurve.files import WriteError
     from privcurve.privacy.seeds import SeedError
     from privcurve.schema import SchemaError
 
     try:
         main()
+    except WriteError as error:
+        sys.exit(f"error: {error} What is trained is kept.")
     except (DatasetError, StudyError, SchemaError, SeedError, IncompleteError, OSError) as error:
         sys.exit(f"error: {error}")
 

@@ -23,28 +23,25 @@ def main() -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="show what Snakemake says")
     arguments = parser.parse_args()
 
+    from privcurve.experiments import study as studies
     from privcurve.outputs.answers import rankings
-    from privcurve.workflow import reading, running
+    from privcurve.workflow import running
+    from privcurve.workflow.plan import outputs_of
 
     log = running.LOGS / f"{arguments.study}.log"
     try:
         running.run(["--cores", arguments.cores, arguments.study], log, verbose=arguments.verbose)
     except running.RunError as error:
         sys.exit(f"error: {error}")
-    # Nothing here depends on a seed.
     path = Path("config/studies", f"{arguments.study}.yaml")
-    plan = reading.of_one(path, 0, 1)
-    found = {one.output.word: one for one in plan.of_study(path.stem)}
-    for dataset in plan.studies[path.stem].datasets:
+    study = studies.load(path)
+    found = {one.output.word: one for one in outputs_of(study, str(path))}
+    for dataset in study.datasets if "accuracy" in found else ():
         (one,) = rankings(found["accuracy"], dataset, [arguments.epsilon])
         print(f"\n{dataset}, {one.sentence()}")
         print("\n".join(one.lines(SHOWN)))
     print()
-    for word, name in (
-        ("accuracy", "table"),
-        ("learning_curves", "figure"),
-        ("leaderboard", "page"),
-    ):
+    for word, name in SAID.items():
         if word in found:
             print(f"{name + ':':<8}{_shown(found[word].files.all)}")
     print(f"{'log:':<8}{log}")

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from privcurve.datasets import Description, describe
-from privcurve.experiments.study import Study, StudyError
+from privcurve.experiments.study import DEFAULT_METRIC, Study, StudyError
 from privcurve.files import replace_text
 from privcurve.learners import by_rule, registry
 from privcurve.outputs.base import Asked
@@ -44,6 +44,8 @@ FREE: Mapping[str, Mapping[str, Any]] = {
     "gb": {"learner": "gradient_boosting"},
     "majority": {"learner": "majority_class"},
 }
+# That every learner has, without probabilities.
+METRICS = (DEFAULT_METRIC, "balanced_accuracy", "auc")
 OUTPUTS = ("accuracy", "selected_settings", "learning_curves", "ledgers", "leaderboard")
 
 
@@ -92,6 +94,7 @@ def prepare(
     *,
     tune: bool = False,
     repeats: int = 10,
+    metric: str = METRICS[0],
 ) -> Comparison:
     """Check what is asked for, and write the study and the configuration.
 
@@ -106,6 +109,8 @@ def prepare(
         Whether settings that are chosen on the records, and paid for, are compared too.
     repeats : int
         Hold-outs.
+    metric : str
+        Of `METRICS`: what learners are ranked by.
 
     Returns
     -------
@@ -124,6 +129,7 @@ def prepare(
         "datasets": [dataset],
         "epsilons": sorted({float(epsilon) for epsilon in epsilons}),
         "splits": {"holdout": HOLDOUT, "repeats": repeats},
+        **({} if metric == METRICS[0] else {"metric": metric}),
         "learners": learners,
         "outputs": list(OUTPUTS),
     }

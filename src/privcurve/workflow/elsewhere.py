@@ -31,13 +31,15 @@ def check_elsewhere(
         If a study is unknown (naming the nearest) or can't be read, puts tables together itself, or
         has no such output.
     """
-    for name, word in (pair for one in asked for pair in elsewhere(one.reads)):
-        here = f"{where}: studies: {name}"
+    read = [(one, *names) for one in asked for names in elsewhere(one.reads)]
+    for one, name, word in read:
+        key = "studies" if one.study.studies else f"outputs: {one.output.word}"
+        here = f"{where}: {key}: {name}"
         if name in broken:
             raise StudyError(f"{here}: {broken[name]}")
         if name not in studies:
             hint = schema.nearest(name, studies)
-            raise StudyError(f"{where}: studies: there is no study {name!r}{hint}")
+            raise StudyError(f"{where}: {key}: there is no study {name!r}{hint}")
         if studies[name].studies:
             raise StudyError(f"{here} puts tables of others together itself: name those")
         if word not in [given for given, _ in studies[name].outputs]:

@@ -277,6 +277,8 @@ class Plan:
             needed = set(Path(target).parts)
             if target in (*EVERYTHING, MANIFEST, LEADERBOARD, PAGE):
                 needed |= set(self.configuration["studies"])
+            if target == AUDIT:
+                needed.add(self._audited)
             if target == PAPERS:
                 needed |= {*self.broken, *self.papers}
             if target in self.outputs:
@@ -284,6 +286,11 @@ class Plan:
             culprits = sorted(needed & set(self.broken))
             if culprits:
                 raise StudyError(self.broken[culprits[0]])
+            if target in (LEADERBOARD, PAGE) and self.leaderboard is None:
+                raise StudyError(
+                    f"{target}: no configured study has the output accuracy, which it shows: "
+                    f"{', '.join(self.configured)}"
+                )
             if target not in known and "/" not in target and not Path(target).exists():
                 hint = schema.nearest(target, known)
                 own = (*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "summary")

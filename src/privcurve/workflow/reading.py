@@ -63,6 +63,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
     seed = seeds.resolve(configuration["seed"], make=make_seed)
     found: dict[str, Study] = {}
     broken: dict[str, str] = {}
+    asked: dict[str, list[Asked]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
     # Configured ones first: of two that claim the same, the other one has to give way.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
@@ -70,18 +71,22 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
         try:
             one = _study(paths[name], where, schemas)
             _check_seed(one, seed)
-            _claim(owners, where, [name, *_claims(outputs_of(one, where))])
+            asked[name] = outputs_of(one, where)
+            _claim(owners, where, [name, *_claims(asked[name])])
         except (ValueError, DatasetError, OSError) as error:
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
             found[name] = one
-    for name in [name for name, one in found.items() if one.studies]:
-        where = f"{shown}/{name}.yaml"
-        try:
-            check_elsewhere(outputs_of(found[name], where), found, broken, where)
-        except StudyError as error:
-            broken[name] = str(error)
-            del found[name]
+    # Who reads a study that falls out, falls out too.
+    n_found = 0
+    while n_found != len(found):
+        n_found = len(found)
+        for name in list(found):
+            try:
+                check_elsewhere(asked[name], found, broken, f"{shown}/{name}.yaml")
+            except StudyError as error:
+                broken[name] = str(error)
+                del found[name]
     in_order = {name: found[name] for name in paths if name in found}
     return Plan(configuration, in_order, broken, paths)
 

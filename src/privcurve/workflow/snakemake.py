@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,30 @@ def unless(
         path = Path(pattern.format(**dict(wildcards.items())))
         if path.exists() and not is_current(path, wildcards):
             workflow.dag.forcefiles.add(str(path))
+        return []
+
+    return none
+
+
+def unless_all(
+    workflow: Any, paths: Sequence[Path], is_current: Callable[[Path], bool]
+) -> Callable[[Any], list[str]]:
+    """Give one input function for many files: each that is there and not current is made again.
+
+    Snakemake takes its time over each input of each rule, asked for or not.
+
+    Parameters
+    ----------
+    workflow : snakemake.workflow.Workflow
+    paths : sequence of Path
+    is_current : callable
+        Given a file.
+    """
+
+    def none(wildcards: Any) -> list[str]:
+        for path in paths:
+            if path.exists() and not is_current(path):
+                workflow.dag.forcefiles.add(str(path))
         return []
 
     return none

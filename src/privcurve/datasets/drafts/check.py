@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -13,18 +12,15 @@ from privcurve import schema
 from privcurve.datasets import catalogue, readers
 from privcurve.datasets.build import build
 from privcurve.datasets.clipping import REFUSED
-from privcurve.datasets.description import TEST, Description
+from privcurve.datasets.description import TEST, Description, Records
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER
-from privcurve.datasets.drafts.tally import Tally
-from privcurve.datasets.encode import labels
+from privcurve.datasets.drafts.tally import LabelTally, Tally, listed
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import fetch
+from privcurve.datasets.load import checksums, load
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.variants import names_of, written_out
 from privcurve.schema import Lines, nearest
-
-_SHOWN = 5
-_MOST_LABELS = 1000
 
 # Keys that a draft leaves blank, and what is to be written there.
 _BLANKS = {
@@ -128,31 +124,44 @@ class _Check:
         except DatasetError as error:
             self.add_all(error.faults, "files")
             return
+        try:
+            checksums(files)
+        except DatasetError as error:
+            self.add_all(error.faults, "files")
         tallies = [Tally(column) for column in description.domain.columns]
+        label = LabelTally(description.label)
         problems = Problems(self.report.name)
-        found: Counter[str] = Counter()
+        trained: dict[str, int] = {}
         for part in dict.fromkeys((*description.parts, *([TEST] if description.n_test else []))):
-            n_before, lost_before = found.total(), problems.lost
-            for file in files.get(part, (None,)):
-                try:
+            n_before = label.n + problems.lost
+            before = [(tally.n, tally.clipped) for tally in tallies]
+            try:
+                for file in files.get(part, (None,)):
                     for table in readers.read(description, file, problems):
                         for tally in tallies:
                             tally.add(description.domain, table.columns[tally.column.name])
-                        found.update(
-                            labels(description.label, table.columns[description.label.column])
-                        )
-                except DatasetError as error:
-                    self.add_all(error.faults, "files", part)
-                    return
-            n_read = found.total() - n_before + problems.lost - lost_before
-            self._size(description, part, n_read)
+                        label.add(table.columns[description.label.column])
+            except DatasetError as error:
+                self.add_all(error.faults, "files", part)
+                return
+            if not problems.full:
+                self._size(description, part, label.n + problems.lost - n_before)
+            for tally, (n, clipped) in zip(tallies, before, strict=True):
+                self._clipping(description, part, tally, tally.clipped - clipped, tally.n - n)
+            if part in description.parts:
+                trained = dict(label.known)
         self.add_all(problems.told, "parser")
-        self._labels(description, found)
+        self._labels(label, trained)
         for tally in tallies:
-            for message, key in _faults(description, tally):
+            for message, key in _faults(tally):
                 self.add(message, "columns", self.positions[tally.column.name], key)
         self.report.tallies = tallies
-        self.report.n_rows = found.total()
+        self.report.n_rows = label.n
+        if self.report.ready and description.records != Records():
+            try:
+                load(self.report.name)
+            except DatasetError as error:
+                self.add_all(error.faults, "records")
 
     def _description(self) -> Description | None:
         """Make a description of all that is as it should be; None if that is too little."""
@@ -238,28 +247,38 @@ class _Check:
                 key,
             )
 
-    def _labels(self, description: Description, found: Counter[str]) -> None:
+    def _clipping(
+        self, description: Description, part: str, tally: Tally, n_clipped: int, n: int
+    ) -> None:
+        name, share = tally.column.name, n_clipped / n if n else 0.0
+        if share > REFUSED and name not in description.clipped:
+            which = f" ({part})" if part == TEST else ""
+            self.add(
+                f"{share:.0%} of the values of {name!r}{which} lie outside its bounds: check their "
+                "unit. If it must be so, say clipping: expected.",
+                *("columns", self.positions[name], "bounds"),
+            )
+
+    def _labels(self, found: LabelTally, trained: dict[str, int]) -> None:
         if not self.label_decided:
             return
-        label = description.label
-        codes = label.codes
-        unknown = Counter({text: n for text, n in found.items() if text not in codes})
-        if unknown:
+        label = found.label
+        if found.refused:
             self.add(
                 f"the label {label.column!r} has values that are none of its classes: "
-                f"{listed(unknown)}. List them under the class that they mean; records without a "
+                f"{listed(found)}. List them under the class that they mean; records without a "
                 "label have to leave the file.",
                 "label",
             )
-        elif found and len({codes[text] for text in found}) < 2:
+        elif trained and len({label.codes[text] for text in trained}) < 2:
             self.add(
-                f"all records have the label {next(iter(found))!r}: there is nothing to tell "
+                f"all records have the label {next(iter(trained))!r}: there is nothing to tell "
                 "apart. Check positive and negative, or the file.",
                 "label",
             )
 
 
-def _faults(description: Description, tally: Tally) -> Iterator[tuple[str, str]]:
+def _faults(tally: Tally) -> Iterator[tuple[str, str]]:
     """Give what is wrong with the values of a column, and under which key it is mended."""
     column = tally.column
     if tally.gaps:
@@ -270,7 +289,7 @@ def _faults(description: Description, tally: Tally) -> Iterator[tuple[str, str]]
             remedy = "add '' to missing"
         yield f"{column.name!r} is missing in {tally.gaps:,} records: {remedy}.", "kind"
     if tally.refused:
-        values = listed(tally.refused)
+        values = listed(tally)
         if column.kind == NUMERIC:
             what = "dates of its format" if column.dates else "numbers"
             yield (
@@ -287,26 +306,3 @@ def _faults(description: Description, tally: Tally) -> Iterator[tuple[str, str]]
                 f"that there can be, from what is public; or list {OTHER!r}, with unknown: other.",
                 "categories",
             )
-    share = tally.share(tally.clipped)
-    if share > REFUSED and column.name not in description.clipped:
-        yield (
-            f"{share:.0%} of the values of {column.name!r} lie outside its bounds: check their "
-            "unit. If it must be so, say clipping: expected.",
-            "bounds",
-        )
-
-
-def _count(found: Counter[str], values: list[str]) -> None:
-    """Count labels; of more than there may be classes it is enough to know that there are more."""
-    for value, n in Counter(values).items():
-        if value in found or len(found) < _MOST_LABELS:
-            found[value] += n
-        else:
-            found[next(reversed(found))] += n
-
-
-def listed(counts: Counter[str]) -> str:
-    """Write the frequent ones of some values, with how often they are there."""
-    shown = ", ".join(f"{value!r} ({n:,})" for value, n in counts.most_common(_SHOWN))
-    more = len(counts) - _SHOWN
-    return shown + (f" and {more:,} more" if more > 0 else "")

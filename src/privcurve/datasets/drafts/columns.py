@@ -10,7 +10,7 @@ from typing import Any
 from privcurve.datasets.build import DATE, TEXT
 from privcurve.datasets.dates import ISO, written
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER
-from privcurve.datasets.drafts.profile import Profile, Range
+from privcurve.datasets.drafts.profile import NEARLY_ALL, Profile, Range
 from privcurve.datasets.values import whole
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
@@ -41,6 +41,9 @@ _SEX = {
 _SEX_NAMES = re.compile(r"(^|[_\W])(sex|gender|geschlecht|sexe|sexo)($|[_\W])", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|nr|number|ssn)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")
+
+# Amounts as people write them, which are no numbers to a program: 1,234.50, € 5, 92%.
+_DRESSED = re.compile(r"[-+]?[^\w\s]{0,2}\s?[-+]?\d[\d.,'\s]*[^\w\s]{0,2}")
 
 # What names of columns say of numbers, by public knowledge: bounds and, of whole numbers, bins.
 _BY_NAME: dict[str, dict[str, Any]] = {
@@ -162,9 +165,12 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
     counter = known is None and amounts.whole
     if counter and (_identifies(name, profile) or _counts_up(profile, amounts)):
         return Proposal("", seen=f"{seen}; looks like an identifier")
+    if counter and _each_once(profile) and len(profile.values) > _FEW:
+        seen += "; each but once: strike the column if it tells records apart"
+    seen += _of_people(name, profile) if counter else ""
     few = amounts.whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None}
-    hint = "; of codes: kind: categorical, categories: [1, 2, …]" if few else ""
+    hint = "; of codes write kind: categorical, categories: [1, 2, …] and no more" if few else ""
     remarks = {"bounds": f"[lowest, highest] possible{hint}"}
     if public:
         keys["bounds"] = list(_round_bounds(amounts.low, amounts.high))
@@ -180,8 +186,12 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
 def _text(name: str, profile: Profile, public: bool) -> Proposal:
     n_values = len(profile.values)
     seen = f"{'over ' if profile.more else ''}{n_values:,} texts: {_shown(profile)}"
-    share = n_values / profile.n_there
-    if (n_values > _FEW and share > _UNIQUE) or _identifies(name, profile):
+    dressed = sum(n for text, n in profile.values.items() if _DRESSED.fullmatch(text))
+    if dressed >= NEARLY_ALL * profile.values.total():
+        seen += "; if these are amounts, write them as plain numbers: 1234.5"
+    seen += _of_people(name, profile)
+    unique = n_values > _FEW and profile.share_apart > _UNIQUE
+    if unique or _identifies(name, profile):
         return Proposal("", seen=f"{seen}; tells records apart")
     if n_values > _FEW and profile.length / profile.n_there > _SENTENCE:
         return Proposal("", seen=f"{seen}; sentences")
@@ -198,15 +208,32 @@ def _text(name: str, profile: Profile, public: bool) -> Proposal:
     return Proposal(TEXT, keys, remarks, seen)
 
 
+def _named_identifier(name: str) -> bool:
+    return bool(_IDENTIFIER.search(name) or _CAMEL_IDENTIFIER.search(name))
+
+
 def _identifies(name: str, profile: Profile) -> bool:
-    named = _IDENTIFIER.search(name) or _CAMEL_IDENTIFIER.search(name)
-    return bool(named) and (profile.more or len(profile.values) > _UNIQUE * profile.n_there)
+    several = profile.more or len(profile.values) > _UNIQUE * profile.n_there
+    return _named_identifier(name) and several
+
+
+def _of_people(name: str, profile: Profile) -> str:
+    """Say what it means for privacy where an identifier is there several times."""
+    if not _named_identifier(name) or profile.more or _each_once(profile):
+        return ""
+    times = profile.n_there / len(profile.values)
+    return f"; if it names people, each has {times:.1f} records, and ε is for one"
+
+
+def _each_once(profile: Profile) -> bool:
+    """Whether no value is there twice."""
+    return not profile.more and len(profile.values) == profile.n_there
 
 
 def _counts_up(profile: Profile, amounts: Range) -> bool:
     """Whether the numbers are one after another, each but once."""
     run = amounts.high - amounts.low + 1
-    unique = profile.more or len(profile.values) == profile.n_there
+    unique = profile.more or _each_once(profile)
     return unique and run > _FEW and amounts.n <= run <= 1.05 * amounts.n
 
 
@@ -219,14 +246,18 @@ def _is_amount(text: str) -> bool:
 
 def _shown(profile: Profile) -> str:
     total = profile.n_there
+    # A value may be of several lines.
     parts = [
-        f"{text[:30]} ({count / total:.0%})" for text, count in profile.values.most_common(SHOWN)
+        f"{' '.join(text.split())[:30]} ({count / total:.0%})"
+        for text, count in profile.values.most_common(SHOWN)
     ]
     return ", ".join(parts) + (", …" if len(profile.values) > SHOWN else "")
 
 
 def _round_bounds(low: float, high: float) -> tuple[float, float]:
-    """Round outwards, to a hundredth of the width or less."""
+    """Round outwards, to a hundredth of the width or less; of one number, leave some width."""
+    if low == high:
+        high = low + max(1.0, abs(low) / 100)
     step = 10.0 ** (math.floor(math.log10(high - low)) - 1)
     bounds = (math.floor(low / step) * step, math.ceil(high / step) * step)
     return tuple(_plain(float(f"{bound:.12g}")) for bound in bounds)  # type: ignore[return-value]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from privcurve.datasets import catalogue, readers
-from privcurve.datasets.description import Description, LabelSpec, Parser, Records
+from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser, Records
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.drafts.columns import Proposal, propose
 from privcurve.datasets.drafts.label import Asked, Classes, classes
-from privcurve.datasets.drafts.profile import Profile
+from privcurve.datasets.drafts.profile import Profile, blank
 from privcurve.datasets.drafts.sniff import Format, sniff
 from privcurve.datasets.drafts.text import written
 from privcurve.datasets.errors import DatasetError
@@ -100,6 +99,8 @@ def draft(
     """
     name = name_of(path, name)
     how = sniff(path, header)
+    if label.column in how.nested:
+        raise DatasetError(f"the label {label.column!r} holds lists or objects, not one value each")
     if label.column not in how.fields:
         raise DatasetError(
             f"{path} has no column {label.column!r}{nearest(label.column, how.fields)} Its "
@@ -115,12 +116,13 @@ def draft(
     found = classes(label, seen, public)
     decimal = _decimal(how, profiles)
     columns = {key: propose(key, profile, decimal, public) for key, profile in profiles.items()}
+    columns |= {key: Proposal("", seen="lists or objects: not read") for key in how.nested}
     if not any(column.kind for column in columns.values()):
         raise DatasetError(f"{path} has no column to learn from: each is empty or an identifier")
     facts: dict[str, Any] = {
         "files": {"train": _from_here(path)} | ({} if test is None else {"test": _from_here(test)}),
         "n_rows": seen.n + problems.lost,
-        "missing": _markers(profiles, seen),
+        "missing": _markers(profiles),
     }
     if test is not None:
         facts["n_test"] = _size(test, header, how, label, problems)
@@ -130,7 +132,8 @@ def draft(
         text=text,
         n_rows=seen.n,
         columns=columns,
-        shares={key: profile.missing.total() / profile.n for key, profile in profiles.items()},
+        shares=dict.fromkeys(how.nested, 0.0)
+        | {key: profile.missing.total() / profile.n for key, profile in profiles.items()},
         classes=found,
         blanks=blanks,
         missing=facts["missing"],
@@ -168,7 +171,7 @@ def name_of(path: Path, given: str | None = None) -> str:
 
 def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str, Profile]:
     """Read a table whole, a piece at a time; give what its columns look like."""
-    profiles = {name: Profile() for name in how.fields}
+    profiles = blank(how.fields)
     description = _anything(path, how, label.column)
     try:
         for table in readers.read(description, RawFile(path), problems):
@@ -191,7 +194,16 @@ def _size(path: Path, header: bool, like: Format, label: Asked, problems: Proble
             f"{path} has no column {lacking[0]!r}{nearest(lacking[0], how.fields)} Records to "
             "test by need the columns of the others."
         )
-    return read(path, how, label, problems)[label.column].n
+    for key, plain in (("kind", DELIMITED), ("separator", ",")):
+        ways = [each.parser.get(key, plain) for each in (how, like)]
+        if ways[0] != ways[1]:
+            raise DatasetError(
+                f"{path} is written in another way than the other records: {key} {ways[0]!r}, not "
+                f"{ways[1]!r}. Write records to test by alike."
+            )
+    # There is one description of both: it has to be read as the other is.
+    lost = problems.lost
+    return read(path, like, label, problems)[label.column].n + problems.lost - lost
 
 
 def _anything(path: Path, how: Format, label: str) -> Description:
@@ -228,12 +240,9 @@ def _decimal(how: Format, profiles: dict[str, Profile]) -> str:
     return "," if commas > points else "."
 
 
-def _markers(profiles: dict[str, Profile], label: Profile) -> list[str]:
-    """Give the words for no value that the file uses, the frequent ones first."""
-    found: Counter[str] = Counter()
-    for profile in profiles.values():
-        found.update({word: n for word, n in profile.missing.items() if word})
-    return ["", *(word for word, _ in found.most_common())]
+def _markers(profiles: dict[str, Profile]) -> list[str]:
+    """Give the words for no value that the file uses; their order says nothing of records."""
+    return ["", *sorted({word for some in profiles.values() for word in some.missing if word})]
 
 
 def _from_here(path: Path) -> str:

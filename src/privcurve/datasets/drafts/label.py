@@ -77,32 +77,39 @@ def classes(asked: Asked, profile: Profile, public: bool) -> Classes:
                 f"no record has the label {value!r}{nearest(value, counts)} "
                 f"{asked.column!r} holds {_listed(counts)}"
             )
-    _refuse_others(asked, profile, counts)
-    rest = [value for value in counts if value not in named]
+    _refuse_others(asked, profile, counts, [text for text in absent if text])
     positive, negative = (list(values) or None for values in (asked.positive, asked.negative))
-    if public and positive and not negative:
-        negative = rest
-    elif public and negative and not positive:
-        positive = rest
-    elif not (positive and negative):
+    if not (positive and negative):
         convention = _by_convention(counts, positive, negative)
         if convention is not None:
             positive, negative = convention
         elif public:
-            positive, negative = rest[1:], rest[:1]
+            positive, negative = _sides(counts, positive, negative)
     return Classes(positive, negative, _listed(counts), sum(absent.values()))
 
 
-def _refuse_others(asked: Asked, profile: Profile, counts: dict[str, int]) -> None:
+def _refuse_others(
+    asked: Asked, profile: Profile, counts: dict[str, int], absent: list[str]
+) -> None:
     n_classes = len({value.casefold() for value in counts})
     if n_classes < 2:
         what = f"one value alone, {next(iter(counts))!r}" if counts else "no value"
+        words = (
+            f"; or, where {' and '.join(map(repr, absent))} is no missing label but one of the "
+            "classes, name it by --negative or --positive"
+        )
         raise DatasetError(
             f"the label {asked.column!r} holds {what}: there is nothing to tell apart. Take the "
-            "column that is to be predicted"
+            f"column that is to be predicted{words if absent else ''}"
         )
     whole = asked.positive and asked.negative
     unnamed = set(counts) - {*asked.positive, *asked.negative}
+    if not (unnamed or whole):
+        side, other = ("positive", "negative") if asked.positive else ("negative", "positive")
+        raise DatasetError(
+            f"all values of the label {asked.column!r} are named as {side}: {_listed(counts)}. "
+            f"Leave out those that are {other}"
+        )
     if (n_classes == 2 and not profile.more) or (whole and not unnamed):
         return
     if whole and not profile.more and len(unnamed) < _SHOWN:
@@ -141,6 +148,16 @@ def _by_convention(
             if (positive or other)[0] in other and (negative or one)[0] in one:
                 return other, one
     return None
+
+
+def _sides(
+    counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
+) -> tuple[list[str], list[str]]:
+    """Divide two values, however they are spelt; if none is named, the first one is negative."""
+    named = {value.casefold() for value in positive or negative or [next(iter(counts))]}
+    ones = [value for value in counts if value.casefold() in named]
+    others = [value for value in counts if value.casefold() not in named]
+    return (ones, others) if positive else (others, ones)
 
 
 def _listed(counts: dict[str, int]) -> str:

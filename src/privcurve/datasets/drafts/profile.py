@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,8 +19,11 @@ MISSING_WORDS = frozenset(
     | {"nil", "missing", "unknown", "not available", "not known", "unbekannt", "k.a."}
 )
 
-# Different values of a column that are counted; of more it is only known that there are more.
+# Different values that are counted, of a column and of all columns together (but so many of each);
+# of more it is only known that there are more.
 MOST_VALUES = 20_000
+MOST_TOGETHER = 2_000_000
+_LEAST_VALUES = 200
 
 # Share of the values that are there which must be of a kind, for a column of that kind. What
 # is not is told by `check`.
@@ -29,9 +32,33 @@ NEARLY_ALL = 0.95
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d")
 _SHORT = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
 FORMS = (ISO, *(day + time for day in _DAYS + _SHORT for time in ("", " %H:%M", " %H:%M:%S")))
-_LIKE_A_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{2,4}\b")
+_LIKE_A_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{2,4}(?:\b|T\d)")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LEADING_ZERO = re.compile(r"-?0\d+$")
+
+
+def count_some(found: Counter[str], more: Mapping[str, int], most: int) -> int:
+    """Add to counts of values, of which only so many are told apart.
+
+    Parameters
+    ----------
+    found : Counter of str
+        Is added to.
+    more : mapping of str to int
+    most : int
+
+    Returns
+    -------
+    int
+        How many values were left out, each as often as it is there.
+    """
+    left_out = 0
+    for value, count in more.items():
+        if value in found or len(found) < most:
+            found[value] += count
+        else:
+            left_out += count
+    return left_out
 
 
 @dataclass
@@ -62,10 +89,14 @@ class Profile:
         Records.
     missing : Counter of str
         How often each spelling of no value is there.
+    most : int
+        How many different values are counted.
     values : Counter of str
-        How often each other value is there, up to `MOST_VALUES` values.
+        How often each other value is there, of so many.
     more : bool
         Whether there are values that were not counted.
+    n_apart : int
+        How many values were met until there were that many different ones.
     points, commas : Range
         Of numbers, with a decimal point or a decimal comma.
     zeros : bool
@@ -76,10 +107,12 @@ class Profile:
         Of all texts together.
     """
 
+    most: int = MOST_VALUES
     n: int = 0
     missing: Counter[str] = field(default_factory=Counter)
     values: Counter[str] = field(default_factory=Counter)
     more: bool = False
+    n_apart: int = 0
     points: Range = field(default_factory=Range)
     commas: Range = field(default_factory=Range)
     zeros: bool = False
@@ -90,6 +123,11 @@ class Profile:
     def n_there(self) -> int:
         """How many values are there."""
         return self.n - self.missing.total()
+
+    @property
+    def share_apart(self) -> float:
+        """How many values there are a record, as far as counted: 1 where each is alone."""
+        return len(self.values) / self.n_apart if self.n_apart else 0.0
 
     def nearly_all(self, some: Range) -> bool:
         """Whether a column that holds these is one of them."""
@@ -103,17 +141,13 @@ class Profile:
         self.n += counts.total()
         for word in [text for text in counts if text.lower() in MISSING_WORDS]:
             self.missing[word] += counts.pop(word)
-        self._count(counts)
+        full, left_out = self.more, count_some(self.values, counts, self.most)
+        if not full:
+            self.n_apart += counts.total() - left_out
+            self.more = left_out > 0
         self._numbers(counts)
         self._dates(counts)
         self.length += sum(len(text) * count for text, count in counts.items())
-
-    def _count(self, counts: Counter[str]) -> None:
-        for text, count in counts.items():
-            if text in self.values or len(self.values) < MOST_VALUES:
-                self.values[text] += count
-            else:
-                self.more = True
 
     def _numbers(self, counts: Counter[str]) -> None:
         texts = list(counts)
@@ -136,6 +170,12 @@ class Profile:
             if self.dates[form].n < NEARLY_ALL * self.n_there / 2:
                 # It will not be that one: a column of a million dates is tried once, not 31 times.
                 del self.dates[form]
+
+
+def blank(names: Sequence[str]) -> dict[str, Profile]:
+    """Give profiles of columns that nothing was seen of yet; of many, each remembers less."""
+    most = max(_LEAST_VALUES, MOST_TOGETHER // len(names))
+    return {name: Profile(min(most, MOST_VALUES)) for name in names}
 
 
 def _amounts(

@@ -6,7 +6,7 @@ import csv
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.numbers import number
+from privcurve.datasets.readers.delimited import Record, records_of
 from privcurve.datasets.readers.lines import lines, opened
 
 SEPARATORS = (",", ";", "\t", "|", "whitespace")
@@ -38,10 +39,13 @@ class Format:
         What a description says under ``parser``.
     fields : tuple of str
         Names of the fields, in order; each is another.
+    nested : tuple of str
+        Names of those of a Parquet file that hold lists or objects, which are not read.
     """
 
     parser: dict[str, Any]
     fields: tuple[str, ...]
+    nested: tuple[str, ...] = ()
 
 
 def sniff(path: Path, header: bool = True) -> Format:
@@ -95,26 +99,29 @@ def _parquet(path: Path) -> Format:
     from pyarrow import parquet
 
     try:
-        names = parquet.read_schema(path).names
+        schema = parquet.read_schema(path)
     except pyarrow.ArrowException as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
-    twice = [name for name, count in Counter(names).items() if count > 1]
+    twice = [name for name, count in Counter(schema.names).items() if count > 1]
     if twice:
         raise DatasetError(f"{path} has several columns named {twice[0]!r}: rename them")
-    return Format({"kind": PARQUET}, tuple(names))
+    nested = tuple(field.name for field in schema if pyarrow.types.is_nested(field.type))
+    plain = tuple(name for name in schema.names if name not in nested)
+    return Format({"kind": PARQUET}, plain, nested)
 
 
-def _first_row(path: Path) -> list[str]:
-    from python_calamine import CalamineError, CalamineWorkbook
+def _first_row(path: Path) -> Record:
+    from python_calamine import CalamineError
+
+    from privcurve.datasets.readers.excel import first_row
 
     try:
-        with CalamineWorkbook.from_path(str(path)) as book:
-            rows = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
+        found = first_row(path)
     except CalamineError as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
-    if not rows:
+    if found is None:
         raise DatasetError(f"{path}: its first sheet is empty")
-    return [str(cell) for cell in rows[0]]
+    return found
 
 
 def _encoding(path: Path) -> str:
@@ -143,32 +150,34 @@ def _encoding(path: Path) -> str:
     raise AssertionError("every byte is a character of latin-1")
 
 
-def _separator(path: Path, encoding: str) -> tuple[str, list[str]]:
+def _separator(path: Path, encoding: str) -> tuple[str, Record]:
     """Give the separator under which most lines have the same number of fields, above one."""
-
-    def rows(separator: str) -> Iterator[list[str]]:
-        parser = Parser(DELIMITED, separator, encoding=encoding)
-        texts = (line for _, line in lines(path, parser))
-        if separator == "whitespace":
-            return (text.split() for text in texts)
-        return csv.reader(texts, delimiter=separator, skipinitialspace=True)
-
     best: tuple[float, int] = (0.0, 0)
-    found: tuple[str, list[str]] | None = None
+    found: tuple[str, Record] | None = None
+    unlike = ""
     for separator in SEPARATORS:
+        numbered = lines(path, Parser(DELIMITED, encoding=encoding))
         try:
-            some = list(islice(rows(separator), _LINES))
+            some = list(islice(records_of(numbered, separator), _LINES))
         except csv.Error:
             continue
         if not some:
             raise DatasetError(f"{path} holds no line that is not blank")
-        width, count = Counter(map(len, some)).most_common(1)[0]
+        width, count = Counter(len(fields) for _, fields in some).most_common(1)[0]
         score = (count / len(some), width)
+        first = len(some[0][1])
+        if 1 < first != width > 1 and separator != "whitespace" and not unlike:
+            unlike = (
+                f"its first line has {first} fields (separator {separator!r}), most others "
+                f"have {width}. Give each column a name there, and each line as many fields"
+            )
         # A separator of fields is in the first line too; blanks are also in texts.
-        if width > 1 and len(some[0]) == width and score > best:
+        if 1 < first == width and score > best:
             if separator == "whitespace" and found is not None and best[0] > 0.5:
                 continue
             best, found = score, (separator, some[0])
+    if found is None and unlike:
+        raise DatasetError(f"{path}: {unlike}.")
     if found is None:
         raise DatasetError(
             f"{path}: no separator (comma, semicolon, tab, | or blanks) makes more than one field "
@@ -178,8 +187,9 @@ def _separator(path: Path, encoding: str) -> tuple[str, list[str]]:
     return found
 
 
-def _named(path: Path, parser: dict[str, Any], first: list[str], header: bool) -> Format:
-    """Name the fields: by the first line, if each has another name there."""
+def _named(path: Path, parser: dict[str, Any], head: Record, header: bool) -> Format:
+    """Name the fields: by the first line that is not blank, if each has another name there."""
+    number, first = head
     if not header:
         fields = tuple(f"column{k}" for k in range(1, len(first) + 1))
         return Format({**parser, "fields": list(fields)}, fields)
@@ -192,10 +202,10 @@ def _named(path: Path, parser: dict[str, Any], first: list[str], header: bool) -
     if len(set(names)) == len(names) and all(names):
         return Format({**parser, "header": True}, tuple(names))
     fields = tuple(_distinct(names))
-    return Format({**parser, "skip_rows": 1, "fields": list(fields)}, fields)
+    return Format({**parser, "skip_rows": number, "fields": list(fields)}, fields)
 
 
-def _distinct(names: list[str]) -> Iterator[str]:
+def _distinct(names: Sequence[str]) -> Iterator[str]:
     taken: set[str] = set(names)
     seen: set[str] = set()
     for k, name in enumerate(names, start=1):

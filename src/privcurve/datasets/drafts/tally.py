@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.datasets.description import LabelSpec
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
-from privcurve.datasets.encode import amounts, bin_codes, texts
+from privcurve.datasets.drafts.profile import count_some
+from privcurve.datasets.encode import amounts, bin_codes, labels, texts
 from privcurve.datasets.values import Codes
 
-# Different values without a code that are counted one by one.
-_MOST_REFUSED = 1000
+# Different values without a code that are counted one by one, and that are shown.
+MOST_REFUSED = 1000
+_SHOWN = 5
 
 
 @dataclass
@@ -34,7 +37,7 @@ class Tally:
     refused : Counter of str
         Values that have no code.
     more : int
-        How many values of those are not in `refused`.
+        How many values of those are not in `refused`, which counts `MOST_REFUSED` different ones.
     """
 
     column: Column
@@ -81,12 +84,48 @@ class Tally:
         self._refuse(refused)
 
     def _refuse(self, values: Counter[str]) -> None:
-        for value, count in values.items():
-            if value in self.refused or len(self.refused) < _MOST_REFUSED:
-                self.refused[value] += count
-            else:
-                self.more += count
+        self.more += count_some(self.refused, values, MOST_REFUSED)
 
     def share(self, count: int) -> float:
         """Give a count as a share of all records."""
         return count / self.n if self.n else 0.0
+
+
+@dataclass
+class LabelTally:
+    """What becomes of the values of a label.
+
+    Attributes
+    ----------
+    label : LabelSpec
+    n : int
+        Records.
+    known : Counter of str
+        Values of its classes.
+    refused : Counter of str
+        Values of none.
+    more : int
+        How many values of those are not in `refused`, which counts `MOST_REFUSED` different ones.
+    """
+
+    label: LabelSpec
+    n: int = 0
+    known: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    more: int = 0
+
+    def add(self, values: Sequence[Any] | NDArray[Any]) -> None:
+        """Count some more values."""
+        self.n += len(values)
+        found = Counter(labels(self.label, values))
+        for text in found.keys() & self.label.codes.keys():
+            self.known[text] += found.pop(text)
+        self.more += count_some(self.refused, found, MOST_REFUSED)
+
+
+def listed(tally: Tally | LabelTally) -> str:
+    """Write the frequent ones of the values without a code, with how often they are there."""
+    counts = tally.refused
+    shown = ", ".join(f"{value!r} ({n:,})" for value, n in counts.most_common(_SHOWN))
+    rest = len(counts) - _SHOWN
+    return shown + (f" and {'over ' if tally.more else ''}{rest:,} more" if rest > 0 else "")

@@ -93,23 +93,24 @@ def written(
 def _alike(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
     """Describe columns at once that differ in a number alone: x2, x3 and x4 by ``x{2..4}``."""
     rest = list(columns.items())
-    while rest:
-        name, column = rest[0]
+    start = 0
+    while start < len(rest):
+        name, column = rest[start]
         match = _NUMBERED.fullmatch(name)
-        run = [name]
+        end = start + 1
         if match:
             # What comes next in the file, as long as it is one more and alike.
-            while len(run) < len(rest):
-                after, other = rest[len(run)]
-                if after != f"{match[1]}{int(match[2]) + len(run)}":
+            while end < len(rest):
+                after, other = rest[end]
+                if after != f"{match[1]}{int(match[2]) + end - start}":
                     break
                 if (other.kind, other.keys) != (column.kind, column.keys):
                     break
-                run.append(after)
-            if len(run) > 1:
-                name = f"{match[1]}{{{match[2]}..{int(match[2]) + len(run) - 1}}}"
+                end += 1
+            if end - start > 1:
+                name = f"{match[1]}{{{match[2]}..{int(match[2]) + end - start - 1}}}"
         yield name, column
-        del rest[: len(run)]
+        start = end
 
 
 def _line(key: str, value: Any, remark: str | None) -> str:
@@ -132,4 +133,6 @@ def scalar(value: Any) -> str:
     """Write a value so that YAML reads it as what it is."""
     if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _NOT_BARE:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    written = json.dumps(value, ensure_ascii=False)
+    # Some of what JSON leaves as it is would end a line of YAML, or is not allowed there.
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in written)

@@ -3,44 +3,90 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
+from privcurve.datasets.columns import MISSING, NUMERIC, Column
 from privcurve.datasets.dates import ISO
 
+if TYPE_CHECKING:
+    from privcurve.datasets.domain import Domain
 
-def as_numbers(values: Any) -> Any:
+
+def as_read(values: Any, domain: Domain, column: Column | None) -> Any:
+    """Give values of a column as a reader of text would, for them to be coded.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+    domain : Domain
+    column : Column, optional
+        Of the domain; None for the label.
+
+    Returns
+    -------
+    ndarray or list of str
+        Numbers of a numeric column, NaN where there is none. All else as texts: whole numbers
+        without a point, truth values as the column lists them, times as it writes dates, and what
+        is absent as one of the texts that mean so.
+
+    Raises
+    ------
+    pyarrow.ArrowException, TypeError
+        If no column can be made of this type.
+    """
+    values = _plain(values)
+    if column is None:
+        return _texts(values, domain.missing[0], "", ())
+    if column.kind == NUMERIC and not column.dates:
+        return _numbers(values)
+    return _texts(values, _absent(column, domain.missing), column.dates, column.codes)
+
+
+def _absent(column: Column, missing: Sequence[str]) -> str:
+    """Give a text that stands for a missing value in a column of texts or dates."""
+    if column.dates or column.patterns:
+        return ""
+    # A text that is listed is one, whatever it means elsewhere.
+    titles = dict(column.categories)
+    meant = (marker for marker in missing if titles.get(marker, MISSING) == MISSING)
+    return next(meant, missing[0])
+
+
+def _numbers(values: Any) -> Any:
     """Give numbers as an array with NaN where there is none, or texts as they are."""
     import pyarrow
     from pyarrow import compute, types
 
-    values = _plain(values)
     if types.is_string(values.type) or types.is_large_string(values.type):
-        return as_texts(values, "")
+        return _texts(values, "", "", ())
     if types.is_boolean(values.type):
         values = compute.cast(values, pyarrow.int8())
     return compute.cast(values, pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
-def as_texts(values: Any, missing: str, form: str = "") -> list[str]:
-    """Give values as texts: times in a form of `dates`, what is absent as `missing`."""
+def _texts(values: Any, absent: str, form: str, listed: Collection[str]) -> list[str]:
+    """Give values as texts: times in a form of `dates`, what is not there as `absent`."""
     import pyarrow
     from pyarrow import types
 
-    values = _plain(values)
     kind = values.type
     if types.is_timestamp(kind) or types.is_date(kind):
         # Of those with a zone, the clock of UTC.
         values = values.cast(pyarrow.timestamp("us"), safe=False)
         times = values.to_pylist()
         if form in ("", ISO):
-            return [missing if v is None else v.isoformat() for v in times]
-        return [missing if v is None else v.strftime(form) for v in times]
+            return [absent if v is None else v.isoformat() for v in times]
+        return [absent if v is None else v.strftime(form) for v in times]
     if types.is_floating(kind):
-        return [_number(value, missing) for value in values.cast(pyarrow.float64()).to_pylist()]
+        return [_number(value, absent) for value in values.cast(pyarrow.float64()).to_pylist()]
+    if types.is_boolean(kind):
+        spelt = {truth: _truth(truth, listed) for truth in (True, False)}
+        return [absent if v is None else spelt[v] for v in values.to_pylist()]
     texts = values.cast(pyarrow.string()).to_pylist()
     if types.is_string(kind) or types.is_large_string(kind):
-        return [missing if text is None else _composed(text) for text in texts]
-    return [missing if text is None else text for text in texts]
+        return [absent if text is None else _composed(text) for text in texts]
+    return [absent if text is None else text for text in texts]
 
 
 def _plain(values: Any) -> Any:
@@ -49,10 +95,16 @@ def _plain(values: Any) -> Any:
     return values.dictionary_decode() if types.is_dictionary(values.type) else values
 
 
-def _number(value: float | None, missing: str) -> str:
+def _number(value: float | None, absent: str) -> str:
     if value is None or value != value:
-        return missing
+        return absent
     return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _truth(value: bool, listed: Collection[str]) -> str:
+    """Spell a truth value as a column lists it; files of text write it in several ways."""
+    spellings = (str(value).lower(), str(value), str(value).upper(), str(int(value)))
+    return next((text for text in spellings if text in listed), spellings[0])
 
 
 def _composed(text: str) -> str:

@@ -73,6 +73,9 @@ def _whole(
 ) -> Iterator[Record]:
     """Leave out records of another width, and tell of them."""
     ignore = description.parser.extra_fields == "ignore"
+    other = f"parser: separator in {description.path}"
+    if description.label is None:
+        other = "say in which way fields are separated (--separator)"
     for number, record in records:
         if len(record) == width or (ignore and len(record) > width):
             yield number, record
@@ -80,7 +83,7 @@ def _whole(
         problems.lost += 1
         problems.add(
             f"{unit} {number} of {source} has {len(record)} fields, not {width}. Correct the "
-            f"{unit}, or parser: separator in {description.path}.",
+            f"{unit}, or {other}.",
             ("width", len(record)),
         )
         if problems.full:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.delimited import Record, tables
-from privcurve.datasets.readers.table import Described, RawTable, unreadable
+from privcurve.datasets.readers.table import Described, RawTable, subject, unreadable
 from privcurve.schema import nearest
 
 
@@ -26,14 +27,32 @@ def read(
     return tables(description, str(file.path), rows, problems, most, unit="row")
 
 
+def first_row(path: Path) -> Record | None:
+    """Give the first row of the first sheet that is not blank; None if there is none.
+
+    Raises
+    ------
+    python_calamine.CalamineError
+        If it is no Excel file.
+    """
+    from python_calamine import CalamineWorkbook
+
+    with CalamineWorkbook.from_path(str(path)) as book:
+        cells = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
+    return next(_filled(cells), None)
+
+
 def _rows(description: Described, cells: list[list[Any]]) -> Iterator[Record]:
     parser = description.parser
-    found = (
-        (number, [_text(cell) for cell in row])
-        for number, row in enumerate(cells, start=1)
-        if number > parser.skip_rows and any(cell != "" for cell in row)
-    )
+    found = (row for row in _filled(cells) if row[0] > parser.skip_rows)
     return islice(found, parser.rows + parser.header) if parser.rows else found
+
+
+def _filled(cells: list[list[Any]]) -> Iterator[Record]:
+    """Give the rows that are not blank, by their numbers."""
+    for number, row in enumerate(cells, start=1):
+        if any(cell != "" for cell in row):
+            yield number, [_text(cell) for cell in row]
 
 
 def _cells(description: Described, file: RawFile) -> list[list[Any]]:
@@ -45,7 +64,7 @@ def _cells(description: Described, file: RawFile) -> list[list[Any]]:
             names = book.sheet_names
             if wanted and wanted not in names:
                 raise DatasetError(
-                    f"dataset {description.name!r}: {file.path} has no sheet {wanted!r}"
+                    f"{subject(description)}{file.path} has no sheet {wanted!r}"
                     f"{nearest(wanted, names)} Its sheets: {', '.join(names)}. Correct parser: "
                     f"sheet in {description.path}."
                 )

@@ -11,22 +11,28 @@ from typing import BinaryIO, cast
 
 from privcurve.datasets.description import Parser
 
+_GZIP = b"\x1f\x8b"
+
 
 def opened(path: Path) -> BinaryIO:
     """Open a file for its bytes; ``.gz`` and ``.Z`` (Unix `compress`) are unpacked.
+
+    What gzip has packed is unpacked under any name: no text begins so.
 
     Raises
     ------
     ValueError
         If a ``.Z`` file is damaged. A damaged ``.gz`` shows while it is read.
     """
-    if path.suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
     if path.suffix == ".Z":
         from unlzw3 import unlzw
 
         return io.BytesIO(unlzw(path.read_bytes()))
-    return path.open("rb")
+    file = path.open("rb")
+    if path.suffix == ".gz" or file.peek(2)[:2] == _GZIP:
+        file.close()
+        return cast(BinaryIO, gzip.open(path, "rb"))
+    return file
 
 
 def lines(path: Path, parser: Parser) -> Iterator[tuple[int, str]]:

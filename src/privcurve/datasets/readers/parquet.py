@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from privcurve.datasets.columns import NUMERIC
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.arrow import as_numbers, as_texts
-from privcurve.datasets.readers.table import Described, RawTable, at_once, positions, unreadable
+from privcurve.datasets.readers.arrow import as_read
+from privcurve.datasets.readers.table import (
+    Described,
+    RawTable,
+    at_once,
+    positions,
+    subject,
+    unreadable,
+)
 
 
 def read(
@@ -18,9 +24,8 @@ def read(
 ) -> Iterator[RawTable]:
     """Read one file, a piece at a time.
 
-    Numbers of numeric columns stay numbers. All else becomes text: a whole number without a
-    point, ``true`` and ``false``, dates as ISO writes them, and what is absent as the description
-    writes a missing value.
+    Columns become what the same records in a file of text would be:
+    :func:`privcurve.datasets.readers.arrow.as_read`.
     """
     import pyarrow
     from pyarrow import parquet
@@ -29,9 +34,7 @@ def read(
     try:
         with parquet.ParquetFile(source) as stored:
             place = positions(description, source, stored.schema_arrow.names, problems)
-            numeric = {
-                c.name for c in description.domain.columns if c.kind == NUMERIC and not c.dates
-            }
+            known = {column.name: column for column in description.domain.columns}
             n_read = 0
             for batch in stored.iter_batches(at_once(len(place)), columns=list(place)):
                 if most is not None:
@@ -41,15 +44,12 @@ def read(
                 columns: dict[str, Any] = {}
                 for name in place:
                     try:
-                        values = batch.column(name)
-                        columns[name] = (
-                            as_numbers(values)
-                            if name in numeric
-                            else as_texts(values, description.domain.missing[0])
+                        columns[name] = as_read(
+                            batch.column(name), description.domain, known.get(name)
                         )
                     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
                         raise DatasetError(
-                            f"dataset {description.name!r}: {source}: {name!r} is of the type "
+                            f"{subject(description)}{source}: {name!r} is of the type "
                             f"{batch.schema.field(name).type}, of which no column can be made "
                             f"({str(error).splitlines()[0]}). Leave it out of {description.path}, "
                             "or write it in another way."

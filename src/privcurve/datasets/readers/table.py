@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -97,6 +98,25 @@ def wanted_fields(description: Described) -> list[str]:
     return [*description.domain.names, *label]
 
 
+def lacking(domain: Domain, source: str, fields: Sequence[str]) -> DatasetError | None:
+    """Give the error for columns that are not there, or there twice; None if all are."""
+    counts = Counter(fields)
+    missing = [name for name in domain.names if not counts[name]]
+    if missing:
+        several = f"columns {', '.join(map(repr, missing))}, which the model asks for."
+        if len(missing) == 1:
+            several = (
+                f"column {missing[0]!r}, which the model asks for{nearest(missing[0], fields)}"
+            )
+        return DatasetError(
+            f"{source} has no {several} Its columns: {', '.join(fields) or 'none'}."
+        )
+    twice = [name for name in domain.names if counts[name] > 1]
+    if twice:
+        return DatasetError(f"{source} has more than one column {twice[0]!r}: which one is meant?")
+    return None
+
+
 def positions(
     description: Described, source: str, fields: Sequence[str], problems: Problems
 ) -> dict[str, int]:
@@ -120,25 +140,37 @@ def positions(
     DatasetError
         If one is not there, or there twice; naming all.
     """
-    for name in wanted_fields(description):
-        if name not in fields:
+    fault = lacking(description.domain, source, fields) if description.label is None else None
+    if fault is not None:
+        raise fault
+    wanted, counts = wanted_fields(description), Counter(fields)
+    for name in wanted:
+        if not counts[name]:
             problems.add(
                 f"{source} has no column {name!r}{nearest(name, fields)} Its columns: "
                 f"{', '.join(fields) or 'none'}. Correct the name in {description.path}."
             )
-        elif fields.count(name) > 1:
+        elif counts[name] > 1:
             problems.add(
-                f"{source} has {fields.count(name)} columns named {name!r}: which one is meant? "
+                f"{source} has {counts[name]} columns named {name!r}: which one is meant? "
                 "Give each a name of its own in the file, or its names in parser: fields with "
                 f"skip_rows: 1 in place of header: true, in {description.path}."
             )
     problems.check()
-    return {name: list(fields).index(name) for name in wanted_fields(description)}
+    place = {name: j for j, name in enumerate(fields)}
+    return {name: place[name] for name in wanted}
 
 
 def unreadable(description: Described, source: object, error: object) -> DatasetError:
     """Give the error for a file that is not of the format that it should be."""
+    if description.label is None:
+        return DatasetError(f"{source} can't be read: {error}")
     return DatasetError(
-        f"dataset {description.name!r}: {source} can't be read: {error}. "
+        f"{subject(description)}{source} can't be read: {error}. "
         f"Correct parser (encoding, separator) in {description.path}, or replace the file."
     )
+
+
+def subject(description: Described) -> str:
+    """Give what a message begins with: the dataset; nothing of a file that is none's."""
+    return "" if description.label is None else f"dataset {description.name!r}: "

@@ -20,7 +20,8 @@ from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.pairs import Crossing, crossings
 from privcurve.learners.additive.plan import Plan
 from privcurve.learners.additive.residuals import PLACE_BITS, SCORE_BITS, Residuals
-from privcurve.privacy.calibration.privgam import Budget
+from privcurve.learners.additive.running import Running
+from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.discrete import choose, discrete_laplace, rounded_gaussian
 from privcurve.privacy.ledger import LedgerEntry
 
@@ -49,57 +50,6 @@ class Step:
     column: int
     rate: float
     shapes: dict[int, NDArray[np.int64]]
-
-
-class Running:
-    """Running sums of what was released of one column; see :meth:`add`."""
-
-    def __init__(self, n_bins: int) -> None:
-        self.numerator, self.denominator, self.variance = np.zeros((3, n_bins))
-        self.weight = 0.0
-
-    def add(
-        self,
-        sums: NDArray[np.float64],
-        cell_variance: float,
-        shape: NDArray[np.float64],
-        weight: float,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Take one Newton step more into the weighted mean of all.
-
-        Parameters
-        ----------
-        sums : ndarray of shape (2, n_bins)
-            Released sums of residuals by label and bin.
-        cell_variance : float
-            Of the noise of each.
-        shape : ndarray of shape (n_bins,)
-            Where they were taken.
-        weight : float
-
-        Returns
-        -------
-        values, noise : ndarray of shape (n_bins,)
-            The mean of the steps' targets, and its variance.
-        """
-        slope, curvature = sums[1] - sums[0], np.maximum(sums.sum(axis=0) / 2, 0.0)
-        self.numerator += weight * (slope + curvature * shape)
-        self.denominator += weight * curvature
-        self.variance += weight**2 * 2 * cell_variance
-        self.weight += weight
-        least = rule.LEAST_CURVATURE * np.maximum(np.sqrt(self.variance), 1e-3)
-        down = np.maximum(self.denominator, least)
-        noise = np.minimum(rule.MOST_NOISE, self.variance / down**2 + weight / down)
-        return self.numerator / down, noise
-
-    def of_records(self) -> NDArray[np.float64]:
-        """Give about the variance that the mean would have without noise, from records alone.
-
-        A residual of a bin has the variance 1/4 at most, and their sum falls with the score by
-        half of the curvature at least: 4/curvature.
-        """
-        least = rule.LEAST_CURVATURE * np.maximum(np.sqrt(self.variance), 1e-3)
-        return 4.0 * self.weight / np.maximum(self.denominator, least)
 
 
 class Fit:
@@ -140,6 +90,7 @@ class Fit:
         self._smooth = [np.zeros(width) for width in widths]
         self._nothing = [0.0] * len(widths)
         self._line: LinearPart | None = None
+        self._line_sizes: tuple[float, ...] = rule.LINE_SIZES
 
     # What is asked of the records ----------------------------------------------------
 
@@ -161,6 +112,34 @@ class Fit:
         sums, variance, rate = self._noisy(
             exact, share, self.budget.sensitivity(), f"{when}: residuals by bin of {name}"
         )
+        self._take(j, sums, variance, rate, weight)
+
+    def margin(self, share: float, n_records: int) -> None:
+        """Release the margin of the labels for the intercept, where nothing was asked before.
+
+        All residuals are the clip c then, so that the curvature is public, and S[1] - S[0] is c
+        times the margin: as one number with Laplace noise it has half the variance of two numbers'
+        difference.
+
+        Parameters
+        ----------
+        share : float
+            Of the budget; pure.
+        n_records : int
+            Public, or an estimate.
+        """
+        exact = np.diff(self.records.sums(self.intercept), axis=0)
+        slope, variance, rate = self._noisy(
+            exact, share, self.budget.sensitivity(), "first: margin of the labels"
+        )
+        half = n_records * CLIP / 2
+        sums = np.concatenate([half - slope / 2, half + slope / 2])
+        self._take(self.intercept, sums, variance / 2, rate, 1.0)
+
+    def _take(
+        self, j: int, sums: NDArray[Any], variance: float, rate: float, weight: float
+    ) -> None:
+        """Smooth the shape function of a column anew, with what was released."""
         z, noise = self._running[j].add(sums, variance, self._smooth[j], weight)
         if j == self.intercept:
             prior = rule.INTERCEPT_VARIANCE
@@ -192,7 +171,7 @@ class Fit:
 
     def start_line(self, share: float, steps_share: float) -> None:
         """Begin the linear part: its sums of products, then Newton steps."""
-        line = self._line = LinearPart(self.records.n_bins)
+        line = self._line = LinearPart(self.records.n_bins, self._line_sizes)
         exact = self.records.gram(line.places)
         apart = np.triu_indices(line.size, 1)
         bits = 2 * PLACE_BITS
@@ -262,11 +241,11 @@ class Fit:
 
     def run(self, plan: Plan) -> None:
         """Do what is planned."""
-        self.method = plan.method
+        self.method, self._line_sizes = plan.method, plan.line_sizes
         if plan.method == rule.CYCLIC:
             self.cyclic(plan.n_steps, plan.linear, plan.pairs)
         else:
-            self.greedy(plan.n_steps, plan.linear, *plan.intercept)
+            self.greedy(plan.n_steps, plan.linear, *plan.intercept, plan.n_records)
 
     def cyclic(self, n_rounds: int, linear: bool, pairs: bool) -> None:
         """Ask each column once a round, and pairs of some of them in the end."""
@@ -336,9 +315,12 @@ class Fit:
             self._set(self.intercept, 0.0, dropped)
         return kept
 
-    def greedy(self, n_steps: int, linear: bool, first: float, last: float) -> None:
+    def greedy(self, n_steps: int, linear: bool, first: float, last: float, n_records: int) -> None:
         """Ask a chosen column a step; the intercept first and last, and it may be chosen too."""
-        self.release(self.intercept, first, 1.0, "first")
+        if self.budget.pure and self.budget.private:
+            self.margin(first, n_records)
+        else:
+            self.release(self.intercept, first, 1.0, "first")
         if linear:
             self.start_line(rule.GRAM_SHARE, rule.LINE_SHARE)
         each, part = rule.greedy_shares(n_steps, self.budget.pure, linear, first + last)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,8 @@ class LinearPart:
     ----------
     n_bins : ndarray of shape (n_columns + 1,)
         The last, of one bin, is the intercept's.
+    sizes : sequence of float
+        Deviations that the prior of the coefficients may have: see :func:`shrunk`.
 
     Attributes
     ----------
@@ -24,7 +28,8 @@ class LinearPart:
     coefficients : ndarray of shape (n_columns + 1,)
     """
 
-    def __init__(self, n_bins: NDArray[np.int64]) -> None:
+    def __init__(self, n_bins: NDArray[np.int64], sizes: Sequence[float] = rule.LINE_SIZES) -> None:
+        self._sizes = np.array(sizes)
         self.places = np.zeros((len(n_bins), int(n_bins.max())), dtype=np.int64)
         for j, count in enumerate(n_bins[:-1].tolist()):
             middles = (np.arange(count) + 0.5) / count - 0.5
@@ -36,9 +41,6 @@ class LinearPart:
         self._curvature: NDArray[np.float64] = np.zeros(m)
         self._axes: NDArray[np.float64] = np.eye(m)
         self._numerator, self._weight, self._variance = np.zeros(m), 0.0, 0.0
-        spread = np.full(m, rule.COEFFICIENT_DEVIATION)
-        spread[-1] = rule.LINE_INTERCEPT_DEVIATION
-        self._prior = np.diag(spread**-2.0)
 
     @property
     def size(self) -> int:
@@ -72,7 +74,46 @@ class LinearPart:
         self._weight += weight
         self._variance += weight**2 * variance
         down = self._weight * self._curvature
-        precision = down**2 / (self._variance + weight * down)
-        posterior = (self._axes * precision) @ along + self._prior
-        right = self._axes @ (precision * self._numerator / down)
-        self.coefficients = np.asarray(np.linalg.solve(posterior, right))
+        noise = np.minimum(rule.MOST_NOISE, (self._variance + weight * down) / down**2)
+        values = self._axes @ (self._numerator / down)
+        self.coefficients = shrunk(values, (self._axes * noise) @ along, self._sizes)
+
+
+def shrunk(
+    values: NDArray[np.float64], noise: NDArray[np.float64], sizes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Average posterior means of coefficients over the size of their prior.
+
+    The values are z ~ N(β, noise); the prior of the last coefficient is N(0, v), that of all others
+    N(0, s²), with one s for all. The sizes are weighed by marginal likelihood.
+
+    Parameters
+    ----------
+    values : ndarray of shape (size,)
+    noise : ndarray of shape (size, size)
+        Positive definite.
+    sizes : ndarray of shape (n_sizes,)
+        Values of s.
+
+    Returns
+    -------
+    ndarray of shape (size,)
+    """
+    # One decomposition for all sizes: with N = noise + v·e eᵀ = LLᵀ and J the identity but for the
+    # last, z has the covariance N + s²J = L(I + s²·V diag(λ) Vᵀ)Lᵀ.
+    own = rule.LINE_INTERCEPT_DEVIATION**2
+    others = np.ones(len(values))
+    others[-1] = 0.0
+    lower = np.linalg.cholesky(noise + np.diag(own * (1.0 - others)))
+    inverse = np.linalg.inv(lower)
+    spreads, axes = np.linalg.eigh((inverse * others) @ inverse.T)
+    back = inverse.T @ axes
+    along = values @ back
+    squares = sizes[:, None] ** 2
+    total = 1.0 + squares * np.maximum(spreads, 0.0)
+    logs = -0.5 * (np.log(total) + along**2 / total).sum(axis=1)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    mean = others * (back @ (weights @ (squares / total) * along))
+    mean[-1] = own * (back @ (weights @ (1.0 / total) * along))[-1]
+    return np.asarray(mean)

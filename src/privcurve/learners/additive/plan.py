@@ -55,8 +55,13 @@ class Plan:
     pairs : bool
         Whether pairs of columns are asked after the rounds.
     budget : Budget
+        Of the intercept alone: pure, whatever δ is.
     intercept : tuple of float
         Shares of the intercept in a greedy fit, first and last.
+    n_records : int
+        As the rule takes it.
+    line_sizes : tuple of float
+        Deviations that the prior of a linear part's coefficients may have.
     """
 
     method: str
@@ -66,6 +71,8 @@ class Plan:
     pairs: bool
     budget: Budget
     intercept: tuple[float, float]
+    n_records: int
+    line_sizes: tuple[float, ...]
 
 
 def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
@@ -89,6 +96,7 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
     linear = settings.linear == "yes"
     if settings.linear == rule.RULE:
         linear = rule.has_line(ordered, n, budget.amount, pure)
+    sizes = rule.line_sizes(n, budget.amount, len(ordered), pure)
     method = settings.method
     if method == rule.RULE:
         cyclic = not private or (not pure and rule.is_cyclic(n, budget.amount, len(ordered)))
@@ -103,7 +111,9 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
         if private and settings.n_steps is None:
             intercept = rule.intercept_shares(n, budget.amount, pure)
             if intercept[0] == 1.0:
+                # One number: pure noise is the smaller one.
                 n_steps, linear = 0, False
+                budget = mixed_budget(settings.epsilon, 0.0, settings.neighbours)
         choices = n_steps - linear * (n_steps // rule.LINE_EVERY)
         if private and not pure and 0 < choices <= MAX_CALLS:
             _, share = rule.greedy_shares(n_steps, pure, linear, sum(intercept))
@@ -115,4 +125,4 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
     pairs = wanted and method == rule.CYCLIC
     share = rule.least_share(method, n_steps, len(ordered), pure, linear, sum(intercept), pairs)
     on_grid = replace(budget, bits=grid_bits(budget, share))
-    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept)
+    return Plan(method, n_steps, merged, linear, pairs, on_grid, intercept, n, sizes)

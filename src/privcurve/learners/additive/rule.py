@@ -39,8 +39,9 @@ PAIR_FIRST = 0.4
 # by δ = 0 or above; the weight of step t is t^GREEDY_POWER.
 FIRST_SHARE = 0.10
 LAST_SHARE = 0.05
-# The intercept needs about so much of n·ε (δ = 0) or n·μ; from ALL_FROM on it takes all.
-FIRST_NEEDS = {True: 60.0, False: 12.0}
+# The intercept needs about so much of n·ε (δ = 0) or n·μ; from ALL_FROM on it takes all. The second
+# of these, which was 12, was set on simulated tables.
+FIRST_NEEDS = {True: 60.0, False: 18.0}
 ALL_FROM = 0.6
 CHOICE_SHARE = {True: 0.30, False: 0.15}
 GREEDY_POWER = 1.0
@@ -63,7 +64,10 @@ LINE_EVERY = 6
 LINE_CURVATURE = 0.08
 LINE_FROM = {True: 1000.0, False: 200.0}
 LINE_POWER = 1.0
-COEFFICIENT_DEVIATION = 40.0
+# The deviation of its coefficients' prior, by marginal likelihood where n·ε (δ = 0) or n·μ is below
+# so much a coefficient; else the largest. Both were set on simulated tables alone.
+LINE_SIZES = (0.0, 0.625, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0)
+LINE_WIDE_FROM = {True: 600.0, False: 60.0}
 LINE_INTERCEPT_DEVIATION = 10.0
 
 # Bins of ordered columns where noise is large against n.
@@ -101,6 +105,12 @@ def has_line(ordered: Sequence[bool], n: float, amount: float, pure: bool) -> bo
     All columns are ordered, there are several, and n·ε (δ = 0) or n·μ is not small.
     """
     return len(ordered) >= 2 and all(ordered) and n * amount >= LINE_FROM[pure]
+
+
+def line_sizes(n: float, amount: float, n_columns: int, pure: bool) -> tuple[float, ...]:
+    """Give the deviations that the prior of a linear part's coefficients may have."""
+    wide = n * amount >= LINE_WIDE_FROM[pure] * (n_columns + 1)
+    return LINE_SIZES[-1:] if wide else LINE_SIZES
 
 
 def intercept_shares(n: float, amount: float, pure: bool) -> tuple[float, float]:

@@ -10,7 +10,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="privgam",
         path="privcurve.learners.privgam:PrivGAMClassifier",
-        version=2,
+        version=3,
         title="PrivGAM",
         calibrations=(CERTIFIED,),
         approximate=True,

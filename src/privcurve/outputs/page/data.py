@@ -10,7 +10,7 @@ from typing import Any
 
 from privcurve.analysis import kinds
 from privcurve.analysis.names import method_of
-from privcurve.experiments.study import Arm, Study
+from privcurve.experiments.study import DEFAULT_METRIC, Arm, Study
 from privcurve.figures.looks import method_looks
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
 from privcurve.privacy.ledger import PROVED
@@ -60,7 +60,8 @@ def of_study(
     Returns
     -------
     dict
-        `name`, `title`, `datasets` (pairs of name and title) and `curves`.
+        `name`, `title`, `datasets` (pairs of name and title), `curves`, and the `metric`, if it is
+        not accuracy.
     """
     settings = _by_point(tables, "selected_settings", _setting)
     ledgers = _by_point(tables, "ledgers", _ledger)
@@ -85,6 +86,7 @@ def of_study(
         "title": study.title,
         "datasets": [[name, datasets[name]] for name in study.datasets],
         "curves": curves,
+        **({} if study.metric == DEFAULT_METRIC else {"metric": study.metric}),
     }
 
 

@@ -6,6 +6,8 @@ const PUBLISHED = "noise as published";
 const DASH = { [DATA.kinds[0]]: "solid", [DATA.kinds[1]]: "longdash", [DATA.kinds[2]]: "dot" };
 // Too dark on a dark ground.
 const LIGHTER = { "#0072B2": "#4DA6E0", "#882255": "#D069A0" };
+const NOT_AUDITED = "No audit is shown: it attacks learners, not these data. In a checkout of privcurve “snakemake --cores all audit” "
+  + "attacks each of them (docs/audit.md), and results/tables/audit.md has what was found beside what is claimed.";
 const BASELINES = ["dash", "dashdot", "longdashdot", "dot"];
 
 const curves = DATA.studies.flatMap((study) =>
@@ -371,7 +373,9 @@ else chosen.kinds.add(PUBLISHED);
 const all = DATA.studies.length > 1 ? [["*", "all studies"]] : [];
 options(at("study"), [...DATA.studies.map((one) => [one.name, one.title]), ...all]);
 if (matchMedia("(max-width: 60rem)").matches) at("choose").open = false;
-at("notes").replaceChildren(...DATA.notes.map((text) => element("li", {}, text)));
+const notes = DATA.audited ? DATA.notes : [...DATA.notes, NOT_AUDITED];
+at("notes").replaceChildren(...notes.map((text) => element("li", {}, text)));
+if (DATA.studies.length === 1 && DATA.studies[0].metric) at("measure").value = DATA.studies[0].metric;
 head();
 for (const id of ["study", "dataset"]) at(id).addEventListener("change", refresh);
 at("measure").addEventListener("change", draw);

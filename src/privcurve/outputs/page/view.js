@@ -79,7 +79,10 @@ function answer(ranked, epsilon, measure, kinds) {
   if (!best) return `At ε = ${epsilon} nothing that is chosen below was trained.`;
   const parts = [`At ε = ${epsilon} take ${best.name}: ${score(best, measure)}`];
   if (free) parts.push(`without privacy ${free[measure]} (${free.name})`);
-  if (majority) parts.push(`majority ${majority[measure]}`);
+  if (majority) {
+    const beaten = byScore(measure)(best, majority) < 0 ? "" : ", which it does not surpass";
+    parts.push(`majority ${majority[measure]}${beaten}`);
+  }
   if (next) {
     const spread = measure === "accuracy" ? number(best.accuracy_std) : NaN;
     const gap = Math.abs(number(best[measure]) - number(next[measure]));

@@ -25,6 +25,8 @@ Profile = Callable[[float], float]
 
 # Room for rounding in what is compared with a budget: a few operations, of relative error 1e-16.
 _ROUNDING = 1 + 1e-12
+# Of ln 1/γ: a power of two, whose exponential is a number yet.
+_LARGEST = 512.0
 _NAME = "private selection (eta = {eta!r}, expected runs = {expected!r})"
 _NAMED = re.compile(r"private selection \(eta = (\S+), expected runs = (\S+)\)")
 
@@ -62,7 +64,8 @@ class Runs:
         Raises
         ------
         ValueError
-            If η is not above −1, or fewer runs than one are expected.
+            If η is not above −1, or so near it that no number stands for γ, or fewer runs than
+            one are expected.
         """
         if not -1 < eta < math.inf:
             raise ValueError(f"eta = {eta!r} is not a number above -1")
@@ -73,6 +76,11 @@ class Runs:
         low, high = 0.0, 1.0
         while _mean(eta, high) < expected:
             high *= 2
+            if high > _LARGEST:
+                raise ValueError(
+                    f"eta = {eta!r} is too near -1 for expected_runs = {expected!r}: give a larger "
+                    "one, or fewer runs"
+                )
         for _ in range(200):
             middle = (low + high) / 2
             low, high = (middle, high) if _mean(eta, middle) < expected else (low, middle)

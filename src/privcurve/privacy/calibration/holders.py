@@ -11,20 +11,11 @@ from numpy.typing import NDArray
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
-from privcurve.privacy.budget import (
-    CERTIFIED,
-    REPLACE_ONE,
-    check_budget,
-    is_private,
-)
+from privcurve.privacy.budget import CERTIFIED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import (
-    ASSUMED,
-    NOT_COVERED,
-    LedgerEntry,
-    PrivacyStatement,
-)
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
+from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.counts import (
     feature_histograms_l1,
     feature_histograms_l2,
@@ -241,7 +232,7 @@ def holders_statement(
     noise off the sum: it is one of the `n_colluding`. With none, the guarantee is for the
     coordinator and whoever has the model (docs/distributed.md, Who sees what).
     """
-    assumptions = [*ASSUMED]
+    assumptions: list[str] = []
     exclusions: list[str] = []
     if trust != "central":
         assumptions += [SIZES, WHERE, FOLLOWED]
@@ -255,14 +246,13 @@ def holders_statement(
                 tell = "holders use or tell their shares"
             others = f"at most {n_colluding} other {tell} of the noise"
         assumptions.append(f"that {others}")
-    return PrivacyStatement(
-        learner=learner,
+    return state(
+        learner,
         epsilon=epsilon,
         delta=delta,
-        neighbours=REPLACE_ONE,
         calibration=CERTIFIED,
         composition=accountant,
-        ledger=tuple(ledger),
-        assumptions=tuple(assumptions),
-        exclusions=(*exclusions, *NOT_COVERED),
+        ledger=ledger,
+        assumptions=assumptions,
+        exclusions=exclusions,
     )

@@ -17,7 +17,6 @@ from privcurve.privacy.accountants.cost import (
 )
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.discrete import LARGEST_SCALE
 from privcurve.privacy.ledger import (
     ASSUMED,
     ASSUMED_N,
@@ -26,7 +25,7 @@ from privcurve.privacy.ledger import (
     LedgerEntry,
     PrivacyStatement,
 )
-from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, PERMUTE_AND_FLIP
+from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, LARGEST_SCALE, PERMUTE_AND_FLIP
 from privcurve.privacy.mechanisms import GAUSSIAN as GAUSSIAN_NOISE
 from privcurve.privacy.sensitivity.privgam import (
     cells_l1,

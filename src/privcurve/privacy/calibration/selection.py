@@ -25,7 +25,7 @@ from privcurve.privacy.ledger import (
     PrivacyStatement,
     rho_of_ledger,
 )
-from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE
+from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, LARGEST_SCALE
 
 # How near a training's ρ comes to what it may spend, from below.
 _NEAR = 1e-3
@@ -73,7 +73,13 @@ class SelectionBudget:
         """ε of a training: its own, or the one that ρ is worth at δ (zCDP, CKS conversion)."""
         return self.training if self.pure else zcdp_epsilon(self.training, self.delta)
 
-    def statement(self, base: str, n_settings: int) -> PrivacyStatement:
+    def statement(
+        self,
+        base: str,
+        n_settings: int,
+        assumptions: Sequence[str] = (),
+        exclusions: Sequence[str] = (),
+    ) -> PrivacyStatement:
         """Make the statement of a fit, which no record and no coin changes.
 
         Parameters
@@ -82,8 +88,13 @@ class SelectionBudget:
             The learner whose settings are tried.
         n_settings : int
             From how many.
+        assumptions, exclusions : sequence of str
+            Those of all settings, as any of them may be kept. Exclusions come first.
         """
         rate = UNITS / self.score_scale
+        own = [text for text in exclusions if text not in NOT_COVERED]
+        # The choice of settings is covered: it was private.
+        others = [text for text in NOT_COVERED if text != NOT_SELECTION]
         ledger = (
             LedgerEntry(
                 mechanism=TRAINING,
@@ -112,9 +123,8 @@ class SelectionBudget:
             calibration=CERTIFIED,
             composition=self.runs.name,
             ledger=ledger,
-            assumptions=(*ASSUMED, ASSUMED_GRID),
-            # The choice of settings is covered: it was private.
-            exclusions=(*(t for t in NOT_COVERED if t != NOT_SELECTION), NOT_RUNS),
+            assumptions=tuple(dict.fromkeys((*ASSUMED, *assumptions, ASSUMED_GRID))),
+            exclusions=tuple(dict.fromkeys((*own, *others, NOT_RUNS))),
         )
 
 
@@ -163,9 +173,6 @@ def selection_budget(
         run = solve(lambda rho: log_ratio(chosen.delta(rho, epsilon), delta), guess) * SAFETY
     # A score with scale s has ε = units/s, or ρ = (units/s)²/2.
     wanted = score_share * run if pure else math.sqrt(2 * score_share * run)
-    # Here, for it compiles: what reads a study loads no compiler.
-    from privcurve.privacy.discrete import LARGEST_SCALE
-
     if not wanted * LARGEST_SCALE > UNITS:
         raise ValueError(
             f"epsilon = {epsilon:g} is so small that nothing is left for a training: give a larger "

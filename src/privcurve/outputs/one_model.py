@@ -1,0 +1,74 @@
+"""What outputs that show one model have in common: it is trained for them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from privcurve.experiments import canonical
+from privcurve.learners import registry
+from privcurve.outputs.base import Asked, Output, Reads
+from privcurve.outputs.context import Context
+from privcurve.outputs.learning_curves import dataset_title
+from privcurve.outputs.options import NUMBER, REQUIRED, TEXT, Option
+
+if TYPE_CHECKING:
+    from privcurve.datasets import Dataset
+    from privcurve.experiments.models import Inspection
+    from privcurve.experiments.study import Arm
+
+# Beside the option `learner`, whose meaning each says itself.
+OPTIONS: Mapping[str, Option] = {
+    "epsilon": Option("the budget of the model, above 0", NUMBER, REQUIRED),
+    "dataset": Option("a dataset of the study; by default its first", TEXT),
+}
+
+
+class OneModel(Output):
+    """An output of one model, trained on all training records of a dataset.
+
+    Its ε need not be one of the study's, and no result of the study is read.
+    """
+
+    selects: ClassVar[bool] = False
+    local: ClassVar[bool] = False
+
+    def check(self, asked: Asked) -> None:  # noqa: D102
+        asked.check_dataset(self.dataset(asked))
+        if not asked.options["epsilon"] > 0:
+            raise ValueError(f"epsilon = {asked.options['epsilon']:g} is not above 0")
+
+    def dataset(self, asked: Asked) -> str:
+        """Give the dataset that it is trained on."""
+        name: str = asked.options["dataset"] or asked.study.datasets[0]
+        return name
+
+    def arm(self, asked: Asked) -> Arm:
+        """Give the arm that it is a model of: of several of one learner, the first."""
+        return asked.arms_of(asked.options["learner"])[0]
+
+    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+        arm, dataset = self.arm(asked), self.dataset(asked)
+        version = registry.entry(arm.learner).version
+        # Nothing of the study is read: what the model hangs on is said here.
+        budget = [arm.calibration, arm.delta, arm.claim]
+        settings = [canonical.text(setting) for setting in arm.settings]
+        titles = [arm.title, dataset_title(dataset)]
+        return Reads(data=(dataset,), facts=[arm.name, version, budget, settings, titles])
+
+    def trained(self, context: Context) -> tuple[Dataset, Inspection]:
+        """Read the dataset and train the model."""
+        from privcurve.experiments import models
+        from privcurve.experiments.study import Point
+
+        arm = self.arm(context.asked)
+        data = context.data(self.dataset(context.asked))
+        (setting,) = arm.settings
+        point = Point(context.options["epsilon"], setting, canonical.text(setting))
+        (model,) = models.train_afresh(data, arm, point, 1, context.seed)
+        return data, model
+
+
+def of_part(arm: Arm) -> bool:
+    """Whether an arm has several settings, or a part of the records alone: it has no one model."""
+    return len(arm.settings) > 1 or arm.train_share < 1

@@ -1,0 +1,114 @@
+"""Tables as people have them: each becomes a draft, or is refused in a message that helps."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from privcurve.cli import check, main
+
+HEADER = "age;income;town;sick"
+
+
+def told(capsys, *argv):
+    """Run a command; give its code, and what it said."""
+    code = main.main(list(argv))
+    seen = capsys.readouterr()
+    return code, seen.out + seen.err
+
+
+def described(capsys, content, name="t.csv", label="sick"):
+    """Draft the description of a file; give what was said."""
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    code, said = told(capsys, "describe", name, "--label", label, "--force")
+    assert code == 0, said
+    return said
+
+
+def of(values, name="x"):
+    """A column of values beside an age and a label."""
+    lines = (f'"{v}",{20 + k % 40},{"yes" if k % 3 else "no"}' for k, v in enumerate(values))
+    return "\n".join([f"{name},age,sick", *lines]) + "\n"
+
+
+def test_what_spreadsheets_write_is_read(folder, capsys):
+    rows = [f'{20 + k};{k},5;"Oslo\nnorth";{"yes" if k % 3 else "no"}' for k in range(12)]
+    plain = "\r\n".join([HEADER, *rows]) + "\r\n"
+    said = described(capsys, b"\xef\xbb\xbf" + plain.encode())
+    assert "12 records, 4 columns; separator ';', UTF-8, decimal comma" in said
+    # A value of two lines is one line of the screen.
+    assert "town    not used     one value alone: Oslo north (100%)" in said
+    trailing = plain.replace("\r\n", ";\r\n")
+    assert "column5  not used     100.0% missing" in described(capsys, trailing)
+    assert "12 records" in described(capsys, gzip.compress(plain.encode()))
+
+
+def test_packed_tables_are_read_under_any_name(folder, capsys):
+    text = (folder / "patients.csv").read_bytes()
+    (folder / "patients.csv").write_bytes(gzip.compress(text))
+    code, said = told(capsys, "check", "patients")
+    assert code == 0, said
+    assert "patients: 5 records" in said
+
+
+@pytest.mark.parametrize("row", ["a,b,sick\n", "a,b,sick,,\n"])
+def test_a_first_line_of_another_width_is_named(folder, capsys, row):
+    Path("t.csv").write_text(row + "1,2,yes,\n3,4,no,\n" * 9)
+    code, said = told(capsys, "describe", "t.csv", "--label", "sick")
+    assert code == 1
+    assert f"its first line has {row.count(',') + 1} fields (separator ','), most others" in said
+
+
+@pytest.mark.parametrize("form", ["2024-05-{:02d}T10:00:00Z", "2024-05-{:02d}T10:00:00.25"])
+def test_time_stamps_are_dates(folder, capsys, form):
+    said = described(capsys, of([form.format(1 + k % 28) for k in range(60)]))
+    assert "x    date         2024-05-01 to 2024-05-28" in said
+
+
+@pytest.mark.parametrize("form", ["1,{:03d}", "$ {}", "{}%", "1.{:03d},50", "-€{}"])
+def test_amounts_that_are_no_numbers_are_told_of(folder, capsys, form):
+    said = described(capsys, of(map(form.format, range(100, 160))))
+    assert "if these are amounts, write them as plain numbers" in said
+
+
+@pytest.mark.parametrize("value", ["P{}", "{}-{}", "12:{}"])
+def test_other_texts_are_no_amounts(folder, capsys, value):
+    assert "amounts" not in described(capsys, of(value.format(k, k) for k in range(60)))
+
+
+def test_what_tells_records_or_people_apart_is_told(folder, capsys):
+    once = described(capsys, of((k * 7919 % 10007 for k in range(90)), "number_of_case"))
+    assert "each but once: strike the column if it tells records apart" in once
+    for values in ([f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]):
+        said = described(capsys, of(values, "patient_id"))
+        assert "if it names people, each has 3.0 records, and ε is for one" in said
+    assert "ε is for one" not in described(capsys, of(k // 3 * 11 for k in range(90)))
+
+
+@pytest.mark.parametrize("name", ["label", "nan", "null", "yes", "1", "~", " größe", "a: b # c"])
+def test_a_column_may_have_any_name(folder, capsys, name):
+    described(capsys, f'"{name}",sick\n' + "".join(f"{k / 7},{k % 2}\n" for k in range(20)))
+    draft = Path("descriptions/t.yaml")
+    draft.write_text(draft.read_text().replace("bounds:  # decide", "bounds: [0, 9]  #"))
+    code, said = told(capsys, "check", "t")
+    assert code == 0, said
+    assert f"  {name.strip()} " in said
+
+
+def test_of_many_columns_those_are_shown_that_lose_something(folder, capsys, monkeypatch):
+    monkeypatch.setattr(check, "MOST_SHOWN", 2)
+    header = ",".join(f"gene{j}" for j in range(9))
+    rows = [
+        ",".join([*(str(k % 5) for _ in range(8)), "50" if k % 10 == 0 else str(k % 3), f"{k % 2}"])
+        for k in range(20)
+    ]
+    described(capsys, "\n".join([f"{header},sick", *rows]) + "\n")
+    draft = Path("descriptions/t.yaml")
+    draft.write_text(draft.read_text().replace("bounds:  # decide", "bounds: [0, 9]  #"))
+    code, said = told(capsys, "check", "t")
+    assert code == 0, said
+    shown = [line.split()[0] for line in said.splitlines() if "gene" in line]
+    assert shown == ["gene0", "gene1", "gene8"]
+    assert "… and 6 columns more" in said

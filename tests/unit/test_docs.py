@@ -1,0 +1,60 @@
+"""The pages: their links lead somewhere, and what they name is there."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from privcurve.cli.main import _parser
+from privcurve.outputs.registry import OUTPUTS
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+PAGES = (README, ROOT / "config/README.md", *sorted((ROOT / "docs").glob("*.md")))
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+def anchors(page):
+    """Headings as GitHub links to them."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(page):
+    links = re.findall(r"\]\(([^)\s]+)\)", FENCED.sub("", page.read_text()))
+    for link in links:
+        if re.match(r"https?://", link):
+            continue
+        path, _, heading = link.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), link
+        assert not heading or heading in anchors(there), link
+
+
+def test_the_readme_leads_to_every_page():
+    text = README.read_text()
+    assert [page.name for page in PAGES[2:] if f"](docs/{page.name})" not in text] == []
+
+
+def test_the_readme_names_every_study_and_output():
+    named = set(re.findall(r"`([\w]+)`", README.read_text()))
+    # What puts the claims of several studies together goes by the name of its table.
+    studies = {path.stem for path in (ROOT / "config/studies").glob("*.yaml")}
+    assert studies - named == set()
+    assert set(OUTPUTS) - named == set()
+
+
+def test_commands_of_the_pages_are_understood():
+    parser = _parser()
+    found = [
+        line.partition("#")[0]
+        for page in PAGES
+        for block in FENCED.findall(page.read_text())
+        for line in block.splitlines()
+        if line.startswith("privcurve ")
+    ]
+    assert len(found) > 10
+    for line in found:
+        parser.parse_args(shlex.split(line)[1:])

@@ -1,0 +1,267 @@
+"""Releases: what is refused before anything is spent, what is spent all the same; the command."""
+
+import errno
+import json
+import math
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from own_release import LINES, QUICK, asked, book, states
+
+from privcurve.cli import main
+from privcurve.datasets import DatasetError
+from privcurve.files import cannot_write
+from privcurve.privacy import seeds
+from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.releases import release as releasing
+from privcurve.releases.asked import MODEL
+from privcurve.releases.book import DONE, FAILED, RESERVED, Book, BookError
+from privcurve.releases.errors import ReleaseError
+from privcurve.releases.release import release
+
+# Refused ---------------------------------------------------------------------------
+
+
+def test_the_third_of_three_is_refused_before_training(mine, monkeypatch):
+    release(asked())
+    release(asked())
+    assert states() == [DONE, DONE]
+    monkeypatch.setattr(releasing, "_trained", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(releasing, "_data", lambda *_: pytest.fail("read"))
+    with pytest.raises(BookError, match="epsilon = 2 of the budget, epsilon = 2, is spent"):
+        release(asked())
+    assert states() == [DONE, DONE]
+    assert not Path("releases/mine/3").exists()
+
+
+def test_a_variant_spends_the_budget_of_its_records(mine):
+    release(asked(epsilon=1.5))
+    Path("resources/datasets/fine.yaml").write_text(
+        yaml.safe_dump({"title": "finer", "based_on": "mine", "n_bins": 4})
+    )
+    with pytest.raises(BookError, match=r"releases/mine/ledger\.jsonl"):
+        release(asked(dataset="fine"))
+    assert release(asked(dataset="fine", epsilon=0.5)).release.number == 2
+
+
+def test_a_copy_of_the_description_does_not_double_the_budget(mine):
+    release(asked())
+    content = Path("resources/datasets/mine.yaml").read_text()
+    Path("resources/datasets/copy.yaml").write_text(content)
+    with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
+        release(asked(dataset="copy"))
+    assert not Path("releases/copy/ledger.jsonl").exists()
+
+
+BAD = {
+    "no such learner": ({"learner": "privgamm"}, "unknown learner 'privgamm'; did you mean"),
+    "not private": ({"learner": "logistic_regression"}, "no certified guarantee"),
+    "a peer": ({"learner": "dpl_decision_tree"}, "no certified guarantee"),
+    "epsilon 0": ({"epsilon": 0.0}, "epsilon = 0.0 is not a number above 0"),
+    "epsilon negative": ({"epsilon": -1.0}, "not a number above 0"),
+    "epsilon nan": ({"epsilon": math.nan}, "not a number above 0"),
+    "epsilon inf": ({"epsilon": math.inf}, "without privacy"),
+    "delta 1": ({"delta": 1.0}, r"delta = 1.0 is not a number in \[0, 1\)"),
+    "delta of a pure one": ({"delta": 1e-6}, "offers delta = 0 alone"),
+    "no such setting": (
+        {"learner": "lazybb", "parameters": {"rounds": 5}},
+        "no parameter 'rounds'",
+    ),
+    "a bad value": ({"learner": "lazybb", "parameters": {"density": 2.0}}, "density = 2.0"),
+    "beside others": (
+        {"learner": "privgam", "parameters": {"method": "cyclic"}},
+        "needs delta > 0",
+    ),
+    "other neighbours": ({"neighbours": "add-remove"}, "offers neighbours: replace-one"),
+    "unknown neighbours": ({"neighbours": "nobody"}, "offers neighbours: replace-one"),
+    "no estimate": ({"learner": "privgam", "neighbours": ADD_REMOVE}, "n_estimate"),
+    "teachers stay": ({"learner": "pate", "delta": 1e-6}, "can't be handed over|neighbours|public"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_can_not_be_released_spends_nothing(mine, case):
+    changes, message = BAD[case]
+    with pytest.raises(ReleaseError, match=message):
+        release(asked(**changes))
+    assert not book().path.exists()
+
+
+def test_a_learner_for_other_neighbours_than_the_budgets_is_refused(mine):
+    mine(budget={"epsilon": 2, "neighbours": ADD_REMOVE})
+    with pytest.raises(BookError, match="says nothing for 'add-remove'"):
+        release(asked())
+    mine(budget={"epsilon": 2})
+    adding = {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": 60}, "learner": "privgam"}
+    with pytest.raises(BookError, match="would cost epsilon = 3 for replace-one neighbours"):
+        release(asked(epsilon=1.5, **adding))
+
+
+def test_an_accuracy_needs_a_test_part_and_a_price(mine):
+    with pytest.raises(ReleaseError, match="has no test part"):
+        release(asked(accuracy=0.1))
+    for wrong in (-1.0, math.inf, math.nan):
+        with pytest.raises(ReleaseError, match="not a finite epsilon"):
+            release(asked(accuracy=wrong))
+    assert not book().path.exists()
+
+
+def test_a_lost_ledger_is_noticed(mine):
+    release(asked())
+    book().path.unlink()
+    with pytest.raises(ReleaseError, match=r"1/model\.json is there, but the ledger.* restore"):
+        release(asked())
+
+
+def test_data_that_can_not_be_read_spend_nothing(mine):
+    mine(lines=[*LINES, "31,Rome?,x,yes"])
+    with pytest.raises(DatasetError, match="Rome"):
+        release(asked())
+    assert not book().path.exists()
+
+
+def test_what_is_there_is_not_overwritten(mine, tmp_path):
+    out = tmp_path / "out"
+    release(asked(), output=out)
+    with pytest.raises(ReleaseError, match=r"model\.json is there already"):
+        release(asked(), output=out)
+    assert states() == [DONE]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ReleaseError, match="can't be made"):
+        release(asked(), output=tmp_path / "file/out")
+    assert states() == [DONE]
+
+
+def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch):
+    trained = releasing._trained
+
+    def louder(template, *arguments):
+        template.epsilon = 9.0
+        return trained(template, *arguments)
+
+    monkeypatch.setattr(releasing, "_trained", louder)
+    with pytest.raises(ReleaseError, match="is not what was asked for"):
+        release(asked())
+    assert states() == [FAILED]
+    assert not list(Path("releases").rglob(MODEL))
+
+
+def test_a_training_that_fails_is_spent(mine, monkeypatch):
+    def failing(*_):
+        raise ValueError("a record is strange.")
+
+    monkeypatch.setattr(releasing, "_trained", failing)
+    with pytest.raises(ReleaseError, match=r"a record is strange.*counts this release as spent"):
+        release(asked())
+    assert states() == [FAILED]
+
+
+def test_a_model_that_can_not_be_written_is_spent_and_that_is_said(mine, monkeypatch):
+    def full(*_):
+        raise cannot_write(Path("x/model.json"), OSError(errno.ENOSPC, ""))
+
+    monkeypatch.setattr(releasing, "_write", full)
+    with pytest.raises(ReleaseError, match=r"the disk is full.*counts this release as spent"):
+        release(asked())
+    assert states() == [FAILED]
+    # Nor can the ledger: what was reserved stands there.
+    monkeypatch.setattr(Book, "close", full)
+    with pytest.raises(ReleaseError, match="Another try is another release"):
+        release(asked())
+    assert states() == [FAILED, RESERVED]
+
+
+def test_a_release_that_is_stopped_is_spent(mine, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(releasing, "_trained", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        release(asked())
+    assert states() == [FAILED]
+
+
+KILLED = f"""
+import os, signal
+from privcurve.releases import release as releasing
+from privcurve.releases.asked import Asked
+releasing._trained = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+releasing.release(Asked("mine", 1.0, learner={QUICK!r}))
+"""
+
+
+def test_a_release_that_is_killed_while_it_trains_is_spent(mine):
+    done = subprocess.run([sys.executable, "-c", KILLED], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert states() == [RESERVED]
+    release(asked())
+    with pytest.raises(BookError):
+        release(asked())
+
+
+# The command -----------------------------------------------------------------------
+
+
+def test_the_command_says_what_it_has_written(mine, capsys):
+    assert main.main(["release", "mine", "--epsilon", "1", "--learner", QUICK]) == 0
+    said = capsys.readouterr().out
+    secret = seeds.path_of("mine").read_text().strip()
+    assert f"releases/mine/1/{MODEL}: the model (epsilon = 1)" in said
+    assert str(seeds.path_of("mine")) in said
+    assert secret not in said
+    assert "together epsilon = 1 (replace-one); of a budget of epsilon = 2" in said
+
+
+def test_settings_are_read_as_what_they_are(mine):
+    mine(budget={"epsilon": 9, "delta": 1e-3})
+    words = ["--learner", "privgam", "--delta", "1e-6", "--set", "method=greedy"]
+    words += ["--set", "n_steps=3", "--set", "n_estimate=none"]
+    assert main.main(["release", "mine", "--epsilon", "1", *words]) == 0
+    content = json.loads(Path("releases/mine/1", MODEL).read_text())
+    assert content["parameters"]["n_steps"] == 3
+    assert content["parameters"]["n_estimate"] is None
+    assert content["delta"] == 1e-6
+
+
+COMMANDS = {
+    "no dataset": (["nobody", "--epsilon", "1"], "unknown dataset 'nobody'"),
+    "a path": (["data/mine.csv", "--epsilon", "1"], "unknown dataset"),
+    "epsilon a word": (["mine", "--epsilon", "one"], "--epsilon 'one' is not a number"),
+    "epsilon nan": (["mine", "--epsilon", "nan"], "is not a number"),
+    "delta a word": (["mine", "--epsilon", "1", "--delta", "x"], "--delta 'x' is not a number"),
+    "learner": (["mine", "--epsilon", "1", "--learner", "lazzybb"], "did you mean 'lazybb'"),
+    "set without =": (["mine", "--epsilon", "1", "--set", "n_rounds"], "KEY=VALUE"),
+    "set twice": (["mine", "--epsilon", "1", *["--set", "method=rule"] * 2], "given twice"),
+    "set of words": (["mine", "--epsilon", "1", "--set", "n_rounds=many"], "n_rounds = 'many'"),
+    "set unknown": (["mine", "--epsilon", "1", "--set", "nrounds=2"], "did you mean 'n_rounds'"),
+    "seed a word": (["mine", "--epsilon", "1", "--seed", "secrt"], "neither a number"),
+    "seed public": (["mine", "--epsilon", "1", "--seed", "1"], "are private"),
+    "budget": (["mine", "--epsilon", "3"], "this release would cost epsilon = 3"),
+}
+
+
+@pytest.mark.parametrize("case", COMMANDS)
+def test_bad_input_is_one_message_and_a_code(mine, capsys, case):
+    words, message = COMMANDS[case]
+    assert main.main(["release", *words]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("privcurve: ")
+    assert message in said
+    assert "Traceback" not in said
+    assert not list(Path().rglob("ledger.jsonl"))
+
+
+def test_a_damaged_ledger_and_an_open_seed_are_named(mine, capsys):
+    words = ["release", "mine", "--epsilon", "0.5", "--learner", QUICK]
+    assert main.main(words) == 0
+    seeds.path_of("mine").chmod(0o644)
+    assert main.main(words) == 1
+    assert "chmod 600" in capsys.readouterr().err
+    seeds.path_of("mine").chmod(0o600)
+    book().path.write_text("nothing\n")
+    assert main.main(words) == 1
+    assert "restored from a backup" in capsys.readouterr().err
