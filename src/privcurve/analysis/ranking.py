@@ -124,7 +124,11 @@ class Ranking:
     def _scores(self, row: pd.Series) -> str:
         """Write what ranks and, where a label is rare, what tells more."""
         others = [name for name in (ACCURACY, *BESIDE) if name != self.metric and self.rare]
-        beside = [f"{_called(name)} {row[name]:.{DIGITS}f}" for name in others if name in row]
+        beside = [
+            f"{_called(name)} {row[name]:.{DIGITS + (name == ACCURACY)}f}"
+            for name in others
+            if name in row
+        ]
         return "  ".join([self._score(row), *beside])
 
     def _near(self, best: pd.Series, other: pd.Series) -> bool:
