@@ -65,7 +65,7 @@ LINE_CURVATURE = 0.08
 LINE_FROM = {True: 1000.0, False: 200.0}
 LINE_POWER = 1.0
 # The deviation of its coefficients' prior, by marginal likelihood where n·ε (δ = 0) or n·μ is below
-# so much a coefficient; else the largest. Both were set on simulated tables alone.
+# so much a coefficient; else the largest. Set on simulated tables; the bound, with Cod-RNA too.
 LINE_SIZES = (0.0, 0.625, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0)
 LINE_WIDE_FROM = {True: 600.0, False: 60.0}
 LINE_INTERCEPT_DEVIATION = 10.0
