@@ -3,16 +3,11 @@
 # The target `audit` is an output like the others (outputs.smk).
 
 
-# Asked when it is needed: a study that can't be read stops its own targets alone.
-def audited(name):
-    """Give an input function: a file of the coded data that canaries are put into."""
-    return lambda wildcards: f"results/data/{PLAN.audited_dataset}/{name}"
-
-
 rule audit_learner:
     input:
-        data=audited("encoded.npz"),
-        domain=audited("domain.json"),
+        # Asked when it is needed: a study that can't be read stops its own targets alone.
+        data=lambda wildcards: f"results/data/{PLAN.audited_dataset}/encoded.npz",
+        domain=lambda wildcards: f"results/data/{PLAN.audited_dataset}/domain.json",
         again=insides.unless(
             workflow,
             "results/audit/{learner}.csv",
