@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from privcurve.coding import MOST_CODES
+
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 # Sums of more records than this are not exact in float64.
@@ -95,8 +97,8 @@ def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> NDArray[np.int6
         given = np.full(n_columns, given)
     if given.shape != (n_columns,):
         raise ValueError(f"n_bins has {given.size} entries, but X has {n_columns} columns")
-    if (given < 1).any() or (given > 2**16).any():
-        raise ValueError(f"n_bins must be between 1 and {2**16} for each column")
+    if (given < 1).any() or (given > MOST_CODES).any():
+        raise ValueError(f"n_bins must be between 1 and {MOST_CODES} for each column")
     return given.astype(np.int64)
 
 
