@@ -1,6 +1,22 @@
 """What all tests share: the option that runs the slow ones."""
 
+import hashlib
+import itertools
+import secrets
+
 import pytest
+
+
+@pytest.fixture
+def fixed_entropy(monkeypatch):
+    """Draw the secrets that a test makes from a fixed stream, so that its models are the same."""
+    counter = itertools.count()
+
+    def token_hex(size):
+        drawn = hashlib.shake_256(f"secret {next(counter)}".encode())
+        return drawn.hexdigest(size)
+
+    monkeypatch.setattr(secrets, "token_hex", token_hex)
 
 
 def pytest_addoption(parser):

@@ -7,7 +7,7 @@ from own_table import DESCRIPTION, TABLE
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(fixed_entropy, tmp_path, monkeypatch):
     """Go to a folder with a table and its description."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PRIVCURVE_DATA", raising=False)

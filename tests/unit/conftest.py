@@ -27,7 +27,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def mine(own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def mine(own: Any, fixed_entropy: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Private records with a budget of 2; gives a function that changes their description."""
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
 

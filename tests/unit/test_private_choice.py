@@ -29,7 +29,7 @@ QUICK = {
 
 
 @pytest.fixture
-def mine(own, tmp_path, monkeypatch):
+def mine(own, fixed_entropy, tmp_path, monkeypatch):
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
     monkeypatch.setattr(by_rule, "LEARNERS", QUICK)
     own(LINES, n_rows=300, budget={"epsilon": 3})

@@ -93,11 +93,19 @@ def test_the_name_of_a_column_is_one_cell_of_a_tables_head():
 
 
 @pytest.mark.slow
-def test_trees_are_in_words(mine):
-    text = release(asked(learner="topdown")).path(CARD).read_text()
-    words = text.partition("```")[2].partition("```")[0]
-    assert "yes:" in words
-    assert "age" in words or "town" in words
+def test_a_tree_is_in_words_and_one_of_a_single_column_is_a_table(mine):
+    people = [(20 + k, "Oslo" if k % 2 else "?") for k in range(ROWS)]
+    both = [f"{age},{town},x,{'yes' if age > 50 and town == '?' else 'no'}" for age, town in people]
+    one = [f"{age},{town},x,{'yes' if age > 50 else 'no'}" for age, town in people]
+    cards = []
+    for lines in (both, one):
+        mine([LINES[0], *lines], budget={"epsilon": 2000})
+        cards.append(release(asked(learner="topdown", epsilon=500)).path(CARD).read_text())
+    words = cards[0].partition("```")[2].partition("```")[0]
+    for said in ("yes:", "age", "town"):
+        assert said in words
+    assert "```" not in cards[1]
+    assert "Without effect: town." in cards[1]
 
 
 def test_all_training_records_train_and_no_test_record(mine, tmp_path):
