@@ -1,10 +1,29 @@
-"""What all tests share: the option that runs the slow ones."""
+"""What all tests share: fixed streams, and the option that runs the slow ones."""
 
 import hashlib
 import itertools
 import secrets
 
+import numpy as np
 import pytest
+from hypothesis import settings
+
+# The same examples in each run, however slow the machine.
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.load_profile("fixed")
+
+_default_rng = np.random.default_rng
+
+
+@pytest.fixture(autouse=True)
+def _fixed_streams(monkeypatch):
+    """Give what asks for no seed a fixed one: a test is the same in each run."""
+    counter = itertools.count()
+
+    def default_rng(seed=None):
+        return _default_rng([next(counter), 0] if seed is None else seed)
+
+    monkeypatch.setattr(np.random, "default_rng", default_rng)
 
 
 @pytest.fixture

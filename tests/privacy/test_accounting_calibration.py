@@ -163,7 +163,7 @@ def test_bad_arguments_are_named(changes: dict, message: str) -> None:
     epsilons,
     deltas,
 )
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=80)
 def test_composition_of_the_calibrated_gives_epsilon_back(
     kind: str, count: int, amount: float, epsilon: float, delta: float
 ) -> None:
@@ -197,7 +197,7 @@ def test_mixtures_give_epsilon_back(costs: tuple[Cost, ...]) -> None:
     epsilons,
     deltas,
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 def test_scale_grows_with_the_budget_and_shrinks_with_rounds(
     kind: str, count: int, more: float, epsilon: float, delta: float
 ) -> None:
@@ -212,7 +212,7 @@ def test_scale_grows_with_the_budget_and_shrinks_with_rounds(
 
 
 @given(st.sampled_from(["pure", "bounded_range", "laplace"]), st.integers(1, 12), epsilons, deltas)
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 def test_best_accountant_is_never_worse_than_basic(
     kind: str, count: int, epsilon: float, delta: float
 ) -> None:

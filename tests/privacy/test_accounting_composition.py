@@ -114,7 +114,7 @@ def test_adaptive_bound_at_the_ends() -> None:
 
 
 @given(st.integers(1, 6), st.floats(0.01, 3), st.floats(0, 4), st.floats(0, 0.5), st.floats(0, 0.5))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 def test_adaptive_bound_is_monotone(
     n_calls: int, each: float, epsilon: float, more: float, wider: float
 ) -> None:
@@ -266,7 +266,7 @@ def test_rho_of_each_kind() -> None:
 
 
 @given(st.floats(0.01, 5), st.floats(0, 1), st.floats(-3, 3))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 def test_rho_of_laplace_holds_for_numbers_and_vectors(
     each: float, split: float, order: float
 ) -> None:
@@ -284,7 +284,7 @@ def test_rho_of_laplace_holds_for_numbers_and_vectors(
 
 
 @given(st.floats(0.05, 3), st.floats(-4, 4), st.floats(-1, 1))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 def test_bounded_range_is_an_eighth(each: float, tilt: float, order: float) -> None:
     # §0, L1: a two-point loss of range ε₀ has Rényi divergence at most a·ε₀²/8.
     q = 1 / (1 + math.exp(-tilt))

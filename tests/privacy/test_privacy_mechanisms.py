@@ -61,7 +61,7 @@ def by_permutations(scores: list[float], rate: float) -> np.ndarray:
 
 
 @given(score_lists, rates)
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 def test_permute_and_flip_probabilities_follow_the_definition(
     scores: list[float], rate: float
 ) -> None:
@@ -83,7 +83,7 @@ def test_ties_at_infinite_rate_are_broken_evenly() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(-3, 3), st.floats(-1, 1)), min_size=2, max_size=6), rates)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 def test_selections_keep_their_guarantees(pairs: list[tuple[float, float]], rate: float) -> None:
     before = np.array([a for a, _ in pairs])
     after = before + np.array([change for _, change in pairs])
@@ -102,7 +102,7 @@ def test_selections_keep_their_guarantees(pairs: list[tuple[float, float]], rate
 
 
 @given(score_lists, rates)
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 def test_permute_and_flip_is_never_worse(scores: list[float], rate: float) -> None:
     flip = permute_and_flip_probabilities(scores, rate) @ np.array(scores)
     assert flip >= exponential_probabilities(scores, rate) @ np.array(scores) - 1e-9

@@ -139,7 +139,7 @@ def test_tie_key_knows_the_size_of_trees():
     assert tie_key(texts[3]) < tie_key(texts[2])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_the_order_of_the_rows_does_not_matter(data):
     # Few distinct accuracies, so that ties are common; None is a failed fold.
@@ -205,7 +205,7 @@ def test_the_best_few_do_not_depend_on_the_parts(order, n_best, size):
     assert found.settings == expected[:n_best]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_selection_by_parts_is_that_of_the_whole(data):
     # Few distinct accuracies, so that ties are common; None is a failed fold.

@@ -29,7 +29,7 @@ def repeated(codes, signs, counts):
     return np.repeat(codes, counts, axis=0), np.repeat(signs, counts).tolist()
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(problem=problems(), n_rounds=st.integers(1, 8), rate=st.sampled_from([0.5, 5.0, 80.0]))
 def test_picks_equal_the_reference_on_the_same_noise(problem, n_rounds, rate):
     codes, n_bins, signs, counts, density, learning_rate, normalise, rng = problem
@@ -51,7 +51,7 @@ def test_picks_equal_the_reference_on_the_same_noise(problem, n_rounds, rate):
     assert largest <= 1 + 1e-9
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(problem=problems(), n_rounds=st.integers(1, 8))
 def test_without_noise_the_best_literal_is_picked(problem, n_rounds):
     codes, n_bins, signs, counts, density, learning_rate, normalise, _ = problem
@@ -73,7 +73,7 @@ def test_without_noise_the_best_literal_is_picked(problem, n_rounds):
         assert errors[picks[t]] <= errors.min() + 1e-12
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(problem=problems(), n_rounds=st.integers(0, 6))
 def test_round_scores_equal_the_reference(problem, n_rounds):
     codes, n_bins, signs, counts, density, learning_rate, normalise, rng = problem
@@ -147,7 +147,7 @@ def test_the_order_of_rows_and_counts_change_nothing(breast_cancer):
     assert found[1] == largest
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(problem=problems(), n_rounds=st.integers(0, 9))
 def test_votes_are_those_of_the_literals(problem, n_rounds):
     codes, n_bins, *_, rng = problem

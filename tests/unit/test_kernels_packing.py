@@ -22,7 +22,7 @@ def check(codes, n_bins):
     return packed
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_cells_tell_every_code(data):
     n_bins = np.array(data.draw(st.lists(st.integers(1, 12), min_size=1, max_size=8)))

@@ -20,7 +20,7 @@ def measure(margins, density, learning_rate, n_votes):
     return weights[correct] / unit, largest
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     correct=st.lists(st.integers(0, 12), min_size=1, max_size=25),
     density=st.floats(0.05, 1),

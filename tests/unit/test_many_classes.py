@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
@@ -167,7 +167,6 @@ rows = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(rows)
 def test_scores_equal_those_of_repeated_rows(drawn: Any) -> None:
     scores, labels, counts = (np.array(column) for column in zip(*drawn, strict=True))
