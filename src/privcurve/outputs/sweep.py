@@ -27,7 +27,7 @@ SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ"}
 # What tells trainings apart beside parameters and shares.
-TELLING = ("method", "calibration", "delta", "epsilon", "dataset", "neighbours")
+TELLING: tuple[str, ...] = ("method", "calibration", "delta", "epsilon", "dataset", "neighbours")
 TELLING += ("arm", "learner", "setting", "fold", "repeat")
 
 
