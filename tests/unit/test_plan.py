@@ -142,6 +142,14 @@ def test_an_unknown_target_lists_the_studies(tmp_path):
     found.refuse(["results/data/toy-line/domain.json", "good_accuracy", "summary"])
 
 
+def test_an_unknown_target_may_be_an_output_of_a_study_that_can_not_be_read(tmp_path):
+    found = read(tmp_path, good=SMALL, ill={**SMALL, "epsilon": [1]})
+    with pytest.raises(
+        StudyError, match=r"no target 'ill_figure'.*Left out: .*ill.yaml.*'epsilon'"
+    ):
+        found.refuse(["ill_figure"])
+
+
 @pytest.mark.parametrize("name", ["all", "summary", "train", "audit"])
 def test_a_study_may_not_be_called_like_a_rule(tmp_path, name):
     found = read(tmp_path, **{"good": SMALL, name: SMALL})
