@@ -29,6 +29,8 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, implies, of_replac
 from privcurve.releases.errors import ReleaseError
 
 LEDGER = "ledger.jsonl"
+# Beside the folders of all ledgers.
+LOCK = ".lock"
 
 RESERVED = "reserved"
 DONE = "done"
@@ -193,7 +195,7 @@ class Book:
         OSError
             If it can't be written; then nothing is spent.
         """
-        with self._locked() as file:
+        with _locked(self.path) as file:
             before = self._read(file.read())
             self._check(before, budget, price)
             release = Release(len(before) + 1, price, RESERVED, dict(facts))
@@ -213,7 +215,7 @@ class Book:
 
     def close(self, release: Release, state: str, facts: Mapping[str, Any]) -> None:
         """Write down how a release ended: ``done`` or ``failed``. It is spent in any case."""
-        with self._locked() as file:
+        with _locked(self.path) as file:
             self._read(file.read())
             line = {"release": release.number, "state": state, "at": _now(), **facts}
             self._append(file, line)
@@ -235,17 +237,6 @@ class Book:
                 "Nothing was trained. Release less, or decide in the description on a larger "
                 "budget: a decision about the people in the records, not about the model."
             )
-
-    @contextmanager
-    def _locked(self) -> Iterator[IO[bytes]]:
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file = os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
-        except OSError as error:
-            raise cannot_write(self.path, error) from error
-        with file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield file
 
     def _append(self, file: IO[bytes], line: Mapping[str, Any]) -> None:
         """Add a line, chained to what is before it, and wait for the disk."""
@@ -296,6 +287,36 @@ class Book:
         else:
             begun = found[number]
             found[number] = Release(number, begun.price, state, {**begun.facts, **entry})
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Let no other release begin meanwhile, whatever ledger of a folder it is written in.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the ledgers' folders.
+
+    Raises
+    ------
+    WriteError
+        If there can be no lock.
+    """
+    with _locked(folder / LOCK):
+        yield
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
 
 
 def spent(prices: Sequence[Price]) -> list[Price]:

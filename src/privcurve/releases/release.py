@@ -26,7 +26,7 @@ from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import card
 from privcurve.releases.accuracy import Accuracy, measured
 from privcurve.releases.asked import CARD, MODEL, PAGE, RELEASES, Asked, Released
-from privcurve.releases.book import DONE, FAILED, Book, Budget
+from privcurve.releases.book import DONE, FAILED, Book, Budget, alone
 from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
 
@@ -86,12 +86,13 @@ def release(
     book = Book(releases / records)
     book.check(budget, asked.price(chosen))
     data = _data(asked.dataset)
-    _check_other_ledgers(releases, records, data)
     template = _template(asked, data.domain)
-    folder = _folder(output, releases / records, book)
 
     token = secrets.token_hex(32) if isinstance(chosen, SecretSeed) else ""
-    begun = book.reserve(budget, asked.price(chosen), _facts(asked, data, chosen, token))
+    with alone(releases):
+        _check_other_ledgers(releases, records, data)
+        folder = _folder(output, releases / records, book)
+        begun = book.reserve(budget, asked.price(chosen), _facts(asked, data, chosen, token))
     before = tuple(one.price for one in book.releases()[: begun.number - 1])
     try:
         rng = _stream("release", asked, data, chosen, begun.number, token)
