@@ -59,7 +59,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
             write(temporary)
             # The name must not reach the disk before the bytes do: after a loss of power, an
             # empty file would count as finished.
-            _flush(temporary)
+            sync(temporary)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -72,7 +72,8 @@ def replace_text(path: Path, text: str) -> None:
     replace_file(path, lambda temporary: temporary.write_text(text, "utf-8", newline="\n"))
 
 
-def _flush(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)

@@ -185,7 +185,7 @@ PROGRAM = textwrap.dedent(
         append = books.Book._append
         books.Book._append = lambda self, file, line: append(self, Torn(file), line)
     if moment == "written":
-        books._sync = killed
+        books.sync = killed
     book = books.Book(Path(folder))
     price = books.Price(1.0, 0.0, "replace-one")
     try:

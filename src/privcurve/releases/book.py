@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from privcurve.files import cannot_write
+from privcurve.files import cannot_write, sync
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, implies, of_replacing
 from privcurve.releases.errors import ReleaseError
 
@@ -251,7 +251,7 @@ class Book:
             file.write(text.encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
-            _sync(self.path.parent)
+            sync(self.path.parent)
         except OSError as error:
             raise cannot_write(self.path, error) from error
 
@@ -341,11 +341,3 @@ def level(price: Price) -> str:
 
 def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-def _sync(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
