@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -70,6 +71,32 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 def replace_text(path: Path, text: str) -> None:
     """Write a text file, in UTF-8 and with plain line ends, never half of it."""
     replace_file(path, lambda temporary: temporary.write_text(text, "utf-8", newline="\n"))
+
+
+def check_room(folder: Path, n_bytes: int) -> None:
+    """Find out whether so much can be written in a folder; nothing of it stays.
+
+    Raises
+    ------
+    WriteError
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            append(file.fileno(), bytes(n_bytes))
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+
+
+def append(file: int, data: bytes) -> None:
+    """Append all of the data or, if the disk has no room for it, none."""
+    end = os.lseek(file, 0, os.SEEK_CUR)
+    try:
+        while data:
+            data = data[os.write(file, data) :]
+    except BaseException:
+        os.ftruncate(file, end)
+        raise
 
 
 def sync(path: Path) -> None:

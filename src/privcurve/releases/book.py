@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from privcurve.files import cannot_write, sync
+from privcurve.files import append, cannot_write, sync
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, implies, of_replacing
 from privcurve.releases.errors import ReleaseError
 
@@ -248,8 +248,7 @@ class Book:
             # What is torn was never begun: its process was killed while it wrote.
             file.truncate(len(whole))
             file.seek(len(whole))
-            file.write(text.encode() + b"\n")
-            file.flush()
+            append(file.fileno(), text.encode() + b"\n")
             os.fsync(file.fileno())
             sync(self.path.parent)
         except OSError as error:
@@ -311,11 +310,12 @@ def alone(folder: Path) -> Iterator[None]:
 def _locked(path: Path) -> Iterator[IO[bytes]]:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+        # Without a buffer, which would be written once more when the file is closed.
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)
+        fcntl.flock(file, fcntl.LOCK_EX)
     except OSError as error:
         raise cannot_write(path, error) from error
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
         yield file
 
 
