@@ -110,6 +110,37 @@ def test_a_sheet_of_excel(own: Any) -> None:
         datasets.load("mine")
 
 
+def test_what_stands_in_merged_cells_is_not_taken_for_missing(own: Any) -> None:
+    own(**EXCEL)
+    sheets = {"Data": [["a title"], *SHEET]}
+    # The title, a column that is not read, and what follows the records.
+    harmless = ["A1:D1", "E2:E6", "A7:D7"]
+    workbook(Path("data/mine.xlsx"), sheets, harmless)
+    codes = datasets.load("mine").X.tolist()
+    assert codes[2] == [9, 2, 1]
+    for merged, message in (
+        ("B4:B5", "row 5 of data/mine.xlsx: 'town' is part of merged cells"),
+        ("A5:B5", "row 5 of data/mine.xlsx: 'town' is part of merged cells"),
+        ("B2:B5", r"row 3 of data/mine.xlsx: 'town' is part of merged .* \(2 more like it\)"),
+    ):
+        workbook(Path("data/mine.xlsx"), sheets, [*harmless, merged])
+        with pytest.raises(DatasetError, match=message):
+            datasets.load("mine")
+
+
+@pytest.mark.parametrize("listed", [["TRUE", "FALSE"], ["false", "true"], [0, 1], ["True"]])
+def test_truth_values_of_excel_are_what_the_column_lists(own: Any, listed: list[Any]) -> None:
+    seen = {"name": "seen", "kind": "categorical", "categories": [*listed, "other"]}
+    own(**{**EXCEL, "columns": [seen], "unknown": "other"})
+    rows = [["seen", "sick"], [True, 1], [False, 0], [True, 0], ["so", 1]]
+    workbook(Path("data/mine.xlsx"), {"Data": [["a title"], *rows]})
+    titles = datasets.describe("mine").domain.columns[0].titles
+    found = [titles[code] for (code,) in datasets.load("mine").X]
+    right = {str(value).lower(): str(value) for value in listed} | {"so": "other"}
+    right |= {"true": "1", "false": "0"} if 0 in listed else {}
+    assert found == [right.get(text, "other") for text in ("true", "false", "true", "so")]
+
+
 # idx -------------------------------------------------------------------------------
 
 

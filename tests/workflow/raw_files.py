@@ -3,6 +3,7 @@
 import gzip
 import struct
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -17,13 +18,18 @@ def compressed(data: bytes) -> bytes:
     return b"\x1f\x9d\x90" + held.to_bytes((9 * len(data) + 7) // 8, "little")
 
 
-def workbook(path: Path, sheets: dict[str, list[list[Any]]]) -> None:
-    """Write a small .xlsx by hand."""
+def workbook(path: Path, sheets: dict[str, list[list[Any]]], merged: Sequence[str] = ()) -> None:
+    """Write a small .xlsx by hand; cells that are merged in each sheet, such as ``A1:A2``."""
 
     def cell(value: Any) -> str:
         if isinstance(value, str):
             return f'<c t="inlineStr"><is><t>{escape(value)}</t></is></c>' if value else "<c/>"
+        if isinstance(value, bool):
+            return f'<c t="b"><v>{value:d}</v></c>'
         return f"<c><v>{value}</v></c>"
+
+    joined = "".join(f'<mergeCell ref="{each}"/>' for each in merged)
+    after = f"<mergeCells>{joined}</mergeCells>" if merged else ""
 
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -57,7 +63,7 @@ def workbook(path: Path, sheets: dict[str, list[list[Any]]]) -> None:
             body = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
             archive.writestr(
                 f"xl/worksheets/sheet{k}.xml",
-                f'<worksheet xmlns="{main}"><sheetData>{body}</sheetData></worksheet>',
+                f'<worksheet xmlns="{main}"><sheetData>{body}</sheetData>{after}</worksheet>',
             )
 
 
