@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,35 @@ def test_what_stands_in_merged_cells_is_not_taken_for_missing(own: Any) -> None:
         workbook(Path("data/mine.xlsx"), sheets, [*harmless, merged])
         with pytest.raises(DatasetError, match=message):
             datasets.load("mine")
+
+
+def test_a_formula_that_was_never_computed_is_not_taken_for_missing(own: Any) -> None:
+    age = {**AGE, "missing": "bin"}
+    own(**{**EXCEL, "columns": [age, *EXCEL["columns"][1:]]})
+    cells = [["a title"], *map(list, SHEET)]
+    cells[6][0] = "=SUM(A3:A6)"
+    # What is not read may hold any: another sheet, a column beside, a row of sums.
+    sheets = {"About": [["=1+1"]] * 9, "Data": [[*row, "=1+1"] for row in cells]}
+    sheets["Data"][1][-1] = "sum"
+    path = Path("data/mine.xlsx")
+    workbook(path, sheets)
+    assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
+    for row in (3, 4):
+        sheets["Data"][row][0] = "=B1&lt"
+    workbook(path, sheets)
+    message = r"row 4 of .*: 'age' is a formula whose value .* save it\. \(1 more like it\)"
+    with pytest.raises(DatasetError, match=message):
+        datasets.load("mine")
+    # Some programs write whole paths.
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    links = "xl/_rels/workbook.xml.rels"
+    parts[links] = parts[links].replace(b'Target="', b'Target="/xl/')
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    with pytest.raises(DatasetError, match=message):
+        datasets.load("mine")
 
 
 @pytest.mark.parametrize("listed", [["TRUE", "FALSE"], ["false", "true"], [0, 1], ["True"]])

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import posixpath
+import re
 import unicodedata
+import zipfile
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
@@ -21,30 +27,46 @@ if TYPE_CHECKING:
     from privcurve.datasets.domain import Domain
 
 
+# Row, position of the column, and why a cell is empty that has a value for who looks at it.
+Empty = tuple[int, int, str]
+
+_MERGED = (
+    "is part of merged cells, of which the first alone holds a value. Unmerge them, and fill in "
+    "each."
+)
+_COMPUTE = (
+    "is a formula whose value is not in the file: no program has computed it. Open the file in a "
+    "spreadsheet program, and save it."
+)
+_FORMULA = re.compile(
+    rb'<c r="([A-Z]+)(\d+)"([^>]*)>\s*<f[^>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>'
+)
+_PIECE = 1 << 24
+
+
 def read(
     description: Described, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
     """Read one sheet, a piece at a time.
 
     Cells become texts: a whole number without a point, a truth value as its column lists it, an
-    empty cell the empty text, and so is one of an error (#N/A). Of merged cells the first alone
-    holds the value: records that have another are told of.
+    empty cell the empty text, and so is one of an error (#N/A). Records whose value is not in
+    their cell are told of: merged cells and formulas that were never computed.
     """
     sheet, cells = _cells(description, file)
     source = str(file.path)
     fields = description.parser.fields
     if description.parser.header:
         fields = tuple(name.strip() for name in next(_rows(description, cells), (0, ()))[1])
-    covered = _covered(sheet, len(cells))
+    empty = defaultdict(list)
+    for row, j, why in itertools.chain(_covered(sheet, len(cells)), _not_computed(file, sheet)):
+        if j < len(fields):
+            empty[row].append((fields[j], why))
     for table in tables(description, source, _rows(description, cells), problems, most, "row"):
-        hidden = ((row, j) for row in table.lines for j in covered.get(row, ()))
-        for row, j in hidden:
-            if j < len(fields) and fields[j] in table.columns:
-                problems.add(
-                    f"row {row} of {source}: {fields[j]!r} is part of merged cells, of which the "
-                    "first alone holds a value. Unmerge them, and fill in each.",
-                    (fields[j], "merged"),
-                )
+        for k, row in enumerate(table.lines):
+            for name, why in empty.get(row, ()):
+                if name in table.columns:
+                    problems.add(f"{table.where(k)}: {name!r} {why}", (name, why))
         yield replace(table, columns=_with_truths(description.domain, table.columns))
 
 
@@ -63,14 +85,46 @@ def first_row(path: Path) -> tuple[Record | None, tuple[str, ...]]:
         return next(_filled(cells), None), tuple(book.sheet_names)
 
 
-def _covered(sheet: Any, n_rows: int) -> dict[int, list[int]]:
-    """Give the columns of cells that are merged with another, by the numbers of rows."""
-    found: dict[int, list[int]] = {}
+def _covered(sheet: Any, n_rows: int) -> Iterator[Empty]:
+    """Give the cells that are merged with one before them."""
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         for row in range(top, min(bottom + 1, n_rows)):
-            columns = range(left + (row == top), right + 1)
-            found.setdefault(row + 1, []).extend(columns)
-    return found
+            for j in range(left + (row == top), right + 1):
+                yield row + 1, j, _MERGED
+
+
+def _not_computed(file: RawFile, sheet: Any) -> Iterator[Empty]:
+    """Give the cells of an ``.xlsx`` that hold a formula, but not what comes of it."""
+    try:
+        with zipfile.ZipFile(file.path) as archive, archive.open(_part(archive, sheet)) as stream:
+            rest = b""
+            while piece := stream.read(_PIECE):
+                rows, end, rest = (rest + piece).rpartition(b"</row>")
+                for found in _FORMULA.finditer(rows + end):
+                    letters, row, facts = found.groups()
+                    # What comes of it may be an empty text.
+                    if b't="str"' not in facts:
+                        yield int(row), _position(letters), _COMPUTE
+    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
+        return  # an .xls, or laid out in a way of its own
+
+
+def _part(archive: zipfile.ZipFile, sheet: Any) -> str:
+    """Give the name of the file that holds a sheet."""
+    book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
+    facts = {each.get("name"): each.attrib for each in book.iterfind("{*}sheets/{*}sheet")}
+    keys = [value for key, value in facts[sheet.name].items() if key.endswith("}id")]
+    links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+    targets = {each.get("Id"): each.attrib["Target"] for each in links}
+    return posixpath.join("xl", targets[keys[0] if keys else None]).lstrip("/")
+
+
+def _position(letters: bytes) -> int:
+    """Give the position of a column by its letters: of AA, the 27th, 26."""
+    position = 0
+    for letter in letters:
+        position = 26 * position + letter - ord("A") + 1
+    return position - 1
 
 
 def _with_truths(domain: Domain, columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
