@@ -111,6 +111,15 @@ def test_a_sheet_of_excel(own: Any) -> None:
         datasets.load("mine")
 
 
+def test_a_sheet_may_be_read_as_a_file_with_decimal_commas_is(own: Any) -> None:
+    own(**{**EXCEL, "decimal": ","})
+    cells = [["a title"], *map(list, SHEET)]
+    # A number as Excel holds it, and one that was typed as a text.
+    cells[3][0], cells[5][0] = 45.5, "17,5"
+    workbook(Path("data/mine.xlsx"), {"Data": cells})
+    assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
+
+
 def test_what_stands_in_merged_cells_is_not_taken_for_missing(own: Any) -> None:
     own(**EXCEL)
     sheets = {"Data": [["a title"], *SHEET]}

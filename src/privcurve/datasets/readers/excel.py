@@ -49,9 +49,10 @@ def read(
 ) -> Iterator[RawTable]:
     """Read one sheet, a piece at a time.
 
-    Cells become texts: a whole number without a point, a truth value as its column lists it, an
-    empty cell the empty text, and so is one of an error (#N/A). Records whose value is not in
-    their cell are told of: merged cells and formulas that were never computed.
+    Cells become texts: a whole number without a point, others with the decimal comma of the domain
+    where there is one; a truth value as its column lists it; an empty cell, and one of an error
+    (#N/A), the empty text. Records whose value is not in their cell are told of: merged cells and
+    formulas that were never computed.
     """
     sheet, cells = _cells(description, file)
     source = str(file.path)
@@ -141,15 +142,16 @@ def _with_truths(domain: Domain, columns: Mapping[str, Sequence[Any]]) -> dict[s
 
 def _rows(description: Described, cells: list[list[Any]]) -> Iterator[Record]:
     parser = description.parser
-    found = (row for row in _filled(cells) if row[0] > parser.skip_rows)
+    filled = _filled(cells, description.domain.decimal)
+    found = (row for row in filled if row[0] > parser.skip_rows)
     return islice(found, parser.rows + parser.header) if parser.rows else found
 
 
-def _filled(cells: list[list[Any]]) -> Iterator[Record]:
+def _filled(cells: list[list[Any]], decimal: str = ".") -> Iterator[Record]:
     """Give the rows that are not blank, by their numbers."""
     for number, row in enumerate(cells, start=1):
         if any(cell != "" for cell in row):
-            yield number, [_text(cell) for cell in row]
+            yield number, [_text(cell, decimal) for cell in row]
 
 
 def _cells(description: Described, file: RawFile) -> tuple[Any, list[list[Any]]]:
@@ -171,7 +173,7 @@ def _cells(description: Described, file: RawFile) -> tuple[Any, list[list[Any]]]
         raise unreadable(description, file.path, error) from error
 
 
-def _text(cell: Any) -> str:
+def _text(cell: Any, decimal: str) -> str:
     if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() else repr(cell)
+        return str(int(cell)) if cell.is_integer() else repr(cell).replace(".", decimal)
     return unicodedata.normalize("NFC", str(cell))
