@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,11 @@ import yaml
 # Comparing a word with each of ten thousand takes a second.
 MOST_COMPARED = 1000
 
+# Numbers that are in YAML what they are to a person.
+_NUMBERS = {
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?(0|[1-9][0-9]*)"),
+    "tag:yaml.org,2002:float": re.compile(r"[^_:]*"),
+}
 MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -56,7 +62,8 @@ def read_yaml(path: Path) -> Any:
     Raises
     ------
     SchemaError
-        If it is not valid YAML, or repeats a key, naming file and place.
+        If it is not valid YAML, repeats a key, or holds a number that YAML reads as another one,
+        naming file and place.
     """
     # The compiled loader is ten times as fast, but not in every build of PyYAML.
     make_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -67,21 +74,20 @@ def read_yaml(path: Path) -> Any:
                 root = loader.get_single_node()
                 if root is None:
                     return None
-                repeated = _repeated(root, loader)
+                misread = [*_repeated(root, loader), *_other_numbers(root, loader)]
                 content = loader.construct_document(root)
             finally:
                 loader.dispose()
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise SchemaError(f"{path} is not valid YAML: {error}") from None
-    if repeated:
-        # YAML's readers keep the last one without a word.
-        raise SchemaError("\n".join(f"{path}: {fault}" for fault in repeated))
+    if misread:
+        # YAML's readers say no word of it: they keep the last of two keys, and take 0150 for 104.
+        raise SchemaError("\n".join(f"{path}: {fault}" for fault in misread))
     return content
 
 
-def _repeated(root: yaml.Node, loader: Any) -> list[str]:
-    """Name each key that a mapping has twice, with both lines."""
-    faults = []
+def _nodes(root: yaml.Node) -> Iterator[yaml.Node]:
+    """Give each node once, though an alias names it twice."""
     seen: set[int] = set()
     nodes = [root]
     while nodes:
@@ -92,16 +98,36 @@ def _repeated(root: yaml.Node, loader: Any) -> list[str]:
         if isinstance(node, yaml.SequenceNode):
             nodes.extend(node.value)
         elif isinstance(node, yaml.MappingNode):
-            lines: dict[Any, int] = {}
-            for key, value in node.value:
-                nodes.append(value)
-                if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
-                    continue
-                word, line = loader.construct_object(key), key.start_mark.line + 1
-                if word in lines:
-                    twice = f"lines {lines[word]} and {line}"
-                    faults.append((line, f"the key {word!r} stands twice, {twice}; keep one"))
-                lines[word] = line
+            nodes.extend(part for pair in node.value for part in pair)
+        yield node
+
+
+def _repeated(root: yaml.Node, loader: Any) -> list[str]:
+    """Name each key that a mapping has twice, with both lines."""
+    faults = []
+    for node in _nodes(root):
+        if not isinstance(node, yaml.MappingNode):
+            continue
+        lines: dict[Any, int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
+                continue
+            word, line = loader.construct_object(key), key.start_mark.line + 1
+            if word in lines:
+                twice = f"lines {lines[word]} and {line}"
+                faults.append((line, f"the key {word!r} stands twice, {twice}; keep one"))
+            lines[word] = line
+    return [fault for _, fault in sorted(faults)]
+
+
+def _other_numbers(root: yaml.Node, loader: Any) -> list[str]:
+    """Name each number that means another one in YAML: 0150 (octal), 12:30 (sixties), 1_000."""
+    faults = []
+    for node in _nodes(root):
+        if node.tag in _NUMBERS and not _NUMBERS[node.tag].fullmatch(node.value):
+            line, value = node.start_mark.line + 1, loader.construct_object(node)
+            said = f"line {line}: YAML reads {node.value} as {value}; put it in quotes, if it is "
+            faults.append((line, f"{said}not meant so, or write {value}"))
     return [fault for _, fault in sorted(faults)]
 
 
