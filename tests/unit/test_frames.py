@@ -226,3 +226,24 @@ def test_raw_files_in_pieces_are_coded_too(tmp_path):
         fields, *rows = csv.reader(stream)
     columns = dict(zip(fields, map(list, zip(*rows, strict=True)), strict=True))
     assert DOMAIN.encode(RawTable("new.csv", columns, range(2, 7))).tolist() == CODES
+
+
+@pytest.mark.parametrize("categories", [(("0150", "north"), ("9990", "south")), (("0*", "north"),)])
+def test_numbers_in_place_of_codes_with_leading_zeros_are_refused(tmp_path, categories):
+    both = (*categories, ("other", "other"), ("?", "?"))
+    domain = Domain(
+        (Column("zip", "categorical", categories=both, patterns=True),), Label("y", "no", "yes")
+    )
+    says = "'zip' holds numbers .*leading zeros numbers have lost: read or write it as text"
+    path = tmp_path / "new.parquet"
+    for kind in ("int64", "Int64", "float32"):
+        frame = pd.DataFrame({"zip": [150, 9990]}).astype(kind)
+        with pytest.raises(DatasetError, match=says):
+            domain.encode(frame)
+        frame.to_parquet(path)
+        with pytest.raises(DatasetError, match=says):
+            list(unlabelled.read_codes(domain, path).pieces)
+    assert domain.encode(pd.DataFrame({"zip": ["0150", None]}))[:, 0].tolist() == [
+        0,
+        domain.columns[0].titles.index("?"),
+    ]
