@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from privcurve.cli import check, main
+from privcurve.datasets import describe
 
 HEADER = "age;income;town;sick"
 
@@ -112,3 +113,73 @@ def test_of_many_columns_those_are_shown_that_lose_something(folder, capsys, mon
     shown = [line.split()[0] for line in said.splitlines() if "gene" in line]
     assert shown == ["gene0", "gene1", "gene8"]
     assert "… and 6 columns more" in said
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        ("age,note,sick", ['41,"see file,yes', '42,"see,no']),
+        ("age,sick,note", ['41,yes,"see file', '42,no,"see']),
+        ("age,sick,note", ['41,yes,"see file']),
+    ],
+)
+def test_a_quote_that_is_not_closed_swallows_no_records(folder, capsys, columns, rows):
+    plain = ["1,x,yes" if columns.endswith("sick") else "1,yes,x"] * 9
+    lines = [columns, *plain, rows[0], *plain, *rows[1:], *plain]
+    Path("t.csv").write_text("\n".join(lines) + "\n")
+    code, said = told(capsys, "describe", "t.csv", "--label", "sick")
+    assert code == 1
+    assert "a quote in the record of line 11 is not closed where its field ends" in said
+    # What is well quoted may have several lines, and a quote within.
+    described(capsys, "age,sick,note\n" + '1,yes,"a\n""b"", c"\n2,no,5" disk\n' * 9)
+
+
+def test_a_file_to_test_by_that_is_read_by_place_has_the_same_places(folder, capsys):
+    rows = [f"{k},{k % 7},{k % 5},{k % 2}" for k in range(60)]
+    for name, header in (("t", ",a,b,sick"), ("good", ",a,b,sick"), ("bad", ",b,a,sick")):
+        top = "\n" if name == "good" else ""
+        Path(f"{name}.csv").write_text("\n".join([top + header, *rows[len(name) :]]) + "\n")
+    asked = ("describe", "t.csv", "--label", "sick", "--force", "--test")
+    code, said = told(capsys, *asked, "bad.csv")
+    assert code == 1
+    assert "bad.csv has other columns than t.csv, or in another order: column1, b, a, sick" in said
+    # A line that is blank in one alone shifts the header.
+    assert "skip_rows 2, not 1" in told(capsys, *asked, "good.csv")[1]
+    Path("good.csv").write_text(Path("good.csv").read_text().lstrip())
+    assert told(capsys, *asked, "good.csv")[0] == 0
+
+
+def test_a_file_to_test_by_has_the_same_encoding(folder, capsys):
+    rows = "town,v,sick\n" + "".join(f"Tromsø,{k},{k % 2}\n" for k in range(20))
+    Path("t.csv").write_text(rows, encoding="cp1252")
+    asked = ("describe", "t.csv", "--label", "sick", "--force", "--test", "test.csv")
+    Path("test.csv").write_text(rows)
+    code, said = told(capsys, *asked)
+    assert code == 1
+    assert "another way than the other records: encoding 'utf-8-sig', not 'cp1252'" in said
+    for alike in (rows.replace("ø", "o"), rows):
+        Path("test.csv").write_text(alike, encoding="cp1252")
+        assert told(capsys, *asked)[0] == 0
+
+
+def test_points_that_may_part_thousands_are_told_of(folder, capsys):
+    amounts = [(f"{k:,}".replace(",", ".")) for k in range(700, 1400, 11)]
+    assert "if 1.008 is more than a thousand, write it" in described(capsys, of(amounts))
+    for others in ([*amounts, "0.125"], range(700, 800)):
+        assert "thousand" not in described(capsys, of(others))
+
+
+def test_codes_with_leading_zeros_are_no_amounts(folder, capsys):
+    assert "amounts" not in described(capsys, of(f"{k % 9:04d}" for k in range(60)))
+
+
+def test_the_order_of_spellings_of_a_label_tells_of_no_record(folder, capsys):
+    drafts = set()
+    for spelt in (("Yes", "NO", "no ", "YES", "yes"), ("no", "YES", "yes", "NO", "Yes ")):
+        rows = "".join(f"{k},{spelt[k % 5]}\n" for k in range(60))
+        described(capsys, "age,sick\n" + rows)
+        drafts.add(Path("descriptions/t.yaml").read_text())
+    (draft,) = drafts
+    assert 'positive: ["yes", "Yes", "YES"]' in draft
+    # Spellings of one word are one name of the class.
+    assert describe("t").domain.label.names == ("no", "yes")

@@ -236,3 +236,35 @@ def test_nothing_is_written_where_a_row_has_no_code(folder, capsys):
     assert "line 7 of new.csv: 'town' is 'Paris'" in capsys.readouterr().err
     assert (folder / "out.csv").read_text() == "what was there"
     assert {path.name for path in folder.iterdir()} == {"model.json", "new.csv", "out.csv"}
+
+
+def test_a_name_of_a_column_may_have_two_lines(folder, capsys, model):
+    fitted, _ = model
+    column = Column("blood\npressure", "numeric", (0.0, 100.0), 10, missing_bin=True)
+    domain = Domain((column, *DOMAIN.columns[1:]), DOMAIN.label, missing=("NA", ""))
+    plain = answers(capsys, "new.csv")
+    models.save(folder / "model.json", fitted, domain)
+    (folder / "new.csv").write_text(TABLE.replace("age", '"blood\npressure"', 1))
+    assert answers(capsys, "new.csv") == plain
+    (folder / "new.csv").write_text(TABLE.replace("age", ' "blood\npressure"', 1))
+    assert answers(capsys, "new.csv") == plain
+
+
+def test_a_column_that_is_written_in_another_way_is_told_of(folder, capsys, model):
+    fitted, _ = model
+    towns = (("Oslo", "Oslo"), ("other", "other"), ("?", "?"))
+    town = Column("town", "categorical", categories=towns, patterns=True)
+    domain = Domain((DOMAIN.columns[0], town, DOMAIN.columns[2]), DOMAIN.label, missing=("", "NA"))
+    models.save(folder / "model.json", fitted, domain)
+    rows = "1900,Tromsoe,2020-01-05\n" * 30
+    (folder / "new.csv").write_text("age,town,day\n50,Oslo,2020-01-05\n" + rows)
+    assert main.main(["predict", *ASK, "-o", "out.csv"]) == 0
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert first.startswith(
+        "privcurve: 97% of the values of 'age' lie outside its bounds, 0 to 100: are they written"
+    )
+    assert second.startswith("privcurve: 97% of the values of 'town' fit none of its groups")
+    # Some such values are as they may be.
+    (folder / "new.csv").write_text("age,town,day\n" + "50,Oslo,2020-01-05\n" * 30 + rows)
+    assert main.main(["predict", *ASK, "-o", "out.csv"]) == 0
+    assert "of the values" not in capsys.readouterr().err

@@ -68,6 +68,8 @@ def run(arguments: argparse.Namespace) -> None:
         answered.update(write_answers(model, records.pieces, sys.stdout, arguments.proba))
     else:
         replace_file(arguments.output, write)
+    for remark in records.lost.remarks():
+        print(f"privcurve: {remark}", file=sys.stderr)
     if len(answered) == 1 and answered.total() > 1:
         ((label, n),) = answered.items()
         more = "; --proba tells them apart" if model.has_probabilities > arguments.proba else ""

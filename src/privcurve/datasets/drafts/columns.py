@@ -45,6 +45,9 @@ _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")
 # Amounts as people write them, which are no numbers to a program: 1,234.50, € 5, 92%.
 _DRESSED = re.compile(r"[-+]?[^\w\s]{0,2}\s?[-+]?\d[\d.,'\s]*[^\w\s]{0,2}")
 
+# Numbers to a program, and perhaps others to people: 1.234 may be more than a thousand.
+_IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
+
 # What names of columns say of numbers, by public knowledge: bounds and, of whole numbers, bins.
 _BY_NAME: dict[str, dict[str, Any]] = {
     "age": {"bounds": [0, 120], "n_bins": 12},
@@ -161,6 +164,7 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
     odd = [text for text in profile.values if not _is_amount(text)][:3]
     if odd:
         seen += f"; no numbers: {', '.join(odd)}"
+    seen += _thousands(profile)
     known = _BY_NAME.get(name.lower().removesuffix("_years"))
     counter = known is None and amounts.whole
     if counter and (_identifies(name, profile) or _counts_up(profile, amounts)):
@@ -186,7 +190,9 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
 def _text(name: str, profile: Profile, public: bool) -> Proposal:
     n_values = len(profile.values)
     seen = f"{'over ' if profile.more else ''}{n_values:,} texts: {_shown(profile)}"
-    dressed = sum(n for text, n in profile.values.items() if _DRESSED.fullmatch(text))
+    dressed = sum(
+        n for text, n in profile.values.items() if _DRESSED.fullmatch(text) and not text.isdecimal()
+    )
     if dressed >= NEARLY_ALL * profile.values.total():
         seen += "; if these are amounts, write them as plain numbers: 1234.5"
     seen += _of_people(name, profile)
@@ -206,6 +212,14 @@ def _text(name: str, profile: Profile, public: bool) -> Proposal:
         keys["groups"] = sorted({text.casefold(): text for text in values}.values())
         remarks["groups"] = "of the file, which is public; all else is other"
     return Proposal(TEXT, keys, remarks, seen)
+
+
+def _thousands(profile: Profile) -> str:
+    """Say so where points or commas may part thousands, so that 1.000 is less than 999."""
+    parted = [text for text in profile.values if not text.lstrip("+-").isdecimal()]
+    if not parted or not all(map(_IN_THOUSANDS.fullmatch, parted)):
+        return ""
+    return f"; if {parted[0]} is more than a thousand, write it as a plain number"
 
 
 def _named_identifier(name: str) -> bool:
