@@ -247,3 +247,12 @@ def test_numbers_in_place_of_codes_with_leading_zeros_are_refused(tmp_path, cate
         0,
         domain.columns[0].titles.index("?"),
     ]
+
+
+def test_a_day_among_categories_is_written_without_a_time():
+    days = (("2024-01-01", "new year"), ("other", "other"))
+    domain = Domain(
+        (Column("day", "categorical", categories=days),), Label("y", "no", "yes"), unknown="other"
+    )
+    frame = pd.DataFrame({"day": [date(2024, 1, 1), date(2024, 1, 2)]})
+    assert domain.encode(frame)[:, 0].tolist() == [0, 1]

@@ -98,7 +98,8 @@ def _texts(values: Any, absent: str, form: str, listed: Collection[str]) -> list
         values = values.cast(pyarrow.timestamp("us"), safe=False)
         times = values.to_pylist()
         if form in ("", ISO):
-            return [absent if v is None else v.isoformat() for v in times]
+            days = types.is_date(kind)
+            return [absent if v is None else (v.date() if days else v).isoformat() for v in times]
         return [absent if v is None else v.strftime(form) for v in times]
     if types.is_floating(kind):
         return [_number(value, absent) for value in values.cast(pyarrow.float64()).to_pylist()]
