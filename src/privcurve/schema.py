@@ -259,8 +259,8 @@ def _fault(error: Any, content: Any) -> str:
         )
     if error.validator_value == "number" and _means_a_number(error.instance):
         return (
-            f"{prefix}YAML reads {error.instance} as a text: write it with a point and a sign, "
-            "as in 1.0e-6"
+            f"{prefix}YAML reads {error.instance} as a text: take it out of quotes, or write it "
+            "with a point and a sign, as in 1.0e-6"
         )
     described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return prefix + error.message + (f". Expected: {described}" if described else "")

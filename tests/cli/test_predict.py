@@ -207,6 +207,8 @@ BAD = {
     ),
     "Excel by name": (["model.json", "a.xlsx"], "a.xlsx can't be read", {"a.xlsx": TABLE}),
     "an output that is a folder": ([*ASK, "-o", "."], ". is a folder", {}),
+    "the table for an output": ([*ASK, "-o", "./new.csv"], "new.csv is read: name another", {}),
+    "the model for an output": ([*ASK, "-o", "model.json"], "model.json is read: name", {}),
     "an unknown option": ([*ASK, "--probs"], "unrecognized arguments: --probs", {}),
     "no text": (ASK, "can't be read|no columns|not written in", {"new.csv": b"\x00\xff" * 99}),
 }

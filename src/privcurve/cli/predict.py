@@ -48,6 +48,10 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError(f"--separator {arguments.separator!r} is not one character")
     if arguments.output is not None and arguments.output.is_dir():
         raise CommandError(f"{arguments.output} is a folder: name the file to write")
+    if arguments.output is not None and arguments.output.exists():
+        for read in (arguments.model, arguments.file):
+            if read.exists() and read.samefile(arguments.output):
+                raise CommandError(f"{read} is read: name another file to write")
     model = load(arguments.model)
     records = read_codes(
         model.domain,
