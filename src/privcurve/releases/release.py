@@ -27,7 +27,7 @@ from privcurve.releases import card
 from privcurve.releases.accuracy import Accuracy, measured
 from privcurve.releases.asked import CARD, MODEL, PAGE, RELEASES, Asked, Released
 from privcurve.releases.book import DONE, FAILED, Book, Budget
-from privcurve.releases.choice import choice, is_choice
+from privcurve.releases.choice import choice, is_choice, of_more_classes
 from privcurve.releases.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -157,6 +157,11 @@ def check(asked: Asked, domain: Domain) -> None:
         )
     if missing:
         raise ReleaseError(missing)
+    if domain.n_classes > 2 and not known.multiclass:
+        raise ReleaseError(
+            f"{asked.learner} takes two classes, not {domain.n_classes}. Of those that take more "
+            f"there are: {', '.join(of_more_classes())}."
+        )
     kind = registry.estimator_class(asked.learner)
     if not (kind._released or is_choice(asked.learner)):
         raise ReleaseError(f"{asked.learner} can't be handed over: {kind._kept_back}")
