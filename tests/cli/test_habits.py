@@ -183,3 +183,10 @@ def test_the_order_of_spellings_of_a_label_tells_of_no_record(folder, capsys):
     assert 'positive: ["yes", "Yes", "YES"]' in draft
     # Spellings of one word are one name of the class.
     assert describe("t").domain.label.names == ("no", "yes")
+
+
+def test_what_years_of_two_digits_mean_is_said(folder, capsys):
+    said = described(capsys, of(f"{1 + k % 28:02d}.05.{45 + k % 40}" for k in range(60)))
+    assert "x    date         1969-05-25 to 2068-05-24" in said
+    draft = Path("descriptions/t.yaml").read_text()
+    assert 'format: "%d.%m.%y"  # of two digits: 69 is 1969 and 68 is 2068' in draft

@@ -270,3 +270,11 @@ def test_a_column_that_is_written_in_another_way_is_told_of(folder, capsys, mode
     (folder / "new.csv").write_text("age,town,day\n" + "50,Oslo,2020-01-05\n" * 30 + rows)
     assert main.main(["predict", *ASK, "-o", "out.csv"]) == 0
     assert "of the values" not in capsys.readouterr().err
+
+
+def test_blanks_may_stand_between_fields(folder, capsys):
+    rows = [("age", "town", "day"), ("31", "Oslo", "2020-01-05"), ("95", "NA", "2022-03-01")]
+    (folder / "new.csv").write_text("\n".join(map(",".join, rows)))
+    expected = answers(capsys, "new.csv", "--proba")
+    (folder / "new.txt").write_text("\n".join(f"  {a:<9}{b:<9}{c} " for a, b, c in rows))
+    assert answers(capsys, "new.txt", "--proba") == expected

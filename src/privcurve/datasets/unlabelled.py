@@ -26,7 +26,7 @@ from privcurve.datasets.readers.delimited import records_of, tables
 from privcurve.datasets.readers.lines import lines_of, opened
 from privcurve.datasets.readers.table import RawTable, lacking
 
-SEPARATORS = (",", ";", "\t", "|")
+SEPARATORS = (",", ";", "\t", "|", "whitespace")
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
 # Of so many records this share tells that a column is written in another way.
@@ -131,7 +131,7 @@ def read_codes(
         Parquet file (``.parquet``); the first sheet of an Excel file; or ``-``: CSV of `stdin`.
         Columns of other names are left out.
     separator : str, optional
-        By default comma, semicolon, tab or ``|``, whichever makes the names of columns.
+        By default comma, semicolon, tab, ``|`` or blanks, whichever makes the names of columns.
     encoding : str
     stdin : binary file, optional
 

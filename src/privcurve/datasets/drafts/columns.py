@@ -152,6 +152,8 @@ def _date(profile: Profile, public: bool) -> Proposal:
         remarks["format"] = "which one is meant? " + " or ".join(f'"{form}"' for form in forms)
     elif forms[0] != ISO:
         keys["format"] = forms[0]
+        if "%y" in forms[0]:
+            remarks["format"] = "of two digits: 69 is 1969 and 68 is 2068"
     if not public or profile.missing:
         keys["missing"] = "bin"
     return Proposal(DATE, keys, remarks, f"{written(some.low)} to {written(some.high)}")
