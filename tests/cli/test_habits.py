@@ -190,3 +190,17 @@ def test_what_years_of_two_digits_mean_is_said(folder, capsys):
     assert "x    date         1969-05-25 to 2068-05-24" in said
     draft = Path("descriptions/t.yaml").read_text()
     assert 'format: "%d.%m.%y"  # of two digits: 69 is 1969 and 68 is 2068' in draft
+
+
+def test_bounds_in_another_unit_are_told_of(folder, capsys):
+    rows = "".join(f"{k / 60:.3f},,{k},{'yes' if k % 3 else 'no'}\n" for k in range(60))
+    described(capsys, "percent,gone,v,sick\n" + rows)
+    draft = Path("descriptions/t.yaml")
+    assert "name: percent" in draft.read_text()
+    whole = draft.read_text().replace("bounds:  # decide", "bounds: [0, 60]  #")
+    draft.write_text(whole)
+    code, said = told(capsys, "check", "t")
+    assert code == 0
+    assert "All values in one bin: 'percent'. Are the bounds" in said
+    draft.write_text(whole.replace("[0, 100]", "[0, 1]"))
+    assert "in one bin" not in told(capsys, "check", "t")[1]
