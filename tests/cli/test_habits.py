@@ -201,6 +201,6 @@ def test_bounds_in_another_unit_are_told_of(folder, capsys):
     draft.write_text(whole)
     code, said = told(capsys, "check", "t")
     assert code == 0
-    assert "All values in one bin: 'percent'. Are the bounds" in said
+    assert "All values in one bin, which tell nothing apart: 'percent'.\n" in said
     draft.write_text(whole.replace("[0, 100]", "[0, 1]"))
     assert "in one bin" not in told(capsys, "check", "t")[1]

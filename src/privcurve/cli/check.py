@@ -96,10 +96,11 @@ def _shares(report: Report) -> Iterator[str]:
         yield f"  … and {left} columns more, of which little is clipped, other or missing"
     alike = [t.column.name for t in report.tallies if len(t.used) == 1 and t.n - t.missing >= _FEW]
     if alike:
+        named = ", ".join(map(repr, alike[:_NAMED]))
         more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
         yield ""
-        yield f"  All values in one bin: {', '.join(map(repr, alike[:_NAMED]))}{more}. Are the bounds"
-        yield "  in the unit of the file? Such a column tells nothing apart."
+        yield f"  All values in one bin, which tell nothing apart: {named}{more}."
+        yield "  Are their bounds in the unit of the file?"
 
 
 def _cells(tally: Tally) -> Iterator[str]:
