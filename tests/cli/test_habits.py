@@ -185,6 +185,13 @@ def test_the_order_of_spellings_of_a_label_tells_of_no_record(folder, capsys):
     assert describe("t").domain.label.names == ("no", "yes")
 
 
+def test_dates_of_several_forms_are_told_of(folder, capsys):
+    forms = ("{:02d}/05/2024", "2024-05-{:02d}", "{}.5.2024")
+    said = described(capsys, of(forms[k % 3].format(1 + k % 28) for k in range(60)))
+    assert "if these are dates, write all in one form: 2024-12-31" in said
+    assert "amounts" not in said
+
+
 def test_what_years_of_two_digits_mean_is_said(folder, capsys):
     said = described(capsys, of(f"{1 + k % 28:02d}.05.{45 + k % 40}" for k in range(60)))
     assert "x    date         1969-05-25 to 2068-05-24" in said

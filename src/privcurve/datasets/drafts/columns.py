@@ -10,7 +10,7 @@ from typing import Any
 from privcurve.datasets.build import DATE, TEXT
 from privcurve.datasets.dates import ISO, written
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER
-from privcurve.datasets.drafts.profile import NEARLY_ALL, Profile, Range
+from privcurve.datasets.drafts.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 from privcurve.datasets.values import whole
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
@@ -43,7 +43,7 @@ _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|nr|number|ssn)$"
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")
 
 # Amounts as people write them, which are no numbers to a program: 1,234.50, € 5, 92%.
-_DRESSED = re.compile(r"[-+]?[^\w\s]{0,2}\s?[-+]?\d[\d.,'\s]*[^\w\s]{0,2}")
+_DRESSED = re.compile(r"[-+]?[^\w\s]{0,2}\s?[-+]?\d[\d.,'\s]*[^\w\s]{0,2}$")
 
 # Numbers to a program, and perhaps others to people: 1.234 may be more than a thousand.
 _IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
@@ -192,11 +192,7 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
 def _text(name: str, profile: Profile, public: bool) -> Proposal:
     n_values = len(profile.values)
     seen = f"{'over ' if profile.more else ''}{n_values:,} texts: {_shown(profile)}"
-    dressed = sum(
-        n for text, n in profile.values.items() if _DRESSED.fullmatch(text) and not text.isdecimal()
-    )
-    if dressed >= NEARLY_ALL * profile.values.total():
-        seen += "; if these are amounts, write them as plain numbers: 1234.5"
+    seen += _written_oddly(profile)
     seen += _of_people(name, profile)
     unique = n_values > _FEW and profile.share_apart > _UNIQUE
     if unique or _identifies(name, profile):
@@ -214,6 +210,21 @@ def _text(name: str, profile: Profile, public: bool) -> Proposal:
         keys["groups"] = sorted({text.casefold(): text for text in values}.values())
         remarks["groups"] = "of the file, which is public; all else is other"
     return Proposal(TEXT, keys, remarks, seen)
+
+
+def _written_oddly(profile: Profile) -> str:
+    """Say so where texts look like dates or amounts that no program reads."""
+    enough = NEARLY_ALL * profile.values.total()
+
+    def many(pattern: re.Pattern[str]) -> bool:
+        texts = profile.values.items()
+        return sum(n for text, n in texts if pattern.match(text) and not text.isdecimal()) >= enough
+
+    if many(LIKE_A_DATE):
+        return "; if these are dates, write all in one form: 2024-12-31"
+    if many(_DRESSED):
+        return "; if these are amounts, write them as plain numbers: 1234.5"
+    return ""
 
 
 def _thousands(profile: Profile) -> str:
