@@ -256,3 +256,12 @@ def test_a_day_among_categories_is_written_without_a_time():
     )
     frame = pd.DataFrame({"day": [date(2024, 1, 1), date(2024, 1, 2)]})
     assert domain.encode(frame)[:, 0].tolist() == [0, 1]
+
+
+def test_an_infinite_number_that_stands_for_a_missing_one_is_one_in_a_frame_too():
+    column = Column("age", "numeric", (0.0, 100.0), 10, missing_bin=True)
+    domain = Domain((column,), Label("y", "no", "yes"), missing=("", "inf"))
+    for ages in (["inf", "5", ""], [np.inf, 5, np.nan], ["Infinity", "5", None]):
+        assert domain.encode(pd.DataFrame({"age": ages}))[:, 0].tolist() == [10, 0, 10]
+    with pytest.raises(DatasetError, match="-inf, not a finite number"):
+        domain.encode(pd.DataFrame({"age": [-np.inf, np.inf]}))
