@@ -16,6 +16,7 @@ from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases.accuracy import Accuracy
 from privcurve.releases.book import Budget, Price, Release
+from privcurve.releases.errors import ReleaseError
 
 # From the working folder; kept out of git.
 RELEASES = Path("releases")
@@ -67,6 +68,30 @@ class Asked:
         """Of the estimator."""
         level = {"epsilon": self.epsilon, "delta": self.delta, "calibration": words.CERTIFIED}
         return {**self.parameters, **level}
+
+
+def check_sample(asked: Asked, description: Description) -> None:
+    """Refuse records that were taken by what is private: one record decides on others there.
+
+    Raises
+    ------
+    ReleaseError
+    """
+    if description.public_benchmark:
+        return
+    known = asked.relation == words.PRIVATE_COLUMNS and description.domain.public_label
+    if description.records.balance and not known:
+        raise ReleaseError(
+            f"records: balance of {description.name} takes records by their labels, which are "
+            "private: one label decides how many others train, and the guarantee would not be true "
+            "of the records in the file. Leave it out, and take a learner that is right for a rare "
+            "label (docs/compare.md)."
+        )
+    if description.records.first and asked.relation == words.ADD_REMOVE:
+        raise ReleaseError(
+            f"records: first of {description.name} lets a record that is added push another one "
+            f"out: take neighbours = {words.REPLACE_ONE!r}, or leave it out"
+        )
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import card
 from privcurve.releases.accuracy import Accuracy, measured
-from privcurve.releases.asked import CARD, MODEL, PAGE, RELEASES, Asked, Released
+from privcurve.releases.asked import CARD, MODEL, PAGE, RELEASES, Asked, Released, check_sample
 from privcurve.releases.book import DONE, FAILED, Book, Budget
 from privcurve.releases.choice import choice, is_choice, of_more_classes
 from privcurve.releases.errors import ReleaseError
@@ -79,6 +79,7 @@ def release(
     if is_choice(asked.learner):
         asked = choice(asked, description).asked
     check(asked, description.domain)
+    check_sample(asked, description)
     _check_accuracy(asked, description)
     records = description.of_records
     chosen = _seed(seed, description)
