@@ -8,6 +8,7 @@ from datetime import date
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -265,3 +266,12 @@ def test_an_infinite_number_that_stands_for_a_missing_one_is_one_in_a_frame_too(
         assert domain.encode(pd.DataFrame({"age": ages}))[:, 0].tolist() == [10, 0, 10]
     with pytest.raises(DatasetError, match="-inf, not a finite number"):
         domain.encode(pd.DataFrame({"age": [-np.inf, np.inf]}))
+
+
+def test_a_table_of_arrow_is_a_frame():
+    table = pyarrow.Table.from_pandas(FRAME)
+    assert DOMAIN.encode(table).tolist() == CODES
+    assert DOMAIN.encode(pyarrow.concat_tables([table, table])).tolist() == CODES * 2
+    twice = table.append_column("age", table["age"])
+    with pytest.raises(DatasetError, match="more than one column 'age'"):
+        DOMAIN.encode(twice)
