@@ -94,7 +94,7 @@ def test_answers_that_are_all_alike_are_told(folder, capsys):
     (folder / "new.csv").write_text("age,town,day\n" + "95,Oslo,2020-01-05\n" * 3)
     assert main.main(["predict", *ASK]) == 0
     assert capsys.readouterr().err == (
-        "privcurve: all 3 answers are 'sick'; --proba tells them apart\n"
+        "privcurve: all 3 answers are 'sick'; --proba may tell them apart\n"
     )
     assert main.main(["predict", *ASK, "--proba", "-o", "out.csv"]) == 0
     assert capsys.readouterr().err == "privcurve: all 3 answers are 'sick'\n"

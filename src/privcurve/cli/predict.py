@@ -76,5 +76,5 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"privcurve: {remark}", file=sys.stderr)
     if len(answered) == 1 and answered.total() > 1:
         ((label, n),) = answered.items()
-        more = "; --proba tells them apart" if model.has_probabilities > arguments.proba else ""
+        more = "; --proba may tell them apart" if model.has_probabilities > arguments.proba else ""
         print(f"privcurve: all {n:,} answers are {label!r}{more}", file=sys.stderr)
