@@ -55,6 +55,12 @@ def test_a_copy_of_the_description_does_not_double_the_budget(mine):
     with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
         release(asked(dataset="copy"))
     assert not Path("releases/copy/ledger.jsonl").exists()
+    # Nor does a file that was saved again.
+    again = Path("data/mine.csv").read_bytes().replace(b"\n", b"\r\n")
+    Path("data/again.csv").write_bytes(again)
+    Path("resources/datasets/copy.yaml").write_text(content.replace("mine.csv", "again.csv"))
+    with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
+        release(asked(dataset="copy"))
 
 
 BAD = {
