@@ -15,10 +15,11 @@ import yaml
 # Comparing a word with each of ten thousand takes a second.
 MOST_COMPARED = 1000
 
-# Numbers that are in YAML what they are to a person.
-_NUMBERS = {
+# Numbers and days that are in YAML what they are to a person.
+_MEANT = {
     "tag:yaml.org,2002:int": re.compile(r"[-+]?(0|[1-9][0-9]*)"),
     "tag:yaml.org,2002:float": re.compile(r"[^_:]*"),
+    "tag:yaml.org,2002:timestamp": re.compile(r".*"),
 }
 MERGE = "tag:yaml.org,2002:merge"
 
@@ -74,8 +75,8 @@ def read_yaml(path: Path) -> Any:
                 root = loader.get_single_node()
                 if root is None:
                     return None
-                misread = [*_repeated(root, loader), *_other_numbers(root, loader)]
-                content = loader.construct_document(root)
+                misread = _misread(root, loader) or _repeated(root, loader)
+                content = None if misread else loader.construct_document(root)
             finally:
                 loader.dispose()
         except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -120,12 +121,19 @@ def _repeated(root: yaml.Node, loader: Any) -> list[str]:
     return [fault for _, fault in sorted(faults)]
 
 
-def _other_numbers(root: yaml.Node, loader: Any) -> list[str]:
-    """Name each number that means another one in YAML: 0150 (octal), 12:30 (sixties), 1_000."""
+def _misread(root: yaml.Node, loader: Any) -> list[str]:
+    """Name what is another number in YAML, 0150 (octal), 12:30 (sixties), 1_000, or no day."""
     faults = []
     for node in _nodes(root):
-        if node.tag in _NUMBERS and not _NUMBERS[node.tag].fullmatch(node.value):
-            line, value = node.start_mark.line + 1, loader.construct_object(node)
+        if node.tag not in _MEANT:
+            continue
+        line = node.start_mark.line + 1
+        try:
+            value = loader.construct_object(node)
+        except ValueError as error:
+            faults.append((line, f"line {line}: {node.value} can't be: {error}"))
+            continue
+        if not _MEANT[node.tag].fullmatch(node.value):
             said = f"line {line}: YAML reads {node.value} as {value}; put it in quotes, if it is "
             faults.append((line, f"{said}not meant so, or write {value}"))
     return [fault for _, fault in sorted(faults)]

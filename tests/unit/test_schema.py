@@ -106,6 +106,14 @@ def test_numbers_that_yaml_takes_for_others_are_refused(written, read, tmp_path)
     assert schema.read_yaml(path)["a"][0] == written
 
 
+@pytest.mark.parametrize("text", ["a:\n  [1, 2019-02-31]\n", "a:\n  2024-13-01: 1\n"])
+def test_a_day_that_can_not_be_is_refused(text, tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(text)
+    with pytest.raises(schema.SchemaError, match=r"line 2: 20\d\d-\d\d-\d\d can't be: "):
+        schema.read_yaml(path)
+
+
 def test_all_repeated_keys_are_named_at_once(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text("a: 1\na: 1\nb: 1\nb: 1\n")
