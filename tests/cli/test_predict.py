@@ -133,6 +133,19 @@ def test_pieces_are_answered_as_they_come(folder, capsys, monkeypatch):
     assert answers(capsys, "new.csv") == expected
 
 
+@pytest.mark.parametrize("options", [(), ("--proba",)])
+def test_a_row_is_scored_once(folder, capsys, monkeypatch, options):
+    scored, score = [], PrivGAMClassifier._scores
+
+    def counted(self, codes):
+        scored.append(len(codes))
+        return score(self, codes)
+
+    monkeypatch.setattr(PrivGAMClassifier, "_scores", counted)
+    answers(capsys, "new.csv", *options)
+    assert scored == [len(ROWS)]
+
+
 def test_other_commands_can_pipe_it(folder, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdout", Closed())
     monkeypatch.setattr(main.os, "dup2", lambda *_: None)

@@ -44,8 +44,8 @@ BEFORE = (
     "written after a look at the records."
 )
 GENERATOR = (
-    "A weakness of the random generator: the noise is PCG64's, begun by 256 bits that nobody else "
-    "has; that generator is not made for cryptography."
+    "A weakness of the random generator: the noise is PCG64's, begun by 128 bits that follow from "
+    "a secret of 256; that generator is not made for cryptography."
 )
 POPULATION = (
     "What holds of people in general. The guarantee is about what the model shows of one record's "

@@ -14,7 +14,7 @@ from privcurve import datasets
 from privcurve.datasets import Dataset, Description, Domain
 from privcurve.experiments import canonical
 from privcurve.experiments.jobs import CODED
-from privcurve.files import WriteError
+from privcurve.files import WriteError, check_room
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import budget as words
@@ -26,12 +26,15 @@ from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import card
 from privcurve.releases.accuracy import Accuracy, measured
 from privcurve.releases.asked import CARD, MODEL, PAGE, RELEASES, Asked, Released, check_sample
-from privcurve.releases.book import DONE, FAILED, Book, Budget
+from privcurve.releases.book import DONE, FAILED, Book, Budget, alone
 from privcurve.releases.choice import choice, is_choice, of_more_classes
 from privcurve.releases.errors import ReleaseError
 
 if TYPE_CHECKING:
     import numpy as np
+
+# In bytes: more than most models and their cards take.
+ROOM = 2**20
 
 KNOWN_SEED = (
     "its noise was drawn from a public seed, so that whoever knows the seed can draw it again"
@@ -73,7 +76,8 @@ def release(
         the budget does not allow it: nothing is trained, and nothing spent. ReleaseError too if the
         training fails, which is spent.
     WriteError
-        If the ledger can't be written: then nothing is trained, and nothing spent.
+        If there is no room for the ledger, or for the model: then nothing is trained, and nothing
+        spent.
     """
     description = datasets.describe(asked.dataset)
     if is_choice(asked.learner):
@@ -87,12 +91,13 @@ def release(
     book = Book(releases / records)
     book.check(budget, asked.price(chosen))
     data = _data(asked.dataset)
-    _check_other_ledgers(releases, records, data)
     template = _template(asked, data.domain)
-    folder = _folder(output, releases / records, book)
 
     token = secrets.token_hex(32) if isinstance(chosen, SecretSeed) else ""
-    begun = book.reserve(budget, asked.price(chosen), _facts(asked, data, chosen, token))
+    with alone(releases):
+        _check_other_ledgers(releases, records, data)
+        folder = _folder(output, releases / records, book)
+        begun = book.reserve(budget, asked.price(chosen), _facts(asked, data, chosen, token))
     before = tuple(one.price for one in book.releases()[: begun.number - 1])
     try:
         rng = _stream("release", asked, data, chosen, begun.number, token)
@@ -130,7 +135,13 @@ def release(
             ) from error
         raise
     kept = {"kept": released.learner_name} if is_choice(asked.learner) else {}
-    book.close(begun, DONE, {"folder": str(released.folder), "model": model, **kept})
+    try:
+        book.close(begun, DONE, {"folder": str(released.folder), "model": model, **kept})
+    except WriteError as error:
+        raise ReleaseError(
+            f"{error} (The ledger counts this release as spent since it began, and its model and "
+            f"card are whole, in {released.folder}: another try would be another release.)"
+        ) from error
     return released
 
 
@@ -234,6 +245,7 @@ def _folder(output: Path | None, home: Path, book: Book) -> Path | None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ReleaseError(f"the folder {folder} can't be made: {error.strerror}") from None
+    check_room(folder, ROOM)
     taken = [name for name in (MODEL, CARD, PAGE) if output and (output / name).exists()]
     if taken:
         raise ReleaseError(

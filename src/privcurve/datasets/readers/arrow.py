@@ -104,7 +104,7 @@ def _texts(values: Any, absent: str, form: str, listed: Collection[str]) -> list
     if types.is_floating(kind):
         return [_number(value, absent) for value in values.cast(pyarrow.float64()).to_pylist()]
     if types.is_boolean(kind):
-        spelt = {truth: _truth(truth, listed) for truth in (True, False)}
+        spelt = {truth: spelt_truth(truth, listed) for truth in (True, False)}
         return [absent if v is None else spelt[v] for v in values.to_pylist()]
     texts = values.cast(pyarrow.string()).to_pylist()
     if types.is_string(kind) or types.is_large_string(kind):
@@ -124,7 +124,7 @@ def _number(value: float | None, absent: str) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-def _truth(value: bool, listed: Collection[str]) -> str:
+def spelt_truth(value: bool, listed: Collection[str]) -> str:
     """Spell a truth value as a column lists it; files of text write it in several ways."""
     spellings = (str(value).lower(), str(value), str(value).upper(), str(int(value)))
     return next((text for text in spellings if text in listed), spellings[0])
