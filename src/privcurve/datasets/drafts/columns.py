@@ -44,6 +44,8 @@ _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")
 
 # Amounts as people write them, which are no numbers to a program: 1,234.50, € 5, 92%.
 _DRESSED = re.compile(r"[-+]?[^\w\s]{0,2}\s?[-+]?\d[\d.,'\s]*[^\w\s]{0,2}$")
+# An amount and its unit: 161 cm.
+_WITH_UNIT = re.compile(r"[-+]?\d[\d.,]*\s?([^\W\d_]{1,5})$")
 
 # Numbers to a program, and perhaps others to people: 1.234 may be more than a thousand.
 _IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
@@ -222,7 +224,8 @@ def _written_oddly(profile: Profile) -> str:
 
     if many(LIKE_A_DATE):
         return "; if these are dates, write all in one form: 2024-12-31"
-    if many(_DRESSED):
+    units = {match[1] for text in profile.values if (match := _WITH_UNIT.match(text))}
+    if many(_DRESSED) or (len(units) == 1 and many(_WITH_UNIT)):
         return "; if these are amounts, write them as plain numbers: 1234.5"
     return ""
 
