@@ -214,3 +214,14 @@ def test_bounds_in_another_unit_are_told_of(folder, capsys):
     assert "All values in one bin, which tell nothing apart: 'percent'.\n" in said
     draft.write_text(whole.replace("[0, 100]", "[0, 1]"))
     assert "in one bin" not in told(capsys, "check", "t")[1]
+
+
+def test_names_of_rows_are_no_column(folder, capsys):
+    import pandas as pd
+
+    frame = pd.DataFrame({"age": [k * 7 % 60 for k in range(80)], "sick": ["yes", "no"] * 40})
+    frame.sample(60, random_state=0).to_parquet("t.parquet")
+    code, said = told(capsys, "describe", "t.parquet", "--label", "sick")
+    assert code == 0
+    assert "__index_level_0__  not used     names of rows" in said
+    assert "# not used: __index_level_0__" in Path("descriptions/t.yaml").read_text()

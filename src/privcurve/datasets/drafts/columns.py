@@ -41,6 +41,8 @@ _SEX = {
 _SEX_NAMES = re.compile(r"(^|[_\W])(sex|gender|geschlecht|sexe|sexo)($|[_\W])", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|nr|number|ssn)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")
+# What pandas calls names of rows that have no name, in Parquet files.
+_INDEX = re.compile(r"__index_level_\d+__")
 
 # Amounts as people write them, which are no numbers to a program: 1,234.50, € 5, 92%.
 _DRESSED = re.compile(r"[-+]?[^\w\s]{0,2}\s?[-+]?\d[\d.,'\s]*[^\w\s]{0,2}$")
@@ -103,6 +105,8 @@ def propose(name: str, profile: Profile, decimal: str, public: bool) -> Proposal
     Proposal
     """
     amounts = profile.points if decimal == "." else profile.commas
+    if _INDEX.fullmatch(name):
+        return Proposal("", seen="names of rows, which pandas wrote: not of a record")
     if not profile.n_there:
         return Proposal("", seen="no value at all")
     if len(profile.values) == 1:
