@@ -58,6 +58,12 @@ def test_a_copy_of_the_description_does_not_double_the_budget(mine):
     with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
         release(asked(dataset="copy"))
     assert not Path("releases/copy/ledger.jsonl").exists()
+    # Nor does a file that was saved again.
+    again = Path("data/mine.csv").read_bytes().replace(b"\n", b"\r\n")
+    Path("data/again.csv").write_bytes(again)
+    Path("resources/datasets/copy.yaml").write_text(content.replace("mine.csv", "again.csv"))
+    with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
+        release(asked(dataset="copy"))
 
 
 def test_a_copy_at_the_same_time_does_not_either(mine, monkeypatch):
@@ -124,6 +130,24 @@ def test_a_learner_for_other_neighbours_than_the_budgets_is_refused(mine):
     adding = {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": 60}, "learner": "privgam"}
     with pytest.raises(BookError, match="would cost epsilon = 3 for replace-one neighbours"):
         release(asked(epsilon=1.5, **adding))
+
+
+def test_records_that_were_taken_by_private_labels_are_not_released(mine):
+    mine(n_rows=30, records={"balance": "first"})
+    with pytest.raises(ReleaseError, match="takes records by their labels, which are private"):
+        release(asked())
+    # A label that is public is public to those alone whose guarantee says so.
+    mine(n_rows=30, records={"balance": "first"}, public_label=True)
+    with pytest.raises(ReleaseError, match="takes records by their labels"):
+        release(asked())
+    mine(n_rows=30, records={"first": 30})
+    adding = {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": 30}, "learner": "privgam"}
+    with pytest.raises(ReleaseError, match="lets a record that is added push another one out"):
+        release(asked(**adding))
+    assert not book().path.exists()
+    assert release(asked()).release.number == 1
+    mine(n_rows=30, records={"balance": "first"}, public_benchmark=True, budget={"epsilon": 9})
+    assert release(asked()).release.number == 2
 
 
 def test_an_accuracy_needs_a_test_part_and_a_price(mine):

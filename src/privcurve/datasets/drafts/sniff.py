@@ -154,16 +154,23 @@ def _encoding(path: Path) -> str:
     raise AssertionError("every byte is a character of latin-1")
 
 
+def plain_text(path: Path) -> bool:
+    """Whether a file is the same in each of the encodings: ASCII, or no file of text."""
+    with opened(path) as stream:
+        return all(piece.isascii() for piece in iter(lambda: stream.read(_PIECE), b""))
+
+
 def _separator(path: Path, encoding: str) -> tuple[str, Record]:
     """Give the separator under which most lines have the same number of fields, above one."""
     best: tuple[float, int] = (0.0, 0)
     found: tuple[str, Record] | None = None
-    unlike = ""
+    unlike = broken = ""
     for separator in SEPARATORS:
         numbered = lines(path, Parser(DELIMITED, encoding=encoding))
         try:
             some = list(islice(records_of(numbered, separator), _LINES))
-        except csv.Error:
+        except csv.Error as error:
+            broken = broken or str(error)
             continue
         if not some:
             raise DatasetError(f"{path} holds no line that is not blank")
@@ -182,6 +189,8 @@ def _separator(path: Path, encoding: str) -> tuple[str, Record]:
             best, found = score, (separator, some[0])
     if found is None and unlike:
         raise DatasetError(f"{path}: {unlike}.")
+    if found is None and broken:
+        raise DatasetError(f"{path} can't be read: {broken}. Correct it there.")
     if found is None:
         raise DatasetError(
             f"{path}: no separator (comma, semicolon, tab, | or blanks) makes more than one field "
