@@ -35,6 +35,11 @@ localrules:
     summary,
 
 
+onsuccess:
+    for remark in PLAN.failed(STARTED):
+        logger.warning(remark)
+
+
 rule all:
     default_target: True
     input:

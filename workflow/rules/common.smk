@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,8 @@ ENVIRONMENT = "../../environment.yml"
 SHARD_FILE = "results/cells/{curve}/shard~{shard}-of-{shards}.parquet"
 REFIT_FILE = "results/refits/{curve}/cells.parquet"
 MANIFEST = plan.MANIFEST
+
+STARTED = time.time()
 
 insides.one_timer()
 insides.report_what_is_there()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Where things are, from the working directory.
 CODED = Path("results/data")
 STORE = Path("results/store")
+FAILURES = Path("results/failures")
 
 
 def coded_checksum(dataset: str) -> str | None:
@@ -179,7 +180,12 @@ class Curve:
         """Give the file that counts the failed attempts at a shard; by default, at the refit."""
         ending = "" if shard is None else f"~{self.shard(shard).stem}"
         name = f"{self.arm.name}{ending}.json"
-        return Path("results/failures", self.study.name, self.dataset.name, name)
+        return FAILURES / self.study.name / self.dataset.name / name
+
+    @property
+    def all_failures(self) -> list[Path]:
+        """Give these files of all its jobs."""
+        return [self.failures(), *map(self.failures, range(self.shards))]
 
     @property
     def benchmarks(self) -> dict[str, list[Path]]:

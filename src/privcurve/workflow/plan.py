@@ -29,6 +29,7 @@ from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import SecretSeed, Seed
+from privcurve.workflow import failed
 
 # The workflow's own targets and rules: a study or an output may not be called like one.
 EVERYTHING = ("all", "manifest")
@@ -223,6 +224,12 @@ class Plan:
         known = {name: self.describe(name) for name in one.datasets}
         where = str(self.files.get(study, study))
         return [*one.skipped, *studies.prices(one, where), *studies.notes(one, known, where)]
+
+    def failed(self, since: float) -> list[str]:
+        """Say which trainings have failed in a run that began then (:func:`failed.remarks`)."""
+        return failed.remarks(
+            (one for part in self._curves.values() for one in part.values()), since
+        )
 
     def files_of(self, names: Iterable[str]) -> list[str]:
         """Give all files of all outputs of some studies."""
