@@ -1,6 +1,7 @@
 """Sensitivities of a boosted ensemble's steps, by enumeration of few weighted records."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -103,3 +104,6 @@ def test_errors_leaf_sums_and_margins():
     assert l2 == pytest.approx(histogram_l2(weight_bound=BOUND))
     assert margin_l1 == pytest.approx(margins_l1(BOUND))
     assert margin_l2 == pytest.approx(margins_l2(BOUND))
+    # Calibration asks for weights of at most 1.
+    assert (margins_l1(), margins_l2(), histogram_l1()) == (2, 2, 2)
+    assert histogram_l2() == pytest.approx(math.sqrt(2))
