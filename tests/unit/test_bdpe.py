@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from privcurve.kernels.boosted_trees import BEST, RELEASED, grow_tree
 from privcurve.kernels.m_alpha import inverse, record_weights
 from privcurve.learners.bdpe import BDPEClassifier
 from privcurve.learners.registry import check_parameters
@@ -230,6 +231,25 @@ def test_released_errors_calibrate_alpha():
     noisy = fitted(X, y, epsilon=0.1, **setting)
     assert ((noisy.alphas_ >= 0) & (noisy.alphas_ <= 0.8)).all()
     assert not np.array_equal(noisy.alphas_, exact.alphas_)
+
+
+def test_each_level_has_noise_of_its_own_on_its_error():
+    X, y = problem(300)
+    starts, splits = np.array([0, *np.cumsum(N_BINS)]), np.zeros(7, dtype=np.int64)
+    found = []
+    for noise in ([0.0, 0.0, -1e9], [0.0, -1e9, 0.0]):
+        alphas = np.ones(3)
+        grow_tree(
+            X, y.astype(np.int8), np.ones(len(y)), starts, True, alphas, RELEASED, np.array(noise),
+            BEST, np.zeros(3), 1.0, 1.0, np.empty((1, 0)), np.random.default_rng(0), splits,
+        )  # fmt: skip
+        found.append(alphas)
+    # The error of the root is exact in both; that of one later level is said to be below 0.
+    assert [alphas[0] for alphas in found] == [1.0, 1.0]
+    assert found[0][1] > 0.1
+    assert found[0][2] == 0
+    assert found[1][1] == 0
+    assert found[1][2] > 0.1
 
 
 def test_a_public_schedule():

@@ -201,6 +201,17 @@ def test_noise_without_room_is_refused():
         mixed_budget(1.0, 0.0, "replace-one").on_grid(1e-6)
 
 
+@pytest.mark.parametrize("rate", [3.0, 0.7, 1e-3, 7e8])
+def test_noise_on_the_grid_is_rounded_up(rate):
+    """A scale s on a grid of 2^-bits has the rate 2^bits/s: no more than was asked for."""
+    budget = mixed_budget(1.0, 0.0, "replace-one")
+    for bits in (None, 20):
+        whole = 2 ** (30 if bits is None else bits)
+        scale = budget.on_grid(rate, bits)
+        assert whole / scale <= rate
+        assert scale == 1 or whole / (scale - 1) > rate
+
+
 def problem(n=2000, seed=1):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, (20, 4, 3), (n, 3)).astype(np.uint8)

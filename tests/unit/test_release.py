@@ -13,6 +13,7 @@ from own_release import LINES, QUICK, ROWS, asked, book, states
 from privcurve import datasets, models
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.calibration.right_answers import right_answers_scale
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SeedError
 from privcurve.releases import release as releasing
@@ -215,6 +216,14 @@ def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
     # The sampler would have no room for its noise.
     with pytest.raises(ReleaseError, match="so small that the noise of an accuracy"):
         release(asked(epsilon=1e-3, accuracy=1e-13))
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 0.7, 3.0, 700.0, 5000.0])
+def test_the_noise_of_an_accuracy_is_rounded_up(epsilon):
+    """A record is 2^10 parts, so that a scale s is (2^10/s)-DP: no more than ε."""
+    scale = right_answers_scale(epsilon)
+    assert 2**10 / scale <= epsilon
+    assert scale == 1 or 2**10 / (scale - 1) > epsilon
 
 
 def test_the_noise_of_an_accuracy_is_that_of_its_price():
