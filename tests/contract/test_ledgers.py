@@ -138,6 +138,13 @@ PROVED = [
      {"laplace": [0.5], "permute_and_flip": [0.5]}),
     # m = 5 with the intercept: products 2(m/2)² and √2·m/4, slopes cm and c√m.
     ("privgam", LINE, 0.0, {"laplace": [1.0, 12.5, 2.5], "permute_and_flip": [1.0]}),
+    # Every sixth step is one along all columns.
+    (
+        "privgam",
+        {**LINE, "n_steps": 12},
+        0.0,
+        {"laplace": [1.0, 12.5, 2.5], "permute_and_flip": [1.0]},
+    ),
     (
         "privgam",
         LINE,
@@ -150,18 +157,19 @@ PROVED = [
 ]  # fmt: skip
 
 
-def ledger(name, parameters, delta, calibration="certified"):
+def fitted(name, parameters, delta, calibration="certified"):
     X, y, n_bins = problem(N)
     learner = make(
         name, n_bins=n_bins, delta=delta, calibration=calibration, random_state=0, **parameters
     )
-    return learner.fit(X, y).privacy_.ledger
+    return learner.fit(X, y)
 
 
 @pytest.mark.parametrize(("name", "parameters", "delta", "sensitivities"), PROVED)
 def test_sensitivities_are_those_that_are_proved(name, parameters, delta, sensitivities):
-    found = {}
-    for entry in ledger(name, parameters, delta):
+    statement, found = fitted(name, parameters, delta).privacy_, {}
+    assert statement.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+    for entry in statement.ledger:
         of_mechanism = found.setdefault(entry.mechanism, [])
         if not any(math.isclose(entry.sensitivity, known) for known in of_mechanism):
             of_mechanism.append(entry.sensitivity)
@@ -200,5 +208,5 @@ def check_cost(entry):
     ],
 )
 def test_published_entries_cost_what_they_say(name, parameters):
-    for entry in ledger(name, parameters, 0.0, "published"):
+    for entry in fitted(name, parameters, 0.0, "published").privacy_.ledger:
         check_cost(entry)
