@@ -1,5 +1,6 @@
 """The ledger of a budget: it adds up, refuses before training, and is never half there."""
 
+import fcntl
 import json
 import math
 import os
@@ -221,6 +222,19 @@ def test_of_concurrent_releases_no_more_slip_through_than_the_budget_has(book):
         codes = list(pool.map(lambda _: run(book, "none"), range(6)))
     assert sorted(codes) == [0, 0, 3, 3, 3, 3]
     assert [one.state for one in book.releases()] == [DONE, DONE]
+
+
+def test_a_release_waits_for_whoever_reads_or_writes_the_ledger(book):
+    """Beside a lock that others could share it must not be reserved: theirs may be begun too."""
+    book.reserve(TWO, Price(0.5, 0.0, REPLACE_ONE), {})
+    with ThreadPoolExecutor(1) as pool, book.path.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        waits = pool.submit(book.reserve, TWO, ONE, {})
+        with pytest.raises(TimeoutError):
+            waits.result(timeout=0.2)
+        assert len(book.releases()) == 1
+        fcntl.flock(held, fcntl.LOCK_UN)
+        assert waits.result(timeout=30).number == 2
 
 
 # Descriptions ----------------------------------------------------------------------

@@ -4,6 +4,7 @@ import math
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration.right_answers import right_answers_scale
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.seeds import SeedError
+from privcurve.privacy.seeds import SecretSeed, SeedError
 from privcurve.releases import release as releasing
 from privcurve.releases.asked import CARD, MODEL, PAGE
 from privcurve.releases.book import DONE, BookError
@@ -155,6 +156,43 @@ def test_each_release_has_a_stream_of_its_own(mine, monkeypatch):
     assert len(set(draws)) == 4
 
 
+@pytest.mark.parametrize("secret", [False, True])
+def test_a_stream_follows_from_all_that_a_release_is(secret):
+    """From any one of these alone: what is equal but for ε, and has the same noise, tells all."""
+    seed = SecretSeed(bytes(32), Path("a")) if secret else 7
+    other = SecretSeed(bytes([1] * 32), Path("a")) if secret else 8
+    same = {
+        "what": "release",
+        "asked": asked(),
+        "data": SimpleNamespace(checksum="one"),
+        "seed": seed,
+        "number": 1,
+        "token": "a",
+    }
+    changes = [
+        {},
+        {"what": "accuracy"},
+        {"data": SimpleNamespace(checksum="another")},
+        {"seed": other},
+        {"number": 2},
+        {"token": "b"},
+    ]
+    changes += [
+        {"asked": asked(**one)}
+        for one in (
+            {"epsilon": 2.0},
+            {"delta": 1e-6},
+            {"dataset": "other"},
+            {"learner": "privgam"},
+            {"parameters": {"n_bins": 2}},
+            {"neighbours": "add-remove"},
+        )
+    ]
+    draws = {releasing._stream(**{**same, **change}).random() for change in changes}
+    assert len(draws) == len(changes)
+    assert releasing._stream(**same).random() in draws
+
+
 def test_a_secret_is_made_once_and_used_again(mine):
     first, second = release(asked()).seed, release(asked()).seed
     assert first == second
@@ -228,8 +266,6 @@ def test_the_noise_of_an_accuracy_is_rounded_up(epsilon):
 
 def test_the_noise_of_an_accuracy_is_that_of_its_price():
     """4,000 draws; their spread is 4 standard errors off by chance in one of 15,000 seeds."""
-    from types import SimpleNamespace
-
     from privcurve.privacy.calibration.right_answers import PARTS
     from privcurve.releases.accuracy import measured
 
@@ -261,8 +297,6 @@ def test_a_statement_with_a_known_seed_survives_its_file():
 
 
 def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
-    from types import SimpleNamespace
-
     from privcurve.learners.additive.model import AdditiveModel, PairShape
     from privcurve.releases import card
 
@@ -315,8 +349,6 @@ def test_a_score_that_is_a_sum_is_taken_apart(mine, learner):
 
 
 def test_a_score_that_is_no_sum_is_not(mine):
-    from types import SimpleNamespace
-
     from privcurve.releases import shares
 
     domain = datasets.describe("mine").domain
@@ -325,8 +357,6 @@ def test_a_score_that_is_no_sum_is_not(mine):
 
 
 def test_what_two_rare_codes_do_together_makes_it_no_sum():
-    from types import SimpleNamespace
-
     from privcurve.releases import shares
 
     domain = SimpleNamespace(n_bins=(41, 16, 2), n_classes=2)
