@@ -1,5 +1,6 @@
 """Releases: what is refused before anything is spent, what is spent all the same; the command."""
 
+import dataclasses
 import errno
 import json
 import math
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -16,7 +18,8 @@ from privcurve.cli import main
 from privcurve.datasets import DatasetError
 from privcurve.files import cannot_write
 from privcurve.privacy import seeds
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases import release as releasing
 from privcurve.releases.asked import MODEL
 from privcurve.releases.book import DONE, FAILED, RESERVED, Book, BookError
@@ -148,6 +151,24 @@ def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch
         release(asked())
     assert states() == [FAILED]
     assert not list(Path("releases").rglob(MODEL))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 1.001},
+        {"delta": 1e-12},
+        {"neighbours": ADD_REMOVE},
+        {"status": "not proved", "caveat": "a gap"},
+    ],
+)
+def test_a_statement_leaves_only_if_it_is_what_was_reserved(change):
+    said = PrivacyStatement(QUICK, 1.0, 0.0, REPLACE_ONE, "certified", "basic", ())
+    secret = seeds.SecretSeed(bytes(32), Path("a"))
+    assert releasing._statement(asked(), SimpleNamespace(privacy_=said), secret) is said
+    other = SimpleNamespace(privacy_=dataclasses.replace(said, **change))
+    with pytest.raises(ReleaseError, match="is not what was asked for"):
+        releasing._statement(asked(), other, secret)
 
 
 def test_a_training_that_fails_is_spent(mine, monkeypatch):
