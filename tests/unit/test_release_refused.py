@@ -113,6 +113,13 @@ def test_an_accuracy_needs_a_test_part_and_a_price(mine):
     assert not book().path.exists()
 
 
+def test_an_accuracy_is_for_replaced_records_alone():
+    own = SimpleNamespace(name="mine", public_benchmark=False, n_test=9)
+    releasing._check_accuracy(asked(accuracy=0.5), own)
+    with pytest.raises(ReleaseError, match="an accuracy is paid for with neighbours: replace-one"):
+        releasing._check_accuracy(asked(accuracy=0.5, neighbours=ADD_REMOVE), own)
+
+
 def test_a_lost_ledger_is_noticed(mine):
     release(asked())
     book().path.unlink()
