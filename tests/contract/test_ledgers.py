@@ -131,6 +131,12 @@ PROVED = [
         0.0,
         {"exponential": [4 * (N - 1) / N, 2.0], "laplace": [2.0]},
     ),
+    (
+        "distributed_topdown",
+        {"depth": 2, "protocol": "local_rnm", "trust": "central"},
+        1e-5,
+        {"exponential": [4 * (N - 1) / N, 2.0], "gaussian": [math.sqrt(2)]},
+    ),
     # Residuals are clipped at a half: 2c in L1, √2·c in L2; a choice moves by 2c.
     ("privgam", GAM, 0.0, {"laplace": [1.0], "permute_and_flip": [1.0]}),
     ("privgam", GAM, 1e-5, {"gaussian": [math.sqrt(0.5)], "exponential": [1.0]}),
