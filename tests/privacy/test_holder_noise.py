@@ -14,7 +14,7 @@ from privcurve.holders.sums import LocalNoise, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.dealt import bin_codes
-from privcurve.privacy.calibration.holders import level_holders
+from privcurve.privacy.calibration.holders import holders_statement, level_holders
 from privcurve.privacy.calibration.holders_published import published_holders
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE, MECHANISMS
 
@@ -160,6 +160,29 @@ def test_votes_have_the_chances_of_the_exponential_mechanism():
     assert chisquare(found, 6000 * chances).pvalue > 1e-4
     sharper = chances**1.25 / (chances**1.25).sum()
     assert chisquare(found, 6000 * sharper).pvalue < 1e-6
+
+
+def test_what_a_protocol_assumes_is_said():
+    """Who sees what (docs/distributed.md): sizes, places and the protocol; sums, and shares."""
+
+    def said(trust, n_colluding=0):
+        return holders_statement("random_trees", 1.0, 0.0, "basic", [], trust, n_colluding)
+
+    central, local = said("central"), said("local")
+    assert set(local.assumptions) - set(central.assumptions) == {
+        "the number of records of each holder",
+        "which holder has which record",
+        "that every holder follows the protocol",
+    }
+    assert any("drop out" in text for text in local.exclusions)
+    assert not any("drop out" in text for text in central.exclusions)
+    sums = set(said("secure_sum").assumptions) - set(local.assumptions)
+    assert sums == {
+        "that the secure sum shows the coordinator nothing but sums",
+        "that no other holder uses or tells its share of the noise",
+    }
+    (one,) = set(said("secure_sum", 1).assumptions) - set(said("secure_sum").assumptions)
+    assert one == "that at most 1 other holder uses or tells its share of the noise"
 
 
 def test_noise_that_all_holders_know_is_refused():

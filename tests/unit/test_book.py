@@ -86,6 +86,16 @@ def test_a_replacement_costs_a_leaving_and_a_coming():
             Price(1.0, 0.0, stated).for_neighbours(wanted)
 
 
+def test_a_budget_counts_what_a_release_costs_for_its_own_neighbours(book):
+    """1.5 for whoever is added or left out is 3 for whoever is replaced."""
+    added = Price(1.0, 0.0, ADD_REMOVE)
+    assert TWO.total([added, added]) == Price(4.0, 0.0, REPLACE_ONE)
+    book.reserve(TWO, added, {})
+    for price in (added, Price(0.1, 0.0, REPLACE_ONE)):
+        with pytest.raises(BookError):
+            book.reserve(TWO, price, {})
+
+
 def test_laplace_noise_attains_the_price_of_a_replacement():
     """A sum over records of −1 and +1, which one more record changes by 1 at most."""
     epsilon, output = 0.7, 5.0

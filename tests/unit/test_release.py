@@ -242,7 +242,13 @@ def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
     Path("data/test.csv").write_text("\n".join([LINES[0], *["33,Oslo,x,no"] * tested]) + "\n")
     files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
     mine(files=files, n_test=tested, budget={"epsilon": 1.5})
+    streams, stream = [], releasing._stream
+    monkeypatch.setattr(
+        releasing, "_stream", lambda what, *given: streams.append(what) or stream(what, *given)
+    )
     found = release(asked(accuracy=0.5))
+    # The noise of the number is not that of the model.
+    assert streams == ["release", "accuracy"]
     assert found.accuracy.epsilon == 0.5
     assert found.release.price.epsilon == 1.5
     assert found.statement.epsilon == 1

@@ -41,6 +41,18 @@ def test_the_third_of_three_is_refused_before_training(mine, monkeypatch):
     assert not Path("releases/mine/3").exists()
 
 
+def test_what_is_left_is_looked_at_again_where_it_is_reserved(mine, monkeypatch):
+    """As if another release had begun between the first look and the second."""
+    mine(budget={"epsilon": 2})
+    for _ in range(2):
+        release(asked())
+    monkeypatch.setattr(Book, "check", lambda *_: None)
+    monkeypatch.setattr(releasing, "_trained", lambda *_: pytest.fail("trained"))
+    with pytest.raises(BookError, match="Nothing was trained"):
+        release(asked())
+    assert states() == [DONE, DONE]
+
+
 def test_a_variant_spends_the_budget_of_its_records(mine):
     release(asked(epsilon=1.5))
     Path("resources/datasets/fine.yaml").write_text(
