@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -59,7 +60,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
             write(temporary)
             # The name must not reach the disk before the bytes do: after a loss of power, an
             # empty file would count as finished.
-            _flush(temporary)
+            sync(temporary)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -72,7 +73,34 @@ def replace_text(path: Path, text: str) -> None:
     replace_file(path, lambda temporary: temporary.write_text(text, "utf-8", newline="\n"))
 
 
-def _flush(path: Path) -> None:
+def check_room(folder: Path, n_bytes: int) -> None:
+    """Find out whether so much can be written in a folder; nothing of it stays.
+
+    Raises
+    ------
+    WriteError
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            append(file.fileno(), bytes(n_bytes))
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+
+
+def append(file: int, data: bytes) -> None:
+    """Append all of the data or, if the disk has no room for it, none."""
+    end = os.lseek(file, 0, os.SEEK_CUR)
+    try:
+        while data:
+            data = data[os.write(file, data) :]
+    except BaseException:
+        os.ftruncate(file, end)
+        raise
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,12 @@ import yaml
 # Comparing a word with each of ten thousand takes a second.
 MOST_COMPARED = 1000
 
+# Numbers and days that are in YAML what they are to a person.
+_MEANT = {
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?(0|[1-9][0-9]*)"),
+    "tag:yaml.org,2002:float": re.compile(r"[^_:]*"),
+    "tag:yaml.org,2002:timestamp": re.compile(r".*"),
+}
 MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -56,7 +63,8 @@ def read_yaml(path: Path) -> Any:
     Raises
     ------
     SchemaError
-        If it is not valid YAML, or repeats a key, naming file and place.
+        If it is not valid YAML, repeats a key, or holds a number that YAML reads as another one,
+        naming file and place.
     """
     # The compiled loader is ten times as fast, but not in every build of PyYAML.
     make_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -67,21 +75,20 @@ def read_yaml(path: Path) -> Any:
                 root = loader.get_single_node()
                 if root is None:
                     return None
-                repeated = _repeated(root, loader)
-                content = loader.construct_document(root)
+                misread = _misread(root, loader) or _repeated(root, loader)
+                content = None if misread else loader.construct_document(root)
             finally:
                 loader.dispose()
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise SchemaError(f"{path} is not valid YAML: {error}") from None
-    if repeated:
-        # YAML's readers keep the last one without a word.
-        raise SchemaError("\n".join(f"{path}: {fault}" for fault in repeated))
+    if misread:
+        # YAML's readers say no word of it: they keep the last of two keys, and take 0150 for 104.
+        raise SchemaError("\n".join(f"{path}: {fault}" for fault in misread))
     return content
 
 
-def _repeated(root: yaml.Node, loader: Any) -> list[str]:
-    """Name each key that a mapping has twice, with both lines."""
-    faults = []
+def _nodes(root: yaml.Node) -> Iterator[yaml.Node]:
+    """Give each node once, though an alias names it twice."""
     seen: set[int] = set()
     nodes = [root]
     while nodes:
@@ -92,16 +99,43 @@ def _repeated(root: yaml.Node, loader: Any) -> list[str]:
         if isinstance(node, yaml.SequenceNode):
             nodes.extend(node.value)
         elif isinstance(node, yaml.MappingNode):
-            lines: dict[Any, int] = {}
-            for key, value in node.value:
-                nodes.append(value)
-                if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
-                    continue
-                word, line = loader.construct_object(key), key.start_mark.line + 1
-                if word in lines:
-                    twice = f"lines {lines[word]} and {line}"
-                    faults.append((line, f"the key {word!r} stands twice, {twice}; keep one"))
-                lines[word] = line
+            nodes.extend(part for pair in node.value for part in pair)
+        yield node
+
+
+def _repeated(root: yaml.Node, loader: Any) -> list[str]:
+    """Name each key that a mapping has twice, with both lines."""
+    faults = []
+    for node in _nodes(root):
+        if not isinstance(node, yaml.MappingNode):
+            continue
+        lines: dict[Any, int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
+                continue
+            word, line = loader.construct_object(key), key.start_mark.line + 1
+            if word in lines:
+                twice = f"lines {lines[word]} and {line}"
+                faults.append((line, f"the key {word!r} stands twice, {twice}; keep one"))
+            lines[word] = line
+    return [fault for _, fault in sorted(faults)]
+
+
+def _misread(root: yaml.Node, loader: Any) -> list[str]:
+    """Name what is another number in YAML, 0150 (octal), 12:30 (sixties), 1_000, or no day."""
+    faults = []
+    for node in _nodes(root):
+        if node.tag not in _MEANT:
+            continue
+        line = node.start_mark.line + 1
+        try:
+            value = loader.construct_object(node)
+        except ValueError as error:
+            faults.append((line, f"line {line}: {node.value} can't be: {error}"))
+            continue
+        if not _MEANT[node.tag].fullmatch(node.value):
+            said = f"line {line}: YAML reads {node.value} as {value}; put it in quotes, if it is "
+            faults.append((line, f"{said}not meant so, or write {value}"))
     return [fault for _, fault in sorted(faults)]
 
 
@@ -233,8 +267,8 @@ def _fault(error: Any, content: Any) -> str:
         )
     if error.validator_value == "number" and _means_a_number(error.instance):
         return (
-            f"{prefix}YAML reads {error.instance} as a text: write it with a point and a sign, "
-            "as in 1.0e-6"
+            f"{prefix}YAML reads {error.instance} as a text: take it out of quotes, or write it "
+            "with a point and a sign, as in 1.0e-6"
         )
     described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return prefix + error.message + (f". Expected: {described}" if described else "")

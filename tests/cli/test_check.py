@@ -161,3 +161,15 @@ def test_what_is_written_in_another_way_is_told(folder, old, new, message):
     (fault,) = check("patients").faults
     assert message in fault.message
     assert DESCRIPTION.splitlines()[fault.line - 1] not in PATH.read_text().splitlines()
+
+
+def test_blanks_at_the_ends_of_listed_values_mean_nothing(folder):
+    from privcurve.datasets import load
+
+    plain = load("patients")
+    text = DESCRIPTION.replace("[Oslo, Bergen]", '[" Oslo", "Bergen "]')
+    PATH.write_text(text.replace('"yes"', '"yes "').replace('["", NA]', '["", " NA"]'))
+    assert check("patients").ready
+    found = load("patients")
+    assert (found.X == plain.X).all()
+    assert (found.y == plain.y).all()

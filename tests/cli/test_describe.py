@@ -263,6 +263,14 @@ def test_a_sheet_of_excel_is_named_as_it_is_read(folder):
         assert (found.n_rows, list(found.columns)[1]) == (2, fields[1] if fields else "2020")
 
 
+def test_sheets_that_are_not_read_are_named(folder, capsys):
+    rows = [["dose", "sick"], [1.5, "yes"], [2.5, "no"]]
+    workbook(Path("t.xlsx"), {"2020": rows, "2021": rows})
+    assert main.main(["describe", "t.xlsx", "--label", "sick"]) == 0
+    said = "2 records, 2 columns; excel, the sheet '2020'; not read: '2021' (parser: sheet)"
+    assert said in capsys.readouterr().out
+
+
 def test_other_kinds_of_files(folder):
     import pyarrow as pa
     from pyarrow import parquet

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from privcurve.cli import check, main
+from privcurve.datasets import describe
 
 HEADER = "age;income;town;sick"
 
@@ -67,15 +68,18 @@ def test_time_stamps_are_dates(folder, capsys, form):
     assert "x    date         2024-05-01 to 2024-05-28" in said
 
 
-@pytest.mark.parametrize("form", ["1,{:03d}", "$ {}", "{}%", "1.{:03d},50", "-€{}"])
+@pytest.mark.parametrize(
+    "form", ["1,{:03d}", "$ {}", "{}%", "1.{:03d},50", "-€{}", "{} cm", "{}kg"]
+)
 def test_amounts_that_are_no_numbers_are_told_of(folder, capsys, form):
     said = described(capsys, of(map(form.format, range(100, 160))))
     assert "if these are amounts, write them as plain numbers" in said
 
 
-@pytest.mark.parametrize("value", ["P{}", "{}-{}", "12:{}"])
+@pytest.mark.parametrize("value", ["P{}", "{}-{}", "12:{}", "{}{:c}"])
 def test_other_texts_are_no_amounts(folder, capsys, value):
-    assert "amounts" not in described(capsys, of(value.format(k, k) for k in range(60)))
+    # Letters that differ are no unit.
+    assert "amounts" not in described(capsys, of(value.format(k, 65 + k % 9) for k in range(60)))
 
 
 def test_what_tells_records_or_people_apart_is_told(folder, capsys):
@@ -112,3 +116,112 @@ def test_of_many_columns_those_are_shown_that_lose_something(folder, capsys, mon
     shown = [line.split()[0] for line in said.splitlines() if "gene" in line]
     assert shown == ["gene0", "gene1", "gene8"]
     assert "… and 6 columns more" in said
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        ("age,note,sick", ['41,"see file,yes', '42,"see,no']),
+        ("age,sick,note", ['41,yes,"see file', '42,no,"see']),
+        ("age,sick,note", ['41,yes,"see file']),
+    ],
+)
+def test_a_quote_that_is_not_closed_swallows_no_records(folder, capsys, columns, rows):
+    plain = ["1,x,yes" if columns.endswith("sick") else "1,yes,x"] * 9
+    lines = [columns, *plain, rows[0], *plain, *rows[1:], *plain]
+    Path("t.csv").write_text("\n".join(lines) + "\n")
+    code, said = told(capsys, "describe", "t.csv", "--label", "sick")
+    assert code == 1
+    assert "a quote in the record of line 11 is not closed where its field ends" in said
+    # What is well quoted may have several lines, and a quote within.
+    described(capsys, "age,sick,note\n" + '1,yes,"a\n""b"", c"\n2,no,5" disk\n' * 9)
+
+
+def test_a_file_to_test_by_that_is_read_by_place_has_the_same_places(folder, capsys):
+    rows = [f"{k},{k % 7},{k % 5},{k % 2}" for k in range(60)]
+    for name, header in (("t", ",a,b,sick"), ("good", ",a,b,sick"), ("bad", ",b,a,sick")):
+        top = "\n" if name == "good" else ""
+        Path(f"{name}.csv").write_text("\n".join([top + header, *rows[len(name) :]]) + "\n")
+    asked = ("describe", "t.csv", "--label", "sick", "--force", "--test")
+    code, said = told(capsys, *asked, "bad.csv")
+    assert code == 1
+    assert "bad.csv has other columns than t.csv, or in another order: column1, b, a, sick" in said
+    # A line that is blank in one alone shifts the header.
+    assert "skip_rows 2, not 1" in told(capsys, *asked, "good.csv")[1]
+    Path("good.csv").write_text(Path("good.csv").read_text().lstrip())
+    assert told(capsys, *asked, "good.csv")[0] == 0
+
+
+def test_a_file_to_test_by_has_the_same_encoding(folder, capsys):
+    rows = "town,v,sick\n" + "".join(f"Tromsø,{k},{k % 2}\n" for k in range(20))
+    Path("t.csv").write_text(rows, encoding="cp1252")
+    asked = ("describe", "t.csv", "--label", "sick", "--force", "--test", "test.csv")
+    Path("test.csv").write_text(rows)
+    code, said = told(capsys, *asked)
+    assert code == 1
+    assert "another way than the other records: encoding 'utf-8-sig', not 'cp1252'" in said
+    for alike in (rows.replace("ø", "o"), rows):
+        Path("test.csv").write_text(alike, encoding="cp1252")
+        assert told(capsys, *asked)[0] == 0
+
+
+def test_points_that_may_part_thousands_are_told_of(folder, capsys):
+    amounts = [(f"{k:,}".replace(",", ".")) for k in range(700, 1400, 11)]
+    assert "if 1.008 is more than a thousand, write it" in described(capsys, of(amounts))
+    for others in ([*amounts, "0.125"], range(700, 800)):
+        assert "thousand" not in described(capsys, of(others))
+
+
+def test_codes_with_leading_zeros_are_no_amounts(folder, capsys):
+    assert "amounts" not in described(capsys, of(f"{k % 9:04d}" for k in range(60)))
+
+
+def test_the_order_of_spellings_of_a_label_tells_of_no_record(folder, capsys):
+    drafts = set()
+    for spelt in (("Yes", "NO", "no ", "YES", "yes"), ("no", "YES", "yes", "NO", "Yes ")):
+        rows = "".join(f"{k},{spelt[k % 5]}\n" for k in range(60))
+        described(capsys, "age,sick\n" + rows)
+        drafts.add(Path("descriptions/t.yaml").read_text())
+    (draft,) = drafts
+    assert 'positive: ["yes", "Yes", "YES"]' in draft
+    # Spellings of one word are one name of the class.
+    assert describe("t").domain.label.names == ("no", "yes")
+
+
+def test_dates_of_several_forms_are_told_of(folder, capsys):
+    forms = ("{:02d}/05/2024", "2024-05-{:02d}", "{}.5.2024")
+    said = described(capsys, of(forms[k % 3].format(1 + k % 28) for k in range(60)))
+    assert "if these are dates, write all in one form: 2024-12-31" in said
+    assert "amounts" not in said
+
+
+def test_what_years_of_two_digits_mean_is_said(folder, capsys):
+    said = described(capsys, of(f"{1 + k % 28:02d}.05.{45 + k % 40}" for k in range(60)))
+    assert "x    date         1969-05-25 to 2068-05-24" in said
+    draft = Path("descriptions/t.yaml").read_text()
+    assert 'format: "%d.%m.%y"  # of two digits: 69 is 1969 and 68 is 2068' in draft
+
+
+def test_bounds_in_another_unit_are_told_of(folder, capsys):
+    rows = "".join(f"{k / 60:.3f},,{k},{'yes' if k % 3 else 'no'}\n" for k in range(60))
+    described(capsys, "percent,gone,v,sick\n" + rows)
+    draft = Path("descriptions/t.yaml")
+    assert "name: percent" in draft.read_text()
+    whole = draft.read_text().replace("bounds:  # decide", "bounds: [0, 60]  #")
+    draft.write_text(whole)
+    code, said = told(capsys, "check", "t")
+    assert code == 0
+    assert "All values in one bin, which tell nothing apart: 'percent'.\n" in said
+    draft.write_text(whole.replace("[0, 100]", "[0, 1]"))
+    assert "in one bin" not in told(capsys, "check", "t")[1]
+
+
+def test_names_of_rows_are_no_column(folder, capsys):
+    import pandas as pd
+
+    frame = pd.DataFrame({"age": [k * 7 % 60 for k in range(80)], "sick": ["yes", "no"] * 40})
+    frame.sample(60, random_state=0).to_parquet("t.parquet")
+    code, said = told(capsys, "describe", "t.parquet", "--label", "sick")
+    assert code == 0
+    assert "__index_level_0__  not used     names of rows" in said
+    assert "# not used: __index_level_0__" in Path("descriptions/t.yaml").read_text()

@@ -94,7 +94,7 @@ def test_answers_that_are_all_alike_are_told(folder, capsys):
     (folder / "new.csv").write_text("age,town,day\n" + "95,Oslo,2020-01-05\n" * 3)
     assert main.main(["predict", *ASK]) == 0
     assert capsys.readouterr().err == (
-        "privcurve: all 3 answers are 'sick'; --proba tells them apart\n"
+        "privcurve: all 3 answers are 'sick'; --proba may tell them apart\n"
     )
     assert main.main(["predict", *ASK, "--proba", "-o", "out.csv"]) == 0
     assert capsys.readouterr().err == "privcurve: all 3 answers are 'sick'\n"
@@ -131,6 +131,19 @@ def test_pieces_are_answered_as_they_come(folder, capsys, monkeypatch):
     expected = answers(capsys, "new.csv")
     monkeypatch.setattr(table, "MOST_RECORDS", 2)
     assert answers(capsys, "new.csv") == expected
+
+
+@pytest.mark.parametrize("options", [(), ("--proba",)])
+def test_a_row_is_scored_once(folder, capsys, monkeypatch, options):
+    scored, score = [], PrivGAMClassifier._scores
+
+    def counted(self, codes):
+        scored.append(len(codes))
+        return score(self, codes)
+
+    monkeypatch.setattr(PrivGAMClassifier, "_scores", counted)
+    answers(capsys, "new.csv", *options)
+    assert scored == [len(ROWS)]
 
 
 def test_other_commands_can_pipe_it(folder, capsys, monkeypatch):
@@ -207,6 +220,8 @@ BAD = {
     ),
     "Excel by name": (["model.json", "a.xlsx"], "a.xlsx can't be read", {"a.xlsx": TABLE}),
     "an output that is a folder": ([*ASK, "-o", "."], ". is a folder", {}),
+    "the table for an output": ([*ASK, "-o", "./new.csv"], "new.csv is read: name another", {}),
+    "the model for an output": ([*ASK, "-o", "model.json"], "model.json is read: name", {}),
     "an unknown option": ([*ASK, "--probs"], "unrecognized arguments: --probs", {}),
     "no text": (ASK, "can't be read|no columns|not written in", {"new.csv": b"\x00\xff" * 99}),
 }
@@ -236,3 +251,43 @@ def test_nothing_is_written_where_a_row_has_no_code(folder, capsys):
     assert "line 7 of new.csv: 'town' is 'Paris'" in capsys.readouterr().err
     assert (folder / "out.csv").read_text() == "what was there"
     assert {path.name for path in folder.iterdir()} == {"model.json", "new.csv", "out.csv"}
+
+
+def test_a_name_of_a_column_may_have_two_lines(folder, capsys, model):
+    fitted, _ = model
+    column = Column("blood\npressure", "numeric", (0.0, 100.0), 10, missing_bin=True)
+    domain = Domain((column, *DOMAIN.columns[1:]), DOMAIN.label, missing=("NA", ""))
+    plain = answers(capsys, "new.csv")
+    models.save(folder / "model.json", fitted, domain)
+    (folder / "new.csv").write_text(TABLE.replace("age", '"blood\npressure"', 1))
+    assert answers(capsys, "new.csv") == plain
+    (folder / "new.csv").write_text(TABLE.replace("age", ' "blood\npressure"', 1))
+    assert answers(capsys, "new.csv") == plain
+
+
+def test_a_column_that_is_written_in_another_way_is_told_of(folder, capsys, model):
+    fitted, _ = model
+    towns = (("Oslo", "Oslo"), ("other", "other"), ("?", "?"))
+    town = Column("town", "categorical", categories=towns, patterns=True)
+    domain = Domain((DOMAIN.columns[0], town, DOMAIN.columns[2]), DOMAIN.label, missing=("", "NA"))
+    models.save(folder / "model.json", fitted, domain)
+    rows = "1900,Tromsoe,2020-01-05\n" * 30
+    (folder / "new.csv").write_text("age,town,day\n50,Oslo,2020-01-05\n" + rows)
+    assert main.main(["predict", *ASK, "-o", "out.csv"]) == 0
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert first.startswith(
+        "privcurve: 97% of the values of 'age' lie outside its bounds, 0 to 100: are they written"
+    )
+    assert second.startswith("privcurve: 97% of the values of 'town' fit none of its groups")
+    # Some such values are as they may be.
+    (folder / "new.csv").write_text("age,town,day\n" + "50,Oslo,2020-01-05\n" * 30 + rows)
+    assert main.main(["predict", *ASK, "-o", "out.csv"]) == 0
+    assert "of the values" not in capsys.readouterr().err
+
+
+def test_blanks_may_stand_between_fields(folder, capsys):
+    rows = [("age", "town", "day"), ("31", "Oslo", "2020-01-05"), ("95", "NA", "2022-03-01")]
+    (folder / "new.csv").write_text("\n".join(map(",".join, rows)))
+    expected = answers(capsys, "new.csv", "--proba")
+    (folder / "new.txt").write_text("\n".join(f"  {a:<9}{b:<9}{c} " for a, b, c in rows))
+    assert answers(capsys, "new.txt", "--proba") == expected

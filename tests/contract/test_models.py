@@ -47,6 +47,9 @@ def check_saved(model, X, domain, path):
         assert np.array_equal(loaded.predict(rows), model.predict(rows))
         if hasattr(model, "predict_proba"):
             assert loaded.predict_proba(rows).tobytes() == model.predict_proba(rows).tobytes()
+            labels, chances = loaded.named_with_chances(rows)
+            assert np.array_equal(labels, loaded.named(rows))
+            assert chances.tobytes() == loaded.predict_proba(rows).tobytes()
     assert loaded.has_probabilities == hasattr(model, "predict_proba")
     assert (loaded.learner, loaded.domain, loaded.statement) == (name, domain, model.privacy_)
     assert loaded.describe()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,3 +32,14 @@ def book() -> Book:
 
 def states() -> list[str]:
     return [one.state for one in book().releases()]
+
+
+@contextmanager
+def files_of(most: int) -> Iterator[None]:
+    """Be short of space: no file may have more bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -12,9 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
+from own_release import files_of
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError
+from privcurve.files import WriteError
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.releases import book as books
 from privcurve.releases.book import DONE, FAILED, RESERVED, Book, BookError, Budget, Price
@@ -177,6 +179,19 @@ def test_what_can_not_be_written_spends_nothing(book):
         book.reserve(TWO, ONE, {})
 
 
+def test_on_a_full_disk_nothing_is_spent_and_the_ledger_is_named(book):
+    release = book.reserve(TWO, ONE, {})
+    whole = book.path.read_bytes()
+    with files_of(len(whole) + 20):
+        for write in (
+            lambda: book.reserve(TWO, ONE, {}),
+            lambda: book.close(release, DONE, {}),
+        ):
+            with pytest.raises(WriteError, match=r"ledger\.jsonl can't be written"):
+                write()
+            assert book.path.read_bytes() == whole
+
+
 # Processes -------------------------------------------------------------------------
 
 PROGRAM = textwrap.dedent(
@@ -188,15 +203,11 @@ PROGRAM = textwrap.dedent(
     folder, moment = sys.argv[1:]
     killed = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     if moment == "half":
-        class Torn:
-            def __init__(self, file): self.file = file
-            def __getattr__(self, name): return getattr(self.file, name)
-            def write(self, text):
-                self.file.write(text[: len(text) // 2]); self.file.flush(); killed()
-        append = books.Book._append
-        books.Book._append = lambda self, file, line: append(self, Torn(file), line)
+        def torn(file, text):
+            os.write(file, text[: len(text) // 2]); killed()
+        books.append = torn
     if moment == "written":
-        books._sync = killed
+        books.sync = killed
     book = books.Book(Path(folder))
     price = books.Price(1.0, 0.0, "replace-one")
     try:

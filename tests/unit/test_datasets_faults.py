@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def test_another_description_is_noticed_by_every_reader(own: Any, saved: Path, c
     assert not datasets.is_current(saved)
     assert datasets.facts(saved) is None
     for compare in (datasets.read, datasets.check_current):
-        with pytest.raises(DatasetError, match=r"another description of 'mine'.*snakemake again"):
+        with pytest.raises(DatasetError, match=r"another description of 'mine'.*snakemake .*again"):
             compare(saved)
 
 
@@ -121,6 +122,19 @@ def test_a_file_that_did_not_change_is_not_read(
     Path("data/mine.csv").touch()
     assert datasets.is_current(saved)
     assert Path("data/mine.csv") in read
+
+
+def test_a_file_is_summed_once_a_load(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    own(n_test=4, files={"train": {"local": "data/mine.csv"}, "test": {"local": "other.csv"}})
+    Path("other.csv").write_text(Path("data/mine.csv").read_text() + "\n")
+    read = []
+    for name in ("load", "origin"):
+        module = import_module(f"privcurve.datasets.{name}")
+        monkeypatch.setattr(module, "sha256_of", lambda path: read.append(path) or _sha256(path))
+    found = datasets.load("mine")
+    files = [path for path in read if path.suffix == ".csv"]
+    assert files == list(map(Path, found.origin["local"]))
+    assert found.sources == {path.name: _sha256(path) for path in files}
 
 
 def _sha256(path: Path) -> str:

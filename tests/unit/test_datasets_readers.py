@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,75 @@ def test_a_sheet_of_excel(own: Any) -> None:
     Path("data/mine.xlsx").write_text("no sheet at all")
     with pytest.raises(DatasetError, match="can't be read"):
         datasets.load("mine")
+
+
+def test_a_sheet_may_be_read_as_a_file_with_decimal_commas_is(own: Any) -> None:
+    own(**{**EXCEL, "decimal": ","})
+    cells = [["a title"], *map(list, SHEET)]
+    # A number as Excel holds it, and one that was typed as a text.
+    cells[3][0], cells[5][0] = 45.5, "17,5"
+    workbook(Path("data/mine.xlsx"), {"Data": cells})
+    assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
+
+
+def test_what_stands_in_merged_cells_is_not_taken_for_missing(own: Any) -> None:
+    own(**EXCEL)
+    sheets = {"Data": [["a title"], *SHEET]}
+    # The title, a column that is not read, and what follows the records.
+    harmless = ["A1:D1", "E2:E6", "A7:D7"]
+    workbook(Path("data/mine.xlsx"), sheets, harmless)
+    codes = datasets.load("mine").X.tolist()
+    assert codes[2] == [9, 2, 1]
+    for merged, message in (
+        ("B4:B5", "row 5 of data/mine.xlsx: 'town' is part of merged cells"),
+        ("A5:B5", "row 5 of data/mine.xlsx: 'town' is part of merged cells"),
+        ("B2:B5", r"row 3 of data/mine.xlsx: 'town' is part of merged .* \(2 more like it\)"),
+    ):
+        workbook(Path("data/mine.xlsx"), sheets, [*harmless, merged])
+        with pytest.raises(DatasetError, match=message):
+            datasets.load("mine")
+
+
+def test_a_formula_that_was_never_computed_is_not_taken_for_missing(own: Any) -> None:
+    age = {**AGE, "missing": "bin"}
+    own(**{**EXCEL, "columns": [age, *EXCEL["columns"][1:]]})
+    cells = [["a title"], *map(list, SHEET)]
+    cells[6][0] = "=SUM(A3:A6)"
+    # What is not read may hold any: another sheet, a column beside, a row of sums.
+    sheets = {"About": [["=1+1"]] * 9, "Data": [[*row, "=1+1"] for row in cells]}
+    sheets["Data"][1][-1] = "sum"
+    path = Path("data/mine.xlsx")
+    workbook(path, sheets)
+    assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
+    for row in (3, 4):
+        sheets["Data"][row][0] = "=B1&lt"
+    workbook(path, sheets)
+    message = r"row 4 of .*: 'age' is a formula whose value .* save it\. \(1 more like it\)"
+    with pytest.raises(DatasetError, match=message):
+        datasets.load("mine")
+    # Some programs write whole paths.
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    links = "xl/_rels/workbook.xml.rels"
+    parts[links] = parts[links].replace(b'Target="', b'Target="/xl/')
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    with pytest.raises(DatasetError, match=message):
+        datasets.load("mine")
+
+
+@pytest.mark.parametrize("listed", [["TRUE", "FALSE"], ["false", "true"], [0, 1], ["True"]])
+def test_truth_values_of_excel_are_what_the_column_lists(own: Any, listed: list[Any]) -> None:
+    seen = {"name": "seen", "kind": "categorical", "categories": [*listed, "other"]}
+    own(**{**EXCEL, "columns": [seen], "unknown": "other"})
+    rows = [["seen", "sick"], [True, 1], [False, 0], [True, 0], ["so", 1]]
+    workbook(Path("data/mine.xlsx"), {"Data": [["a title"], *rows]})
+    titles = datasets.describe("mine").domain.columns[0].titles
+    found = [titles[code] for (code,) in datasets.load("mine").X]
+    right = {str(value).lower(): str(value) for value in listed} | {"so": "other"}
+    right |= {"true": "1", "false": "0"} if 0 in listed else {}
+    assert found == [right.get(text, "other") for text in ("true", "false", "true", "so")]
 
 
 # idx -------------------------------------------------------------------------------

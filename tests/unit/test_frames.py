@@ -8,6 +8,7 @@ from datetime import date
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -226,3 +227,51 @@ def test_raw_files_in_pieces_are_coded_too(tmp_path):
         fields, *rows = csv.reader(stream)
     columns = dict(zip(fields, map(list, zip(*rows, strict=True)), strict=True))
     assert DOMAIN.encode(RawTable("new.csv", columns, range(2, 7))).tolist() == CODES
+
+
+@pytest.mark.parametrize("categories", [(("0150", "north"), ("9990", "south")), (("0*", "north"),)])
+def test_numbers_in_place_of_codes_with_leading_zeros_are_refused(tmp_path, categories):
+    both = (*categories, ("other", "other"), ("?", "?"))
+    domain = Domain(
+        (Column("zip", "categorical", categories=both, patterns=True),), Label("y", "no", "yes")
+    )
+    says = "'zip' holds numbers .*leading zeros numbers have lost: read or write it as text"
+    path = tmp_path / "new.parquet"
+    for kind in ("int64", "Int64", "float32"):
+        frame = pd.DataFrame({"zip": [150, 9990]}).astype(kind)
+        with pytest.raises(DatasetError, match=says):
+            domain.encode(frame)
+        frame.to_parquet(path)
+        with pytest.raises(DatasetError, match=says):
+            list(unlabelled.read_codes(domain, path).pieces)
+    assert domain.encode(pd.DataFrame({"zip": ["0150", None]}))[:, 0].tolist() == [
+        0,
+        domain.columns[0].titles.index("?"),
+    ]
+
+
+def test_a_day_among_categories_is_written_without_a_time():
+    days = (("2024-01-01", "new year"), ("other", "other"))
+    domain = Domain(
+        (Column("day", "categorical", categories=days),), Label("y", "no", "yes"), unknown="other"
+    )
+    frame = pd.DataFrame({"day": [date(2024, 1, 1), date(2024, 1, 2)]})
+    assert domain.encode(frame)[:, 0].tolist() == [0, 1]
+
+
+def test_an_infinite_number_that_stands_for_a_missing_one_is_one_in_a_frame_too():
+    column = Column("age", "numeric", (0.0, 100.0), 10, missing_bin=True)
+    domain = Domain((column,), Label("y", "no", "yes"), missing=("", "inf"))
+    for ages in (["inf", "5", ""], [np.inf, 5, np.nan], ["Infinity", "5", None]):
+        assert domain.encode(pd.DataFrame({"age": ages}))[:, 0].tolist() == [10, 0, 10]
+    with pytest.raises(DatasetError, match="-inf, not a finite number"):
+        domain.encode(pd.DataFrame({"age": [-np.inf, np.inf]}))
+
+
+def test_a_table_of_arrow_is_a_frame():
+    table = pyarrow.Table.from_pandas(FRAME)
+    assert DOMAIN.encode(table).tolist() == CODES
+    assert DOMAIN.encode(pyarrow.concat_tables([table, table])).tolist() == CODES * 2
+    twice = table.append_column("age", table["age"])
+    with pytest.raises(DatasetError, match="more than one column 'age'"):
+        DOMAIN.encode(twice)

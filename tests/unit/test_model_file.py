@@ -120,6 +120,17 @@ def test_classes_may_be_names_or_positions(tmp_path, labels):
     assert set(found.predict_frame({"age": [3], "town": ["x"], "smokes": [1]})) <= {"no", "yes"}
 
 
+@pytest.mark.parametrize("names", [("1", "0"), ("True", "False")])
+@pytest.mark.parametrize("labels", [(0, 1), (False, True)])
+def test_classes_that_are_their_own_names_are_never_turned_round(tmp_path, names, labels):
+    X, y = coded()
+    model = LazyBBClassifier(n_rounds=3, n_bins=N_BINS, random_state=0, classes=labels)
+    model.fit(X, np.array(labels)[(y > 0).astype(int)])
+    turned = Domain(DOMAIN.columns, Label("sick", *names), unknown="other")
+    with pytest.raises(models.ModelError, match="was fitted with the classes"):
+        models.save(tmp_path / "model.json", model, turned)
+
+
 # Saving ------------------------------------------------------------------------------
 
 

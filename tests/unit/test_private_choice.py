@@ -9,7 +9,7 @@ import pytest
 from privcurve import datasets, models
 from privcurve.cli import compare, main
 from privcurve.datasets import describe
-from privcurve.learners import by_rule
+from privcurve.learners import by_rule, registry
 from privcurve.releases.asked import CARD, MODEL, Asked
 from privcurve.releases.book import DONE, Book
 from privcurve.releases.choice import CHOOSE, choice
@@ -132,5 +132,12 @@ def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, mo
 def test_more_classes_are_refused(mine, own):
     lines = [line.replace("yes", "maybe") if k % 2 else line for k, line in enumerate(LINES)]
     own(lines, n_rows=300, label={"column": "sick", "classes": ["no", "maybe", "yes"]})
-    with pytest.raises(ReleaseError, match="has 3 classes: a private choice is for two"):
+    with pytest.raises(ReleaseError, match="has 3 classes: a private choice is for two") as choice:
         release(asked())
+    with pytest.raises(ReleaseError, match="privgam takes two classes, not 3") as plain:
+        release(Asked("mine", 2.0))
+    # What both name in its place can be released.
+    names = str(plain.value).partition("there are: ")[2].rstrip(".")
+    assert str(choice.value).endswith(names)
+    for name in names.split(", "):
+        release(Asked("mine", 0.1, 0.0 if registry.entry(name).pure else 1e-6, name))

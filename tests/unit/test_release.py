@@ -337,6 +337,20 @@ def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
     assert not said or f"the label it gives is always {label}." in said[0]
 
 
+def test_a_model_that_no_column_counts_in_is_not_said_to_tell_records_apart(mine):
+    from dataclasses import replace
+
+    from privcurve.releases import card
+
+    found = release(asked(learner="privgam"))
+    model = found.learner.model_
+    found.learner.model_ = replace(
+        model, intercept=-0.5, shapes=[0 * values for values in model.shapes], pairs=()
+    )
+    (only,) = card._decides(found)
+    assert only.text == "It always says that sick is no: no column counts."
+
+
 @pytest.mark.parametrize(
     "learner", [pytest.param("lazybb", marks=pytest.mark.slow), "noisy_bayes", QUICK]
 )

@@ -7,13 +7,16 @@ import math
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
-from own_release import LINES, QUICK, asked, book, states
+from own_release import LINES, QUICK, asked, book, files_of, states
 
+from privcurve import models
 from privcurve.cli import main
 from privcurve.datasets import DatasetError
 from privcurve.files import cannot_write
@@ -70,6 +73,34 @@ def test_a_copy_of_the_description_does_not_double_the_budget(mine):
     with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
         release(asked(dataset="copy"))
     assert not Path("releases/copy/ledger.jsonl").exists()
+    # Nor does a file that was saved again.
+    again = Path("data/mine.csv").read_bytes().replace(b"\n", b"\r\n")
+    Path("data/again.csv").write_bytes(again)
+    Path("resources/datasets/copy.yaml").write_text(content.replace("mine.csv", "again.csv"))
+    with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
+        release(asked(dataset="copy"))
+
+
+def test_a_copy_at_the_same_time_does_not_either(mine, monkeypatch):
+    content = Path("resources/datasets/mine.yaml").read_text()
+    Path("resources/datasets/copy.yaml").write_text(content)
+    check = releasing._check_other_ledgers
+
+    with ThreadPoolExecutor(1) as pool:
+        others = []
+
+        def checked(*arguments):
+            monkeypatch.setattr(releasing, "_check_other_ledgers", check)
+            check(*arguments)
+            # Nothing is in any ledger yet, and now another begins.
+            others.append(pool.submit(release, asked()))
+            wait(others, timeout=0.3)
+
+        monkeypatch.setattr(releasing, "_check_other_ledgers", checked)
+        release(asked(dataset="copy"))
+        with pytest.raises(ReleaseError, match=r"is that of 'copy' too"):
+            others[0].result()
+    assert not book().path.exists()
 
 
 BAD = {
@@ -116,6 +147,24 @@ def test_a_learner_for_other_neighbours_than_the_budgets_is_refused(mine):
         release(asked(epsilon=1.5, **adding))
 
 
+def test_records_that_were_taken_by_private_labels_are_not_released(mine):
+    mine(n_rows=30, records={"balance": "first"})
+    with pytest.raises(ReleaseError, match="takes records by their labels, which are private"):
+        release(asked())
+    # A label that is public is public to those alone whose guarantee says so.
+    mine(n_rows=30, records={"balance": "first"}, public_label=True)
+    with pytest.raises(ReleaseError, match="takes records by their labels"):
+        release(asked())
+    mine(n_rows=30, records={"first": 30})
+    adding = {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": 30}, "learner": "privgam"}
+    with pytest.raises(ReleaseError, match="lets a record that is added push another one out"):
+        release(asked(**adding))
+    assert not book().path.exists()
+    assert release(asked()).release.number == 1
+    mine(n_rows=30, records={"balance": "first"}, public_benchmark=True, budget={"epsilon": 9})
+    assert release(asked()).release.number == 2
+
+
 def test_an_accuracy_needs_a_test_part_and_a_price(mine):
     with pytest.raises(ReleaseError, match="has no test part"):
         release(asked(accuracy=0.1))
@@ -130,6 +179,15 @@ def test_an_accuracy_is_for_replaced_records_alone():
     releasing._check_accuracy(asked(accuracy=0.5), own)
     with pytest.raises(ReleaseError, match="an accuracy is paid for with neighbours: replace-one"):
         releasing._check_accuracy(asked(accuracy=0.5, neighbours=ADD_REMOVE), own)
+
+
+def test_a_folder_without_room_is_noticed_before_anything_is_spent(mine):
+    # Enough for a line of the ledger, and not for a model.
+    with files_of(2000), pytest.raises(OSError, match=r"^out can't be written: "):
+        release(asked(), output=Path("out"))
+    assert not list(Path("out").iterdir())
+    assert not book().path.exists()
+    release(asked(), output=Path("out"))
 
 
 def test_a_lost_ledger_is_noticed(mine):
@@ -213,6 +271,24 @@ def test_a_model_that_can_not_be_written_is_spent_and_that_is_said(mine, monkeyp
     with pytest.raises(ReleaseError, match="Another try is another release"):
         release(asked())
     assert states() == [FAILED, RESERVED]
+
+
+def test_a_ledger_that_can_not_be_closed_leaves_the_model_and_says_so(mine, monkeypatch):
+    written = releasing._write
+
+    def last(released):
+        model = written(released)
+        stack.enter_context(files_of(len(book().path.read_bytes())))
+        return model
+
+    monkeypatch.setattr(releasing, "_write", last)
+    with ExitStack() as stack:
+        message = r"^releases/mine/ledger.jsonl can't be written: .*whole, in releases/mine/1: "
+        with pytest.raises(ReleaseError, match=message):
+            release(asked())
+    models.load(Path("releases/mine/1", MODEL))
+    assert states() == [RESERVED]
+    assert book().path.read_bytes().endswith(b"\n")
 
 
 def test_a_release_that_is_stopped_is_spent(mine, monkeypatch):

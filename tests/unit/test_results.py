@@ -150,7 +150,7 @@ def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
         except results.IncompleteError as error:
             said.append(str(error))
     assert set(said) == {
-        f"{path} is damaged; delete it and run snakemake again. What is trained is kept."
+        f"{path} is damaged; delete it and run the same command again. What is trained is kept."
     }
     # Where nobody looks, there is little.
     assert len(said) > 0.9 * len(range(0, len(bytes_), page // 2))

@@ -92,6 +92,28 @@ def test_a_repeated_key_is_refused_with_both_lines(text, says, tmp_path):
     assert str(caught.value).startswith(f"{path}: ")
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("0150", 104), ("12:30", 750), ("1_000", 1000), ("0x1F", 31), ("0b11", 3), ("1:30.5", 90.5)],
+)
+def test_numbers_that_yaml_takes_for_others_are_refused(written, read, tmp_path):
+    path = tmp_path / "s.yaml"
+    for text in (f"a:\n  [x, {written}]\n", f"a:\n  {{{written}: x}}\n"):
+        path.write_text(text)
+        with pytest.raises(schema.SchemaError, match=f"line 2: YAML reads {written} as {read}; "):
+            schema.read_yaml(path)
+    path.write_text(f"a: ['{written}', 0, -1, 150, 1.5, 1.0e-6, .inf, 2024-01-01]\n")
+    assert schema.read_yaml(path)["a"][0] == written
+
+
+@pytest.mark.parametrize("text", ["a:\n  [1, 2019-02-31]\n", "a:\n  2024-13-01: 1\n"])
+def test_a_day_that_can_not_be_is_refused(text, tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(text)
+    with pytest.raises(schema.SchemaError, match=r"line 2: 20\d\d-\d\d-\d\d can't be: "):
+        schema.read_yaml(path)
+
+
 def test_all_repeated_keys_are_named_at_once(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text("a: 1\na: 1\nb: 1\nb: 1\n")

@@ -3,6 +3,7 @@
 import gzip
 import struct
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -17,13 +18,25 @@ def compressed(data: bytes) -> bytes:
     return b"\x1f\x9d\x90" + held.to_bytes((9 * len(data) + 7) // 8, "little")
 
 
-def workbook(path: Path, sheets: dict[str, list[list[Any]]]) -> None:
-    """Write a small .xlsx by hand."""
+def workbook(path: Path, sheets: dict[str, list[list[Any]]], merged: Sequence[str] = ()) -> None:
+    """Write a small .xlsx by hand: cells of merged ranges, such as ``A1:A2``, in each sheet."""
 
-    def cell(value: Any) -> str:
+    def cell(value: Any, place: str) -> str:
+        if isinstance(value, str) and value.startswith("="):
+            # As a program writes it that does not compute.
+            return f'<c r="{place}"><f>{escape(value[1:])}</f><v /></c>'
         if isinstance(value, str):
-            return f'<c t="inlineStr"><is><t>{escape(value)}</t></is></c>' if value else "<c/>"
-        return f"<c><v>{value}</v></c>"
+            text = f't="inlineStr"><is><t>{escape(value)}</t></is></c>' if value else "/>"
+            return f'<c r="{place}" {text}'
+        kind = ' t="b"' if isinstance(value, bool) else ""
+        return f'<c r="{place}"{kind}><v>{value:{"d" if kind else ""}}</v></c>'
+
+    def line(row: int, values: list[Any]) -> str:
+        cells = (cell(value, f"{chr(65 + j)}{row}") for j, value in enumerate(values))
+        return f'<row r="{row}">{"".join(cells)}</row>'
+
+    joined = "".join(f'<mergeCell ref="{each}"/>' for each in merged)
+    after = f"<mergeCells>{joined}</mergeCells>" if merged else ""
 
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -54,10 +67,10 @@ def workbook(path: Path, sheets: dict[str, list[list[Any]]]) -> None:
             f'<Relationships xmlns="{package}/relationships">{links}</Relationships>',
         )
         for k, rows in enumerate(sheets.values(), start=1):
-            body = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+            body = "".join(line(row, values) for row, values in enumerate(rows, start=1))
             archive.writestr(
                 f"xl/worksheets/sheet{k}.xml",
-                f'<worksheet xmlns="{main}"><sheetData>{body}</sheetData></worksheet>',
+                f'<worksheet xmlns="{main}"><sheetData>{body}</sheetData>{after}</worksheet>',
             )
 
 

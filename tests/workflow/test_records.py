@@ -98,7 +98,7 @@ def test_a_table_is_not_made_of_other_files(finished):
         *("--digest", digest),
     )
     assert output.startswith(f"error: {REFIT} was made for another study, seed, ")
-    assert "delete it and run snakemake again" in output
+    assert "delete it and run the same command again" in output
     assert not path.exists()
 
     (finished.folder / REFIT).unlink()

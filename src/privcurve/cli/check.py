@@ -22,6 +22,9 @@ examples:
 
 # Worth a second look: what is clipped or other tells nothing apart.
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
+# Fewer values may be in one bin by chance; so many such columns are named.
+_FEW = 10
+_NAMED = 5
 # Of more columns only those with such a share have a line.
 MOST_SHOWN = 60
 
@@ -91,6 +94,13 @@ def _shares(report: Report) -> Iterator[str]:
         yield f"  {tally.column.name:<{width}}  {tally.column.n_bins:>6}  {cells}"
     if left:
         yield f"  … and {left} columns more, of which little is clipped, other or missing"
+    alike = [t.column.name for t in report.tallies if len(t.used) == 1 and t.n - t.missing >= _FEW]
+    if alike:
+        named = ", ".join(map(repr, alike[:_NAMED]))
+        more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
+        yield ""
+        yield f"  All values in one bin, which tell nothing apart: {named}{more}."
+        yield "  Are their bounds in the unit of the file?"
 
 
 def _cells(tally: Tally) -> Iterator[str]:

@@ -90,6 +90,9 @@ def _seen(file: Path, found: Draft) -> Iterator[str]:
             written += ", decimal comma"
     else:
         written = how["kind"]
+        sheets = [repr(name) for name in found.format.sheets]
+        if len(sheets) > 1:
+            written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (parser: sheet)"
     yield f"{file}: {found.n_rows:,} records, {len(found.columns) + 1} columns; {written}"
     yield "What follows is of the records: for their holder's eyes, not for the description.\n"
     width = min(max(map(len, found.columns)), 24)

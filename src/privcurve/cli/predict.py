@@ -48,6 +48,10 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError(f"--separator {arguments.separator!r} is not one character")
     if arguments.output is not None and arguments.output.is_dir():
         raise CommandError(f"{arguments.output} is a folder: name the file to write")
+    if arguments.output is not None and arguments.output.exists():
+        for read in (arguments.model, arguments.file):
+            if read.exists() and read.samefile(arguments.output):
+                raise CommandError(f"{read} is read: name another file to write")
     model = load(arguments.model)
     records = read_codes(
         model.domain,
@@ -68,7 +72,9 @@ def run(arguments: argparse.Namespace) -> None:
         answered.update(write_answers(model, records.pieces, sys.stdout, arguments.proba))
     else:
         replace_file(arguments.output, write)
+    for remark in records.lost.remarks():
+        print(f"privcurve: {remark}", file=sys.stderr)
     if len(answered) == 1 and answered.total() > 1:
         ((label, n),) = answered.items()
-        more = "; --proba tells them apart" if model.has_probabilities > arguments.proba else ""
+        more = "; --proba may tell them apart" if model.has_probabilities > arguments.proba else ""
         print(f"privcurve: all {n:,} answers are {label!r}{more}", file=sys.stderr)

@@ -317,11 +317,12 @@ def _grouped(groups: Any) -> tuple[tuple[str, str], ...]:
 def _pairs(listed: Any) -> tuple[tuple[str, str], ...]:
     """Give values with their titles, which in a list are the values themselves."""
     pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
-    return tuple((str(value), str(title)) for value, title in pairs)
+    return tuple((str(value).strip(), str(title).strip()) for value, title in pairs)
 
 
 def _texts(given: Any) -> tuple[str, ...]:
-    return tuple(str(v) for v in (given if isinstance(given, list) else [given]))
+    """Give texts without blanks at their ends, as those of files are compared."""
+    return tuple(str(v).strip() for v in (given if isinstance(given, list) else [given]))
 
 
 def _day(bound: str) -> float:

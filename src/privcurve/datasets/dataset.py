@@ -174,8 +174,9 @@ def check_current(folder: str | os.PathLike[str]) -> None:
     if found is not None and not same_description(found["name"], found.get("origin", {})):
         raise DatasetError(
             f"{folder} was coded from another description of {found['name']!r} than "
-            f"{find(found['name'])} is now. Run snakemake again, which codes it anew; or by hand: "
-            f"python -m privcurve.steps.prepare {found['name']} --output {folder}"
+            f"{find(found['name'])} is now. Run snakemake (or privcurve compare) again, which "
+            f"codes it anew; or by hand: python -m privcurve.steps.prepare {found['name']} "
+            f"--output {folder}"
         )
 
 

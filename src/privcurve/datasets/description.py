@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -137,6 +137,14 @@ class Records:
     seed: int = 0
 
 
+def _joined(values: Iterable[str]) -> str:
+    """Write values of a class; of those that differ in case alone, the first."""
+    spelt: dict[str, str] = {}
+    for value in values:
+        spelt.setdefault(value.casefold(), value)
+    return " or ".join(spelt.values())
+
+
 @dataclass(frozen=True)
 class LabelSpec:
     """Where the label is and which values mean what; `strip` is cut off at the end.
@@ -159,10 +167,10 @@ class LabelSpec:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the classes; of two, the negative one first."""
+        """Names of the classes; of two, the negative one first, each word in one spelling."""
         if self.classes:
             return tuple(dict.fromkeys(title for _, title in self.classes))
-        return " or ".join(self.negative), " or ".join(self.positive)
+        return _joined(self.negative), _joined(self.positive)
 
     @cached_property
     def codes(self) -> Mapping[str, int]:

@@ -65,7 +65,7 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
                 f"of the domain: give them in its order, {', '.join(domain.names)}; or a frame"
             )
         frame = dict(zip(domain.names, given.T, strict=True))
-    keys = list(frame if isinstance(frame, Mapping) else frame.columns)
+    keys = list(frame if isinstance(frame, Mapping) else _names(frame))
     fields = list(map(str, keys))
     fault = lacking(domain, FRAME, fields)
     if fault is not None:
@@ -77,11 +77,19 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
     return columns
 
 
+def _names(frame: Any) -> Any:
+    import pyarrow
+
+    return frame.column_names if isinstance(frame, pyarrow.Table) else frame.columns
+
+
 def _arrow(name: str, values: Any) -> Any:
     import pyarrow
 
     # Arrow takes no bytes in another order, and no array in steps.
     given = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else values
+    if isinstance(given, pyarrow.ChunkedArray):
+        return given.combine_chunks()
     try:
         found = pyarrow.array(given, from_pandas=True)
     except (pyarrow.ArrowException, TypeError, ValueError):

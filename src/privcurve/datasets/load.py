@@ -48,7 +48,8 @@ def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
     files = fetch(description, mirror)
     # What is read must be what is noted, whatever happens to a file meanwhile.
     made_from = origin(description)
-    sources = checksums(files)
+    own = {Path(name): state["sha256"] for name, state in made_from["local"].items()}
+    sources = checksums(files, own)
     problems = Problems(name)
     train = _read(description, files, description.parts, problems, description.records.first)
     test = None
@@ -78,13 +79,17 @@ def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
     )
 
 
-def checksums(files: Mapping[str, Sequence[RawFile]]) -> dict[str, str]:
+def checksums(
+    files: Mapping[str, Sequence[RawFile]], known: Mapping[Path, str] | None = None
+) -> dict[str, str]:
     """Give the checksum of each raw file by name; by part too, where two have the same name.
 
     Parameters
     ----------
     files : mapping of str to sequence of RawFile
         By part.
+    known : mapping of Path to str, optional
+        Checksums that were taken already; these files are not read again.
 
     Returns
     -------
@@ -100,7 +105,7 @@ def checksums(files: Mapping[str, Sequence[RawFile]]) -> dict[str, str]:
     found: dict[str, str] = {}
     first: dict[str, tuple[str, Path]] = {}
     for part, path in paths:
-        digest = sha256_of(path)
+        digest = (known or {}).get(path) or sha256_of(path)
         if digest in first:
             other_part, other = first[digest]
             raise DatasetError(

@@ -68,6 +68,7 @@ def numbers(
     if markers:
         absent |= np.isin(found, markers)
         found[absent] = np.nan
+        wrong = {row: fault for row, fault in wrong.items() if not absent[row]}
     return found, absent, wrong
 
 
@@ -111,7 +112,7 @@ def _amount(marker: str) -> float | None:
         amount = number(marker)
     except ValueError:
         return None
-    return amount if np.isfinite(amount) else None
+    return None if np.isnan(amount) else amount
 
 
 def _not_finite(value: float) -> str:

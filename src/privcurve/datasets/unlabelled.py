@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+from numpy.typing import NDArray
+
 from privcurve.coding import Codes
+from privcurve.datasets.columns import CATEGORICAL, NUMERIC, OTHER, spelt
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import encode_columns
@@ -22,9 +26,14 @@ from privcurve.datasets.readers.delimited import records_of, tables
 from privcurve.datasets.readers.lines import lines_of, opened
 from privcurve.datasets.readers.table import RawTable, lacking
 
-SEPARATORS = (",", ";", "\t", "|")
+SEPARATORS = (",", ";", "\t", "|", "whitespace")
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
+# Of so many records this share tells that a column is written in another way.
+_FEW = 10
+NEARLY_ALL = 0.95
+# Lines of the file in which the names of columns end.
+_MOST_OF_HEADER = 100
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,44 @@ class Unlabelled:
     label: None = None
 
 
+class Lost:
+    """How many values of each column lay outside its bounds, or were ``other``.
+
+    Parameters
+    ----------
+    domain : Domain
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self._columns = domain.columns
+        self._n = 0
+        self._outside = np.zeros(len(domain.columns), dtype=np.int64)
+        self._others = np.zeros(len(domain.columns), dtype=np.int64)
+
+    def add(self, codes: Codes, clipped: NDArray[np.int64]) -> None:
+        """Count some more records."""
+        self._n += len(codes)
+        self._outside += clipped
+        for j, column in enumerate(self._columns):
+            if column.kind == CATEGORICAL and OTHER in column.titles:
+                self._others[j] += np.count_nonzero(codes[:, j] == column.titles.index(OTHER))
+
+    def remarks(self) -> Iterator[str]:
+        """Name the columns of which nearly nothing is left: they may be written in another way."""
+        counts = np.maximum(self._outside, self._others).tolist()
+        for column, count in zip(self._columns, counts, strict=True):
+            if self._n < _FEW or count < NEARLY_ALL * self._n:
+                continue
+            what, how = f"fit none of its groups but {OTHER!r}", "spelling, leading zeros"
+            if column.kind == NUMERIC:
+                low, high = (spelt(end, column.dates) for end in column.edges[:: column.bins])
+                what, how = f"lie outside its bounds, {low} to {high}", "the unit"
+            yield (
+                f"{count / self._n:.0%} of the values of {column.name!r} {what}: are they written "
+                f"as the model takes them ({how})?"
+            )
+
+
 @dataclass(frozen=True)
 class NewRecords:
     """A file that is being read.
@@ -57,10 +104,13 @@ class NewRecords:
         Its columns that the domain does not have.
     pieces : iterator of ndarray
         Codes of some records after another; it raises `DatasetError` where a value has none.
+    lost : Lost
+        Of the records that were read, what their codes do not tell.
     """
 
     ignored: tuple[str, ...]
     pieces: Iterator[Codes]
+    lost: Lost
 
 
 def read_codes(
@@ -81,7 +131,7 @@ def read_codes(
         Parquet file (``.parquet``); the first sheet of an Excel file; or ``-``: CSV of `stdin`.
         Columns of other names are left out.
     separator : str, optional
-        By default comma, semicolon, tab or ``|``, whichever makes the names of columns.
+        By default comma, semicolon, tab, ``|`` or blanks, whichever makes the names of columns.
     encoding : str
     stdin : binary file, optional
 
@@ -104,23 +154,22 @@ def read_codes(
     try:
         file = stdin if path == STDIN and stdin is not None else opened(path)
         numbered = lines_of(file, Parser(DELIMITED, encoding=encoding))
-        first = next(numbered, None)
+        start = list(itertools.islice(numbered, _MOST_OF_HEADER))
+        if separator is None:
+            separator = max(SEPARATORS, key=lambda one: _n_known(domain, start, one))
+        fields = _header(start, separator)
     except (*DAMAGED, OSError, LookupError) as error:
         raise _unreadable(source, error, encoding) from None
-    if first is None:
+    if not start:
         raise DatasetError(f"{source} is empty: its first line has to name the columns")
-    if separator is None:
-        separator = _separator(domain, first[1])
-    fields = [field.strip() for field in next(csv.reader([first[1]], delimiter=separator))]
     described = Unlabelled(
         domain, Parser(DELIMITED, separator, header=True, encoding=encoding), source
     )
     _check(domain, source, fields)
-    records = records_of(itertools.chain([first], numbered), separator)
-    return NewRecords(
-        _ignored(domain, fields),
-        _coded(described, lambda problems: tables(described, source, records, problems)),
-    )
+    records = records_of(itertools.chain(start, numbered), separator)
+    lost = Lost(domain)
+    pieces = _coded(described, lambda problems: tables(described, source, records, problems), lost)
+    return NewRecords(_ignored(domain, fields), pieces, lost)
 
 
 def _stored(described: Unlabelled, path: Path) -> NewRecords:
@@ -144,30 +193,37 @@ def _stored(described: Unlabelled, path: Path) -> NewRecords:
 
         ignored = ()
     file = RawFile(path)
-    return NewRecords(ignored, _coded(described, lambda problems: read(described, file, problems)))
+    lost = Lost(described.domain)
+    pieces = _coded(described, lambda problems: read(described, file, problems), lost)
+    return NewRecords(ignored, pieces, lost)
 
 
-def _coded(described: Unlabelled, read: Any) -> Iterator[Codes]:
+def _coded(described: Unlabelled, read: Any, lost: Lost) -> Iterator[Codes]:
     problems = Problems(described.name, is_file=True)
     try:
         pieces: Iterator[RawTable] = read(problems)
         for table in pieces:
-            codes = encode_columns(described, table, problems)[0]
+            codes, clipped = encode_columns(described, table, problems)
             problems.check()
+            lost.add(codes, clipped)
             yield codes
     except (*DAMAGED, OSError) as error:
         raise _unreadable(described.name, error, described.parser.encoding) from None
     problems.check()
 
 
-def _separator(domain: Domain, header: str) -> str:
-    """Give the separator that makes most names of columns."""
+def _header(start: list[tuple[int, str]], separator: str) -> list[str]:
+    """Give the names of columns, each of which may have several lines."""
+    _, fields = next(records_of(start, separator), (0, ()))
+    return [field.strip() for field in fields]
 
-    def found(separator: str) -> int:
-        fields = {field.strip() for field in next(csv.reader([header], delimiter=separator))}
-        return len(fields & set(domain.names))
 
-    return max(SEPARATORS, key=found)
+def _n_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> int:
+    """Give how many names of columns a separator makes."""
+    try:
+        return len(set(_header(start, separator)) & set(domain.names))
+    except csv.Error:
+        return 0
 
 
 def _check(domain: Domain, source: str, fields: list[str]) -> None:

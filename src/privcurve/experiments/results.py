@@ -57,7 +57,8 @@ Key = tuple[str, str, str, int]
 # Where a file's schema keeps its facts.
 FACTS = b"privcurve"
 
-_AGAIN = "delete it and run snakemake again. What is trained is kept."
+_AGAIN = "run the same command again. What is trained is kept."
+_ANEW = f"delete it and {_AGAIN}"
 
 
 class IncompleteError(RuntimeError):
@@ -157,12 +158,12 @@ def check_current(path: Path, digest: str, checksum: str | None) -> None:
     if is_current(path, digest, checksum):
         return
     if not path.exists():
-        raise IncompleteError(f"{path} is missing; run snakemake again. What is trained is kept.")
+        raise IncompleteError(f"{path} is missing; {_AGAIN}")
     if read_facts(path) is None:
         raise _damaged(path)
     raise IncompleteError(
         f"{path} was made for another study, seed, dataset or version of a learner than is asked "
-        f"for now; {_AGAIN}"
+        f"for now; {_ANEW}"
     )
 
 
@@ -209,7 +210,7 @@ def _is_earlier(path: Path) -> bool:
 
 
 def _damaged(path: Path) -> IncompleteError:
-    return IncompleteError(f"{path} is damaged; {_AGAIN}")
+    return IncompleteError(f"{path} is damaged; {_ANEW}")
 
 
 def read_shards(
@@ -289,11 +290,11 @@ def check_complete(frame: Any, expected: Iterable[Key], what: str) -> None:
     if missing:
         named = "; ".join(map(_named, missing[:5]))
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        raise IncompleteError(f"{what}: {len(missing)} cells are missing: {named}{more}; {_AGAIN}")
+        raise IncompleteError(f"{what}: {len(missing)} cells are missing: {named}{more}; {_ANEW}")
     if found - asked:
         raise IncompleteError(
             f"{what}: cells that the study does not ask for, such as "
-            f"{_named(min(found - asked))}; {_AGAIN}"
+            f"{_named(min(found - asked))}; {_ANEW}"
         )
 
 

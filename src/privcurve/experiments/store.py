@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from privcurve.experiments.keys import Keys
-from privcurve.files import cannot_write
+from privcurve.files import append, cannot_write
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class Store:
         """
         line = json.dumps({"id": cell_id, "result": result}, separators=(",", ":")) + "\n"
         try:
-            _append(self._open(), line.encode())
+            append(self._open(), line.encode())
         except OSError as error:
             raise cannot_write(self.folder, error) from error
 
@@ -159,17 +159,6 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _append(file: int, data: bytes) -> None:
-    """Append all of the data or, if the disk has no room for it, none."""
-    end = os.lseek(file, 0, os.SEEK_CUR)
-    try:
-        while data:
-            data = data[os.write(file, data) :]
-    except BaseException:
-        os.ftruncate(file, end)
-        raise
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:

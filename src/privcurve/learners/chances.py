@@ -30,7 +30,11 @@ class ChanceClassifier(CodedClassifier):
         ndarray of shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
-        odds: NDArray[Any] = self._log_odds(self.decision_function(X))
+        return self.chances(self.decision_function(X))
+
+    def chances(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give what :meth:`predict_proba` does, of scores that `decision_function` gave."""
+        odds: NDArray[Any] = self._log_odds(scores)
         if odds.ndim == 2:
             return np.asarray(softmax(odds, axis=1))
         return np.column_stack([expit(-odds), expit(odds)])

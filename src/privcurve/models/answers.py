@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from privcurve.coding import Codes
     from privcurve.models.model import Model
 
@@ -47,13 +50,17 @@ def write_answers(
     out.writerow([model.domain.label.column, *names])
     answered: Counter[str] = Counter()
     for codes in pieces:
-        labels = model.named(codes).tolist()
+        if probabilities:
+            found, chances = model.named_with_chances(codes)
+        else:
+            found, chances = model.named(codes), None
+        labels = found.tolist()
         answered.update(labels)
-        out.writerows(zip(labels, *_chances(model, codes, probabilities), strict=True))
+        out.writerows(zip(labels, *_written(chances), strict=True))
     return answered
 
 
-def _chances(model: Model, codes: Codes, probabilities: bool) -> Iterator[list[str]]:
-    if probabilities:
-        for column in model.predict_proba(codes).T:
-            yield [f"{p:.6g}" for p in column]
+def _written(chances: NDArray[np.float64] | None) -> Iterator[list[str]]:
+    """Give the columns of probabilities as texts."""
+    for column in () if chances is None else chances.T:
+        yield [f"{p:.6g}" for p in column]

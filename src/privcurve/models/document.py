@@ -171,7 +171,10 @@ def _classes(estimator: CodedClassifier, domain: Domain) -> list[Any]:
     """Give the classes, if it is plain which of the domain's names is which."""
     found, names = np.asarray(estimator.classes_).tolist(), list(domain.label.names)
     numbered = [list(class_labels(len(found))), list(range(len(found)))]
-    if len(found) != len(names) or (found not in numbered and list(map(str, found)) != names):
+    # The label's own 0 and 1, or truth values, of which the domain has the first as positive.
+    turned = found == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
+    plain = found in numbered and not turned
+    if len(found) != len(names) or not (plain or list(map(str, found)) == names):
         raise ModelError(
             f"{estimator._learner} was fitted with the classes {found}, but the domain's are "
             f"{names}: fit it with classes={tuple(names)}, or on labels "

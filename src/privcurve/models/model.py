@@ -116,7 +116,16 @@ class Model:
 
     def named(self, codes: ArrayLike) -> NDArray[Any]:
         """Predict the name of the class of each row of a coded matrix."""
-        return self.labels[decided(self.decision_function(codes))]
+        return self._names(self.decision_function(codes))
+
+    def named_with_chances(self, codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Give what :meth:`named` and :meth:`predict_proba` do, and score each row once."""
+        self.check_probabilities()
+        scores = self.decision_function(codes)
+        return self._names(scores), self._estimator.chances(scores)
+
+    def _names(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        return self.labels[decided(scores)]
 
     def predict_proba(self, codes: ArrayLike) -> NDArray[np.float64]:
         """Estimate the probability of each class for rows of a coded matrix.

@@ -12,10 +12,12 @@ from typing import Any
 from privcurve.datasets import Description, Domain
 from privcurve.learners import registry
 from privcurve.privacy import budget as words
+from privcurve.privacy.calibration.right_answers import right_answers_scale
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases.accuracy import Accuracy
 from privcurve.releases.book import Budget, Price, Release
+from privcurve.releases.errors import ReleaseError
 
 # From the working folder; kept out of git.
 RELEASES = Path("releases")
@@ -67,6 +69,59 @@ class Asked:
         """Of the estimator."""
         level = {"epsilon": self.epsilon, "delta": self.delta, "calibration": words.CERTIFIED}
         return {**self.parameters, **level}
+
+
+def check_sample(asked: Asked, description: Description) -> None:
+    """Refuse records that were taken by what is private: one record decides on others there.
+
+    Raises
+    ------
+    ReleaseError
+    """
+    if description.public_benchmark:
+        return
+    known = asked.relation == words.PRIVATE_COLUMNS and description.domain.public_label
+    if description.records.balance and not known:
+        raise ReleaseError(
+            f"records: balance of {description.name} takes records by their labels, which are "
+            "private: one label decides how many others train, and the guarantee would not be true "
+            "of the records in the file. Leave it out, and take a learner that is right for a rare "
+            "label (docs/compare.md)."
+        )
+    if description.records.first and asked.relation == words.ADD_REMOVE:
+        raise ReleaseError(
+            f"records: first of {description.name} lets a record that is added push another one "
+            f"out: take neighbours = {words.REPLACE_ONE!r}, or leave it out"
+        )
+
+
+def check_accuracy(asked: Asked, description: Description) -> None:
+    """Refuse an accuracy that can't be paid for, or need not be.
+
+    Raises
+    ------
+    ReleaseError
+    """
+    if not asked.accuracy:
+        return
+    if not 0 < asked.accuracy < math.inf:
+        raise ReleaseError(f"accuracy = {asked.accuracy!r} is not a finite epsilon above 0")
+    if description.public_benchmark:
+        raise ReleaseError(
+            f"the records of {description.name} are public: an accuracy costs nothing, and is on "
+            "the card if there is a test part"
+        )
+    if not description.n_test:
+        raise ReleaseError(
+            f"{description.name} has no test part that an accuracy could be paid for: on records "
+            "that train the model it would not be that of new ones. Give it one (files: test:)."
+        )
+    if asked.relation != words.REPLACE_ONE:
+        raise ReleaseError(f"an accuracy is paid for with neighbours: {words.REPLACE_ONE} alone")
+    try:
+        right_answers_scale(asked.accuracy)
+    except ValueError as error:
+        raise ReleaseError(f"accuracy: {error}") from None
 
 
 @dataclass(frozen=True)

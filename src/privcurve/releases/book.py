@@ -24,11 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from privcurve.files import cannot_write
+from privcurve.files import append, cannot_write, sync
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, implies, of_replacing
 from privcurve.releases.errors import ReleaseError
 
 LEDGER = "ledger.jsonl"
+# Beside the folders of all ledgers.
+LOCK = ".lock"
 
 RESERVED = "reserved"
 DONE = "done"
@@ -193,7 +195,7 @@ class Book:
         OSError
             If it can't be written; then nothing is spent.
         """
-        with self._locked() as file:
+        with _locked(self.path) as file:
             before = self._read(file.read())
             self._check(before, budget, price)
             release = Release(len(before) + 1, price, RESERVED, dict(facts))
@@ -213,7 +215,7 @@ class Book:
 
     def close(self, release: Release, state: str, facts: Mapping[str, Any]) -> None:
         """Write down how a release ended: ``done`` or ``failed``. It is spent in any case."""
-        with self._locked() as file:
+        with _locked(self.path) as file:
             self._read(file.read())
             line = {"release": release.number, "state": state, "at": _now(), **facts}
             self._append(file, line)
@@ -236,17 +238,6 @@ class Book:
                 "budget: a decision about the people in the records, not about the model."
             )
 
-    @contextmanager
-    def _locked(self) -> Iterator[IO[bytes]]:
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file = os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
-        except OSError as error:
-            raise cannot_write(self.path, error) from error
-        with file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield file
-
     def _append(self, file: IO[bytes], line: Mapping[str, Any]) -> None:
         """Add a line, chained to what is before it, and wait for the disk."""
         file.seek(0)
@@ -257,10 +248,9 @@ class Book:
             # What is torn was never begun: its process was killed while it wrote.
             file.truncate(len(whole))
             file.seek(len(whole))
-            file.write(text.encode() + b"\n")
-            file.flush()
+            append(file.fileno(), text.encode() + b"\n")
             os.fsync(file.fileno())
-            _sync(self.path.parent)
+            sync(self.path.parent)
         except OSError as error:
             raise cannot_write(self.path, error) from error
 
@@ -298,6 +288,37 @@ class Book:
             found[number] = Release(number, begun.price, state, {**begun.facts, **entry})
 
 
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Let no other release begin meanwhile, whatever ledger of a folder it is written in.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the ledgers' folders.
+
+    Raises
+    ------
+    WriteError
+        If there can be no lock.
+    """
+    with _locked(folder / LOCK):
+        yield
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Without a buffer, which would be written once more when the file is closed.
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    with file:
+        yield file
+
+
 def spent(prices: Sequence[Price]) -> list[Price]:
     """Add prices up, those for each relation of neighbours by themselves."""
     relations = dict.fromkeys(price.neighbours for price in prices)
@@ -320,11 +341,3 @@ def level(price: Price) -> str:
 
 def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-def _sync(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -44,8 +44,8 @@ BEFORE = (
     "written after a look at the records."
 )
 GENERATOR = (
-    "A weakness of the random generator: the noise is PCG64's, begun by 256 bits that nobody else "
-    "has; that generator is not made for cryptography."
+    "A weakness of the random generator: the noise is PCG64's, begun by 128 bits that follow from "
+    "a secret of 256; that generator is not made for cryptography."
 )
 POPULATION = (
     "What holds of people in general. The guarantee is about what the model shows of one record's "
@@ -190,6 +190,9 @@ def _decides(released: Released) -> Iterator[Block]:
         else:
             yield from _added(added, domain)
         return
+    if not (model.pairs or any(values.any() for values in model.shapes)):
+        yield _constant(model.intercept, domain)
+        return
     positive = f"{domain.label.column} is {domain.label.positive}"
     yield Text(
         f"A score is added up: {model.intercept:+.3f} (± {model.intercept_error:.3f}), and to that "
@@ -243,8 +246,7 @@ def _added(added: shares.Shares, domain: Domain) -> Iterator[Block]:
     positive = f"{domain.label.column} is {domain.label.positive}"
     used = [j for j in added.by_span if added.values[j].any()]
     if not used:
-        always = domain.label.positive if added.constant > 0 else domain.label.negative
-        yield Text(f"It always says that {domain.label.column} is {always}: no column counts.")
+        yield _constant(added.constant, domain)
         return
     yield Text(
         f"A score is added up: {added.constant:+.3g}, and to that the value of each column's bin. "
@@ -260,6 +262,11 @@ def _added(added: shares.Shares, domain: Domain) -> Iterator[Block]:
     if unused:
         yield Text(f"Without effect: {', '.join(unused)}.")
     yield from _always(added.constant, added.values, domain)
+
+
+def _constant(score: float, domain: Domain) -> Text:
+    always = domain.label.positive if score > 0 else domain.label.negative
+    return Text(f"It always says that {domain.label.column} is {always}: no column counts.")
 
 
 def _pair(pair: PairShape, domain: Domain, largest: float) -> Iterator[Block]:

@@ -14,24 +14,35 @@ from privcurve import datasets
 from privcurve.datasets import Dataset, Description, Domain
 from privcurve.experiments import canonical
 from privcurve.experiments.jobs import CODED
-from privcurve.files import WriteError
+from privcurve.files import WriteError, check_room
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import budget as words
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
-from privcurve.privacy.calibration.right_answers import right_answers_scale
 from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import card
 from privcurve.releases.accuracy import Accuracy, measured
-from privcurve.releases.asked import CARD, MODEL, PAGE, RELEASES, Asked, Released
-from privcurve.releases.book import DONE, FAILED, Book, Budget
-from privcurve.releases.choice import choice, is_choice
+from privcurve.releases.asked import (
+    CARD,
+    MODEL,
+    PAGE,
+    RELEASES,
+    Asked,
+    Released,
+    check_accuracy,
+    check_sample,
+)
+from privcurve.releases.book import DONE, FAILED, Book, Budget, alone
+from privcurve.releases.choice import choice, is_choice, of_more_classes
 from privcurve.releases.errors import ReleaseError
 
 if TYPE_CHECKING:
     import numpy as np
+
+# In bytes: more than most models and their cards take.
+ROOM = 2**20
 
 KNOWN_SEED = (
     "its noise was drawn from a public seed, so that whoever knows the seed can draw it again"
@@ -73,25 +84,28 @@ def release(
         the budget does not allow it: nothing is trained, and nothing spent. ReleaseError too if the
         training fails, which is spent.
     WriteError
-        If the ledger can't be written: then nothing is trained, and nothing spent.
+        If there is no room for the ledger, or for the model: then nothing is trained, and nothing
+        spent.
     """
     description = datasets.describe(asked.dataset)
     if is_choice(asked.learner):
         asked = choice(asked, description).asked
     check(asked, description.domain)
-    _check_accuracy(asked, description)
+    check_sample(asked, description)
+    check_accuracy(asked, description)
     records = description.of_records
     chosen = _seed(seed, description)
     budget = Budget.of(datasets.describe(records).budget)
     book = Book(releases / records)
     book.check(budget, asked.price(chosen))
     data = _data(asked.dataset)
-    _check_other_ledgers(releases, records, data)
     template = _template(asked, data.domain)
-    folder = _folder(output, releases / records, book)
 
     token = secrets.token_hex(32) if isinstance(chosen, SecretSeed) else ""
-    begun = book.reserve(budget, asked.price(chosen), _facts(asked, data, chosen, token))
+    with alone(releases):
+        _check_other_ledgers(releases, records, data)
+        folder = _folder(output, releases / records, book)
+        begun = book.reserve(budget, asked.price(chosen), _facts(asked, data, chosen, token))
     before = tuple(one.price for one in book.releases()[: begun.number - 1])
     try:
         rng = _stream("release", asked, data, chosen, begun.number, token)
@@ -129,7 +143,13 @@ def release(
             ) from error
         raise
     kept = {"kept": released.learner_name} if is_choice(asked.learner) else {}
-    book.close(begun, DONE, {"folder": str(released.folder), "model": model, **kept})
+    try:
+        book.close(begun, DONE, {"folder": str(released.folder), "model": model, **kept})
+    except WriteError as error:
+        raise ReleaseError(
+            f"{error} (The ledger counts this release as spent since it began, and its model and "
+            f"card are whole, in {released.folder}: another try would be another release.)"
+        ) from error
     return released
 
 
@@ -157,6 +177,11 @@ def check(asked: Asked, domain: Domain) -> None:
         )
     if missing:
         raise ReleaseError(missing)
+    if domain.n_classes > 2 and not known.multiclass:
+        raise ReleaseError(
+            f"{asked.learner} takes two classes, not {domain.n_classes}. Of those that take more "
+            f"there are: {', '.join(of_more_classes())}."
+        )
     kind = registry.estimator_class(asked.learner)
     if not (kind._released or is_choice(asked.learner)):
         raise ReleaseError(f"{asked.learner} can't be handed over: {kind._kept_back}")
@@ -210,7 +235,9 @@ def _check_other_ledgers(releases: Path, records: str, data: Dataset) -> None:
         if path.name == records:
             continue
         for one in Book(path).releases():
-            if mine & set(one.facts.get("sources", {}).values()):
+            # A file that was saved again has other bytes, and mostly the same codes.
+            alike = one.facts.get("checksum") == data.checksum
+            if alike or mine & set(one.facts.get("sources", {}).values()):
                 raise ReleaseError(
                     f"the file of {records!r} is that of {path.name!r} too, whose ledger, "
                     f"{Book(path).path}, has releases of it: what they spent would not add up. "
@@ -226,6 +253,7 @@ def _folder(output: Path | None, home: Path, book: Book) -> Path | None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ReleaseError(f"the folder {folder} can't be made: {error.strerror}") from None
+    check_room(folder, ROOM)
     taken = [name for name in (MODEL, CARD, PAGE) if output and (output / name).exists()]
     if taken:
         raise ReleaseError(
@@ -320,29 +348,6 @@ def with_known_seed(statement: PrivacyStatement) -> PrivacyStatement:
         caveat=KNOWN_SEED,
         proved_epsilon=math.inf,
     )
-
-
-def _check_accuracy(asked: Asked, description: Description) -> None:
-    if not asked.accuracy:
-        return
-    if not 0 < asked.accuracy < math.inf:
-        raise ReleaseError(f"accuracy = {asked.accuracy!r} is not a finite epsilon above 0")
-    if description.public_benchmark:
-        raise ReleaseError(
-            f"the records of {description.name} are public: an accuracy costs nothing, and is on "
-            "the card if there is a test part"
-        )
-    if not description.n_test:
-        raise ReleaseError(
-            f"{description.name} has no test part that an accuracy could be paid for: on records "
-            "that train the model it would not be that of new ones. Give it one (files: test:)."
-        )
-    if asked.relation != words.REPLACE_ONE:
-        raise ReleaseError(f"an accuracy is paid for with neighbours: {words.REPLACE_ONE} alone")
-    try:
-        right_answers_scale(asked.accuracy)
-    except ValueError as error:
-        raise ReleaseError(f"accuracy: {error}") from None
 
 
 def _accuracy(

@@ -113,7 +113,7 @@ def changed(path: Path) -> StudyError:
     from privcurve.experiments.study import StudyError
 
     return StudyError(
-        f"{path} was changed after the workflow had read it; run snakemake again. "
+        f"{path} was changed after the workflow had read it; run the same command again. "
         "What is trained is kept."
     )
 

@@ -17,7 +17,7 @@ if f"privcurve.steps.{moment.get('step')}" in sys.orig_argv:
     from privcurve import files
     from privcurve.experiments import store
 
-    append, flush = store._append, files._flush
+    append, flush = store.append, files.sync
 
     def passes(what):
         moment[what] = moment.get(what, -1) - 1
@@ -37,4 +37,4 @@ if f"privcurve.steps.{moment.get('step')}" in sys.orig_argv:
             os.kill(os.getpid(), signal.SIGSTOP)
         flush(path)
 
-    store._append, files._flush = append_or_stand_still, flush_or_stand_still
+    store.append, files.sync = append_or_stand_still, flush_or_stand_still

@@ -10,7 +10,7 @@ from typing import Any
 from privcurve.datasets.build import DATE, TEXT
 from privcurve.datasets.dates import ISO, written
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER
-from privcurve.datasets.drafts.profile import NEARLY_ALL, Profile, Range
+from privcurve.datasets.drafts.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 from privcurve.datasets.values import whole
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
@@ -41,9 +41,16 @@ _SEX = {
 _SEX_NAMES = re.compile(r"(^|[_\W])(sex|gender|geschlecht|sexe|sexo)($|[_\W])", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|nr|number|ssn)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")
+# What pandas calls names of rows that have no name, in Parquet files.
+_INDEX = re.compile(r"__index_level_\d+__")
 
 # Amounts as people write them, which are no numbers to a program: 1,234.50, € 5, 92%.
-_DRESSED = re.compile(r"[-+]?[^\w\s]{0,2}\s?[-+]?\d[\d.,'\s]*[^\w\s]{0,2}")
+_DRESSED = re.compile(r"[-+]?[^\w\s]{0,2}\s?[-+]?\d[\d.,'\s]*[^\w\s]{0,2}$")
+# An amount and its unit: 161 cm.
+_WITH_UNIT = re.compile(r"[-+]?\d[\d.,]*\s?([^\W\d_]{1,5})$")
+
+# Numbers to a program, and perhaps others to people: 1.234 may be more than a thousand.
+_IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
 
 # What names of columns say of numbers, by public knowledge: bounds and, of whole numbers, bins.
 _BY_NAME: dict[str, dict[str, Any]] = {
@@ -98,6 +105,8 @@ def propose(name: str, profile: Profile, decimal: str, public: bool) -> Proposal
     Proposal
     """
     amounts = profile.points if decimal == "." else profile.commas
+    if _INDEX.fullmatch(name):
+        return Proposal("", seen="names of rows, which pandas wrote: not of a record")
     if not profile.n_there:
         return Proposal("", seen="no value at all")
     if len(profile.values) == 1:
@@ -149,6 +158,8 @@ def _date(profile: Profile, public: bool) -> Proposal:
         remarks["format"] = "which one is meant? " + " or ".join(f'"{form}"' for form in forms)
     elif forms[0] != ISO:
         keys["format"] = forms[0]
+        if "%y" in forms[0]:
+            remarks["format"] = "of two digits: 69 is 1969 and 68 is 2068"
     if not public or profile.missing:
         keys["missing"] = "bin"
     return Proposal(DATE, keys, remarks, f"{written(some.low)} to {written(some.high)}")
@@ -161,6 +172,7 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
     odd = [text for text in profile.values if not _is_amount(text)][:3]
     if odd:
         seen += f"; no numbers: {', '.join(odd)}"
+    seen += _thousands(profile)
     known = _BY_NAME.get(name.lower().removesuffix("_years"))
     counter = known is None and amounts.whole
     if counter and (_identifies(name, profile) or _counts_up(profile, amounts)):
@@ -186,9 +198,7 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
 def _text(name: str, profile: Profile, public: bool) -> Proposal:
     n_values = len(profile.values)
     seen = f"{'over ' if profile.more else ''}{n_values:,} texts: {_shown(profile)}"
-    dressed = sum(n for text, n in profile.values.items() if _DRESSED.fullmatch(text))
-    if dressed >= NEARLY_ALL * profile.values.total():
-        seen += "; if these are amounts, write them as plain numbers: 1234.5"
+    seen += _written_oddly(profile)
     seen += _of_people(name, profile)
     unique = n_values > _FEW and profile.share_apart > _UNIQUE
     if unique or _identifies(name, profile):
@@ -206,6 +216,30 @@ def _text(name: str, profile: Profile, public: bool) -> Proposal:
         keys["groups"] = sorted({text.casefold(): text for text in values}.values())
         remarks["groups"] = "of the file, which is public; all else is other"
     return Proposal(TEXT, keys, remarks, seen)
+
+
+def _written_oddly(profile: Profile) -> str:
+    """Say so where texts look like dates or amounts that no program reads."""
+    enough = NEARLY_ALL * profile.values.total()
+
+    def many(pattern: re.Pattern[str]) -> bool:
+        texts = profile.values.items()
+        return sum(n for text, n in texts if pattern.match(text) and not text.isdecimal()) >= enough
+
+    if many(LIKE_A_DATE):
+        return "; if these are dates, write all in one form: 2024-12-31"
+    units = {match[1] for text in profile.values if (match := _WITH_UNIT.match(text))}
+    if many(_DRESSED) or (len(units) == 1 and many(_WITH_UNIT)):
+        return "; if these are amounts, write them as plain numbers: 1234.5"
+    return ""
+
+
+def _thousands(profile: Profile) -> str:
+    """Say so where points or commas may part thousands, so that 1.000 is less than 999."""
+    parted = [text for text in profile.values if not text.lstrip("+-").isdecimal()]
+    if not parted or not all(map(_IN_THOUSANDS.fullmatch, parted)):
+        return ""
+    return f"; if {parted[0]} is more than a thousand, write it as a plain number"
 
 
 def _named_identifier(name: str) -> bool:

@@ -14,7 +14,7 @@ from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.drafts.columns import Proposal, propose
 from privcurve.datasets.drafts.label import Asked, Classes, classes
 from privcurve.datasets.drafts.profile import Profile, blank
-from privcurve.datasets.drafts.sniff import Format, sniff
+from privcurve.datasets.drafts.sniff import ENCODINGS, Format, plain_text, sniff
 from privcurve.datasets.drafts.text import written
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
@@ -125,7 +125,7 @@ def draft(
         "missing": _markers(profiles),
     }
     if test is not None:
-        facts["n_test"] = _size(test, header, how, label, problems)
+        facts["n_test"] = _size(test, header, path, how, label, problems)
     text, blanks = written(name, how, facts, decimal, columns, label.column, found, public)
     return Draft(
         name=name,
@@ -185,7 +185,9 @@ def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str,
     return profiles
 
 
-def _size(path: Path, header: bool, like: Format, label: Asked, problems: Problems) -> int:
+def _size(
+    path: Path, header: bool, like_path: Path, like: Format, label: Asked, problems: Problems
+) -> int:
     """Give how many records a file to test by holds."""
     how = sniff(path, header)
     lacking = [name for name in like.fields if name not in how.fields]
@@ -194,13 +196,26 @@ def _size(path: Path, header: bool, like: Format, label: Asked, problems: Proble
             f"{path} has no column {lacking[0]!r}{nearest(lacking[0], how.fields)} Records to "
             "test by need the columns of the others."
         )
-    for key, plain in (("kind", DELIMITED), ("separator", ",")):
+    by_place = "fields" in like.parser
+    keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","} | (
+        {"skip_rows": 0} if by_place else {}
+    )
+    if not plain_text(path):
+        keys["encoding"] = ENCODINGS[0]
+    for key, plain in keys.items():
         ways = [each.parser.get(key, plain) for each in (how, like)]
         if ways[0] != ways[1]:
             raise DatasetError(
                 f"{path} is written in another way than the other records: {key} {ways[0]!r}, not "
                 f"{ways[1]!r}. Write records to test by alike."
             )
+    if by_place and how.fields != like.fields:
+        raise DatasetError(
+            f"{path} has other columns than {like_path}, or in another order: "
+            f"{', '.join(how.fields)}; not {', '.join(like.fields)}. They are read by their place, "
+            f"since {like_path} does not give each a name of its own: mend that, or write records "
+            "to test by alike."
+        )
     # There is one description of both: it has to be read as the other is.
     lost = problems.lost
     return read(path, like, label, problems)[label.column].n + problems.lost - lost

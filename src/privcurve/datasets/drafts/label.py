@@ -138,7 +138,11 @@ def _by_convention(
 ) -> tuple[list[str], list[str]] | None:
     """Give the values of the classes, if their words are settled by convention."""
     for low, high in PAIRS:
-        sides = [[v for v in counts if word(v) in words] for words in (low, high)]
+        # In an order that says nothing of records: small letters first.
+        sides = [
+            sorted((v for v in counts if word(v) in words), key=str.swapcase)
+            for words in (low, high)
+        ]
         if not all(sides) or len(sides[0]) + len(sides[1]) < len(counts):
             continue
         if positive is None and negative is None:

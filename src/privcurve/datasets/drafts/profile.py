@@ -32,7 +32,7 @@ NEARLY_ALL = 0.95
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d")
 _SHORT = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
 FORMS = (ISO, *(day + time for day in _DAYS + _SHORT for time in ("", " %H:%M", " %H:%M:%S")))
-_LIKE_A_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{2,4}(?:\b|T\d)")
+LIKE_A_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{2,4}(?:\b|T\d)")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LEADING_ZERO = re.compile(r"-?0\d+$")
 
@@ -160,7 +160,7 @@ class Profile:
         self.zeros = self.zeros or any(map(_LEADING_ZERO.match, texts))
 
     def _dates(self, counts: Counter[str]) -> None:
-        like = {text: count for text, count in counts.items() if _LIKE_A_DATE.match(text)}
+        like = {text: count for text, count in counts.items() if LIKE_A_DATE.match(text)}
         if not like:
             return
         for form in list(self.dates):

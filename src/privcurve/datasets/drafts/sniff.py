@@ -7,7 +7,7 @@ import gzip
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -41,11 +41,14 @@ class Format:
         Names of the fields, in order; each is another.
     nested : tuple of str
         Names of those of a Parquet file that hold lists or objects, which are not read.
+    sheets : tuple of str
+        Names of all sheets of an Excel file, of which the first is read.
     """
 
     parser: dict[str, Any]
     fields: tuple[str, ...]
     nested: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
 
 
 def sniff(path: Path, header: bool = True) -> Format:
@@ -78,7 +81,8 @@ def sniff(path: Path, header: bool = True) -> Format:
         if start[:4] == b"PAR1":
             return _parquet(path)
         if path.suffix.lower() in (".xlsx", ".xls"):
-            return _named(path, {"kind": EXCEL}, _first_row(path), header)
+            first, sheets = _first_row(path)
+            return replace(_named(path, {"kind": EXCEL}, first, header), sheets=sheets)
         for bytes_, what in _PACKED.items():
             if start.startswith(bytes_):
                 raise DatasetError(f"{path} is {what}: unpack it (only .gz is read as it is)")
@@ -110,18 +114,18 @@ def _parquet(path: Path) -> Format:
     return Format({"kind": PARQUET}, plain, nested)
 
 
-def _first_row(path: Path) -> Record:
+def _first_row(path: Path) -> tuple[Record, tuple[str, ...]]:
     from python_calamine import CalamineError
 
     from privcurve.datasets.readers.excel import first_row
 
     try:
-        found = first_row(path)
+        found, sheets = first_row(path)
     except CalamineError as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
     if found is None:
         raise DatasetError(f"{path}: its first sheet is empty")
-    return found
+    return found, sheets
 
 
 def _encoding(path: Path) -> str:
@@ -150,16 +154,23 @@ def _encoding(path: Path) -> str:
     raise AssertionError("every byte is a character of latin-1")
 
 
+def plain_text(path: Path) -> bool:
+    """Whether a file is the same in each of the encodings: ASCII, or no file of text."""
+    with opened(path) as stream:
+        return all(piece.isascii() for piece in iter(lambda: stream.read(_PIECE), b""))
+
+
 def _separator(path: Path, encoding: str) -> tuple[str, Record]:
     """Give the separator under which most lines have the same number of fields, above one."""
     best: tuple[float, int] = (0.0, 0)
     found: tuple[str, Record] | None = None
-    unlike = ""
+    unlike = broken = ""
     for separator in SEPARATORS:
         numbered = lines(path, Parser(DELIMITED, encoding=encoding))
         try:
             some = list(islice(records_of(numbered, separator), _LINES))
-        except csv.Error:
+        except csv.Error as error:
+            broken = broken or str(error)
             continue
         if not some:
             raise DatasetError(f"{path} holds no line that is not blank")
@@ -178,6 +189,8 @@ def _separator(path: Path, encoding: str) -> tuple[str, Record]:
             best, found = score, (separator, some[0])
     if found is None and unlike:
         raise DatasetError(f"{path}: {unlike}.")
+    if found is None and broken:
+        raise DatasetError(f"{path} can't be read: {broken}. Correct it there.")
     if found is None:
         raise DatasetError(
             f"{path}: no separator (comma, semicolon, tab, | or blanks) makes more than one field "

@@ -38,6 +38,8 @@ class Tally:
         Values that have no code.
     more : int
         How many values of those are not in `refused`, which counts `MOST_REFUSED` different ones.
+    used : set of int
+        Codes that a numeric column's values have, those of missing ones left out.
     """
 
     column: Column
@@ -48,6 +50,7 @@ class Tally:
     gaps: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     more: int = 0
+    used: set[int] = field(default_factory=set)
 
     def add(self, domain: Domain, values: Sequence[Any] | NDArray[Any]) -> None:
         """Count some more values."""
@@ -62,7 +65,9 @@ class Tally:
         self.missing += int(absent.sum())
         if not self.column.missing_bin:
             self.gaps += int(absent.sum())
-        self.clipped += bin_codes(found[~np.isnan(found)], self.column)[1]
+        codes, n_clipped = bin_codes(found[~np.isnan(found)], self.column)
+        self.clipped += n_clipped
+        self.used.update(np.unique(codes).tolist())
         self._refuse(Counter(str(values[row]).strip() for row in wrong))
 
     def _texts(self, domain: Domain, values: Sequence[Any] | NDArray[Any]) -> None:

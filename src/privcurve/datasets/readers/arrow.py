@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from privcurve.datasets.columns import MISSING, NUMERIC, Column
 from privcurve.datasets.dates import ISO
+from privcurve.datasets.errors import DatasetError
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Domain
+
+# A code such as 0150, or a pattern of such ones.
+_LEADING_ZERO = re.compile(r"0[\d*]")
 
 
 def as_read(values: Any, domain: Domain, column: Column | None) -> Any:
@@ -34,13 +39,30 @@ def as_read(values: Any, domain: Domain, column: Column | None) -> Any:
     ------
     pyarrow.ArrowException, TypeError
         If no column can be made of this type.
+    DatasetError
+        If these are numbers, and the column's texts begin with zeros, which numbers have lost.
     """
     values = _plain(values)
     if column is None:
         return _texts(values, domain.missing[0], "", ())
     if column.kind == NUMERIC and not column.dates:
         return _numbers(values)
+    _check_zeros(values.type, column)
     return _texts(values, _absent(column, domain.missing), column.dates, column.codes)
+
+
+def _check_zeros(kind: Any, column: Column) -> None:
+    from pyarrow import types
+
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+        return
+    zeros = next((text for text, _ in column.categories if _LEADING_ZERO.match(text)), None)
+    if zeros is not None:
+        raise DatasetError(
+            f"{column.name!r} holds numbers ({kind}), but is described by texts such as {zeros!r}, "
+            f"whose leading zeros numbers have lost: read or write it as text (in pandas, "
+            f"dtype={{{column.name!r}: str}})"
+        )
 
 
 def _absent(column: Column, missing: Sequence[str]) -> str:
@@ -76,12 +98,13 @@ def _texts(values: Any, absent: str, form: str, listed: Collection[str]) -> list
         values = values.cast(pyarrow.timestamp("us"), safe=False)
         times = values.to_pylist()
         if form in ("", ISO):
-            return [absent if v is None else v.isoformat() for v in times]
+            days = types.is_date(kind)
+            return [absent if v is None else (v.date() if days else v).isoformat() for v in times]
         return [absent if v is None else v.strftime(form) for v in times]
     if types.is_floating(kind):
         return [_number(value, absent) for value in values.cast(pyarrow.float64()).to_pylist()]
     if types.is_boolean(kind):
-        spelt = {truth: _truth(truth, listed) for truth in (True, False)}
+        spelt = {truth: spelt_truth(truth, listed) for truth in (True, False)}
         return [absent if v is None else spelt[v] for v in values.to_pylist()]
     texts = values.cast(pyarrow.string()).to_pylist()
     if types.is_string(kind) or types.is_large_string(kind):
@@ -101,7 +124,7 @@ def _number(value: float | None, absent: str) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-def _truth(value: bool, listed: Collection[str]) -> str:
+def spelt_truth(value: bool, listed: Collection[str]) -> str:
     """Spell a truth value as a column lists it; files of text write it in several ways."""
     spellings = (str(value).lower(), str(value), str(value).upper(), str(int(value)))
     return next((text for text in spellings if text in listed), spellings[0])

@@ -102,18 +102,36 @@ def records_of(numbered: Iterable[tuple[int, str]], separator: str) -> Iterator[
     Yields
     ------
     (line number, fields)
+
+    Raises
+    ------
+    csv.Error
+        If a field of several lines is not closed by a quote before a separator or a line's end, or
+        if it is too long.
     """
     if separator == "whitespace":
         for number, line in numbered:
             yield number, line.split()
         return
-    last = 0
+    first = last = 0
+    taken: list[str] = []
 
     def texts() -> Iterator[str]:
-        nonlocal last
+        nonlocal first, last
         for number, line in numbered:
-            last = number
+            first, last = (first if taken else number), number
+            taken.append(line)
             yield line
 
-    for record in csv.reader(texts(), delimiter=separator, skipinitialspace=True):
-        yield last, record
+    try:
+        for record in csv.reader(texts(), delimiter=separator, skipinitialspace=True):
+            if len(taken) > 1:
+                # A quote that nothing closes would take in the records that come next.
+                list(csv.reader(taken, delimiter=separator, skipinitialspace=True, strict=True))
+            taken.clear()
+            yield last, record
+    except csv.Error as error:
+        raise csv.Error(
+            f"a quote in the record of line {first} is not closed where its field ends, or a field "
+            f"is too long ({error})"
+        ) from None
