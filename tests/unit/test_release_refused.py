@@ -24,7 +24,7 @@ from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases import release as releasing
-from privcurve.releases.asked import MODEL
+from privcurve.releases.asked import MODEL, check_accuracy
 from privcurve.releases.book import DONE, FAILED, RESERVED, Book, BookError
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.release import release
@@ -176,9 +176,9 @@ def test_an_accuracy_needs_a_test_part_and_a_price(mine):
 
 def test_an_accuracy_is_for_replaced_records_alone():
     own = SimpleNamespace(name="mine", public_benchmark=False, n_test=9)
-    releasing._check_accuracy(asked(accuracy=0.5), own)
+    check_accuracy(asked(accuracy=0.5), own)
     with pytest.raises(ReleaseError, match="an accuracy is paid for with neighbours: replace-one"):
-        releasing._check_accuracy(asked(accuracy=0.5, neighbours=ADD_REMOVE), own)
+        check_accuracy(asked(accuracy=0.5, neighbours=ADD_REMOVE), own)
 
 
 def test_a_folder_without_room_is_noticed_before_anything_is_spent(mine):
