@@ -8,12 +8,14 @@ from scipy.stats import chisquare
 
 from privcurve.audit.replay import ExactHolder
 from privcurve.holders.best_first import BestFirst, grow_best_first
+from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.by_levels import ByLevels, grow_by_levels
 from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
 from privcurve.holders.sums import LocalNoise, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.dealt import bin_codes
+from privcurve.learners.random_trees import RandomTreesClassifier
 from privcurve.privacy.calibration.holders import holders_statement, level_holders
 from privcurve.privacy.calibration.holders_published import published_holders
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE, MECHANISMS
@@ -189,3 +191,35 @@ def test_noise_that_all_holders_know_is_refused():
     with pytest.raises(ValueError, match="n_colluding = 3 must be less than n_holders = 3"):
         sums_of("secure_sum", 3, 3)
     assert sums_of("secure_sum", 3, 2).release(GAUSSIAN, 1.0, 1.0).parts == 1
+
+
+def test_residuals_are_in_fine_units_however_many_records_there_are():
+    """Of three classes the sensitivity allows for rounding to 2^-10, not to the ring's unit."""
+    units = []
+
+    class Summed(Noted):
+        def leaves(self, trees, release):
+            units.append((trees.unit, release.unit))
+            return super().leaves(trees, release)
+
+    holder = Summed(40, 1)
+    holder.n_classes = 3
+    drawn = draw_trees(QUESTIONS, 2, 1, np.random.default_rng(0))
+    plan = Boosted(3, 2**24, stumps(QUESTIONS, drawn), 2, 1.0, 2.0)
+    boost([holder], plan, sums_of("secure_sum", 1), Transcript(1))
+    ((unit, of_ring),) = units
+    assert of_ring > 2**-10
+    assert unit == 2**-10
+
+
+def test_random_trees_of_three_classes_have_their_own_sensitivity():
+    """√2 for vectors that are clipped at 1/√2, and √(K + 1) units of rounding."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, N_BINS, (60, 2)), np.arange(60) % 3
+    model = RandomTreesClassifier(
+        n_trees=2, depth=1, batch=1, n_bins=N_BINS.tolist(), random_state=0
+    )
+    said = model.fit(X, y).privacy_
+    assert said.epsilon_spent == pytest.approx(1.0)
+    for entry in said.ledger:
+        assert entry.sensitivity == pytest.approx(math.sqrt(2) + 2 * 2**-10, rel=1e-12)

@@ -194,9 +194,11 @@ def test_a_stream_follows_from_all_that_a_release_is(secret):
 
 
 def test_a_secret_is_made_once_and_used_again(mine):
-    first, second = release(asked()).seed, release(asked()).seed
-    assert first == second
-    assert first.path == seeds.path_of("mine")
+    first, second = release(asked()), release(asked(epsilon=0.5))
+    assert first.seed == second.seed
+    # What has been spent is all of it, not the last release alone.
+    assert [price.epsilon for price in second.prices] == [1.0, 0.5]
+    assert first.seed.path == seeds.path_of("mine")
 
 
 def test_private_records_are_refused_a_public_seed(mine):
