@@ -137,3 +137,12 @@ def test_questions_rules_and_labels_win_where_their_noise_outweighs_the_rate():
             assert forest.splits[0, 1] == asked
             at = 1 if asked < 0 else int(forest.children[0, 1]) + 1
             assert forest.labels[0, at] == 1 - 2 * (rule & 1)
+
+
+def test_no_noise_is_never_taken_for_private():
+    none = TreeNoise(np.zeros((2, 3, 0)), NO_RULES, np.zeros((2, 7)))
+    with pytest.raises(ValueError, match="not all of the noise is there"):
+        trees(none, 2)
+    some = TreeNoise(np.zeros((2, 1, WIDTH)), np.zeros((2, 2, 0)), np.zeros((2, 7)))
+    with pytest.raises(ValueError, match="not all of the noise is there"):
+        trees(some, 2, with_rules=True)
