@@ -298,6 +298,7 @@ def test_a_statement_with_a_known_seed_survives_its_file():
     )
     assert PrivacyStatement.from_json(said.to_json()) == said
     assert not said.private
+    assert (said.status, said.proved_epsilon) == ("refuted", math.inf)
     assert "(epsilon = inf)" in str(said)
 
 
