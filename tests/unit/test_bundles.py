@@ -1,5 +1,6 @@
 """Small curves share a job: which do, and that the job makes what each would make alone."""
 
+import json
 import sys
 from dataclasses import replace
 
@@ -129,6 +130,20 @@ def test_a_bundle_makes_what_its_curves_would_make_alone(here, tmp_path, capsys,
             assert curve.selected.read_bytes() == selected[curve.name]
     assert "trained 0 cells" in capsys.readouterr().out
     assert read_results(found).equals(together)
+
+
+def test_data_of_another_description_are_no_error_of_a_bundle(here, tmp_path):
+    path = write_study(tmp_path)
+    (one,) = bundles(curves(study.load(path), SEED, 30))
+    asked = ("--study", path, "--seed", SEED)
+    here(bundle.main, *asked, "--digest", one.digest, "--curves", *one.arguments)
+    coded = CODED / "toy-line/domain.json"
+    found = json.loads(coded.read_text())
+    coded.write_text(json.dumps({**found, "origin": {"description": "another"}}))
+    # They are coded anew, and then its job has other data. What raises here, Snakemake passes over.
+    assert all(one.is_current(file) for file in one.files)
+    coded.write_text("torn")
+    assert all(one.is_current(file) for file in one.files)
 
 
 def test_a_bundle_of_another_study_is_refused(here, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn import metrics as reference
 
 from privcurve.experiments import metrics
 from privcurve.experiments.splits import Part
-from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 
 rows = st.lists(
     st.tuples(
@@ -94,3 +95,32 @@ def test_what_a_learner_measures_is_kept_as_numbers():
     found = metrics.score(Learner(measures_=own), PART, PART, 0.1)
     assert json.loads(found["measures"]) == {"rounds": 3, "depth": 1.5, "spare": None}
     assert "measures" not in metrics.score(Learner(), PART, PART, 0.1)
+
+
+def test_a_statement_that_claims_more_epsilon_than_was_asked_is_a_failure():
+    def status(budget, **more):
+        return metrics.score(Learner(**more), PART, PART, 0.1, "replace-one", budget)["status"]
+
+    assert status((1.0, 0.0)) == "ok"
+    assert status((2.0, 0.0)) == "ok"
+    assert status((0.5, 0.0)) == "failed"
+    # No noise where some was asked for.
+    assert status((0.5, 0.0), epsilon=math.inf) == "failed"
+    assert status((math.inf, 0.0), epsilon=math.inf) == "ok"
+
+
+def test_a_ledger_that_adds_up_to_more_than_was_asked_is_a_failure():
+    learner = Learner()
+    call = LedgerEntry("laplace", "counts", 0.5, 2.0, 1.0)
+    for calls, status in ((1, "ok"), (2, "failed")):
+        learner.privacy_ = replace(learner.privacy_, ledger=(call,) * calls)
+        found = metrics.score(learner, PART, PART, 0.1, "replace-one", (1.0, 0.0))
+        assert found["status"] == status
+    assert "its ledger adds up to epsilon = 2" in found["error"]
+
+
+def test_a_delta_that_was_not_asked_for_is_a_failure():
+    learner = Learner()
+    learner.privacy_ = replace(learner.privacy_, delta=1e-3)
+    assert metrics.score(learner, PART, PART, 0.1, None, (1.0, 1e-3))["status"] == "ok"
+    assert metrics.score(learner, PART, PART, 0.1, None, (1.0, 1e-5))["status"] == "failed"

@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from privcurve.experiments import study
 from privcurve.learners import own, registry
 
 PAPER = Path(__file__).parents[1] / "workflow/paper"
+STUDY = {"title": "t", "datasets": ["toy-line"], "epsilons": [1], "folds": 3, "repeats": 2}
 
 
 @pytest.fixture
@@ -52,3 +54,28 @@ def test_a_file_that_is_no_learner_is_named(folder, text, says):
         registry.entry("mine")
     with pytest.raises(ValueError, match="did you mean 'mine'"):
         registry.entry("mime")
+
+
+def test_another_file_has_other_cells(folder):
+    mine = folder / "noisy_label.py"
+    text = (PAPER / "noisy_label.py").read_text()
+    found = {}
+    for key, content in {"first": text, "changed": text + "\n", "back": text}.items():
+        mine.write_text(content)
+        own._module.cache_clear()
+        own._version.cache_clear()
+        raw = {**STUDY, "learners": {"mine": {"learner": "noisy_label"}}}
+        found[key] = study.from_mapping(raw, "t", "t.yaml").arm("mine~certified").version
+    assert found["first"] == found["back"] != found["changed"]
+
+
+def test_the_name_of_a_shipped_learner_is_refused(folder):
+    shutil.copy(PAPER / "noisy_label.py", folder / "lazybb.py")
+    with pytest.raises(ValueError, match=r"learners/lazybb.py: there is a learner 'lazybb'"):
+        registry.names()
+
+
+def test_a_file_that_begins_with_an_underscore_is_no_learner(folder):
+    for name in ("__init__.py", "_common.py"):
+        (folder / name).touch()
+    assert own.names() == []

@@ -67,6 +67,11 @@ def test_a_study_has_tables_and_curves_by_default():
         (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
         ([{"sweep": {"x": "n_round"}}], "no learner of it has 'n_round'"),
         ([{"sweep": {"x": "epsilon", "scale": "wide"}}], "scale = 'wide' is not"),
+        ([{"sweep": {"x": "epsilon", "lines": ["methd"]}}], "lines: 'methd' is none of"),
+        ([{"sweep": {"x": "epsilon", "panels": ["datset"]}}], "did you mean 'dataset'?"),
+        ([{"boxes": {"x": "epsilon", "at": {"epsilo": 1}}}], "at: 'epsilo' is none of"),
+        ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "no curve has these values"),
+        ([{"sweep": {"x": "epsilon", "at": {"epsilon": "1"}}}], "no curve has these values"),
         (["claims"], "there is no resources/printed/claims.yaml"),
         ([{"printed": {"paper": "none", "learner": "boost"}}], "has no printed numbers"),
         ([{"audit": {"learners": ["lazyb"]}}], "no audit of 'lazyb'; did you mean 'lazybb'?"),
@@ -135,6 +140,14 @@ def test_an_unknown_target_lists_the_studies(tmp_path):
     with pytest.raises(StudyError, match=r"no target 'god'; did you mean 'good'\? Studies: good, "):
         found.refuse(["god"])
     found.refuse(["results/data/toy-line/domain.json", "good_accuracy", "summary"])
+
+
+def test_an_unknown_target_may_be_an_output_of_a_study_that_can_not_be_read(tmp_path):
+    found = read(tmp_path, good=SMALL, ill={**SMALL, "epsilon": [1]})
+    with pytest.raises(
+        StudyError, match=r"no target 'ill_figure'.*Left out: .*ill.yaml.*'epsilon'"
+    ):
+        found.refuse(["ill_figure"])
 
 
 @pytest.mark.parametrize("name", ["all", "summary", "train", "audit"])

@@ -2,11 +2,12 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from snakemake.scheduling.job_scheduler import JobScheduler
 
-from privcurve.workflow.snakemake import one_timer
+from privcurve.workflow.snakemake import one_timer, unless, unless_all, unless_any
 
 DELAY = 0.2
 
@@ -54,3 +55,37 @@ def test_a_shorter_delay_comes_first_and_none_is_lost(scheduler):
     assert scheduler._open_jobs.acquire(timeout=5)
     scheduler._schedule_reevalutation(0.05)
     assert scheduler._open_jobs.acquire(timeout=5)
+
+
+def test_what_can_not_be_judged_is_made_again(tmp_path):
+    """Snakemake passes over an input function that raises, and takes the file for good."""
+    workflow = SimpleNamespace(dag=SimpleNamespace(forcefiles=set()))
+    path = tmp_path / "cells.parquet"
+
+    def broken(*arguments):
+        raise RuntimeError("coded from another description")
+
+    ways = (
+        unless(workflow, str(path), broken),
+        unless_all(workflow, [path], broken),
+        unless_any(workflow, [path], broken),
+    )
+    for again in ways:
+        assert again({}) == []
+        assert workflow.dag.forcefiles == set()
+    path.touch()
+    for again in ways:
+        assert again({}) == []
+        assert workflow.dag.forcefiles == {str(path)}
+        workflow.dag.forcefiles.clear()
+
+
+def test_files_of_one_job_are_made_again_together(tmp_path):
+    workflow = SimpleNamespace(dag=SimpleNamespace(forcefiles=set()))
+    table, record = tmp_path / "table.csv", tmp_path / "record.json"
+    table.touch()
+    unless_any(workflow, [table, record], lambda: True)({})
+    assert workflow.dag.forcefiles == set()
+    # Without the record nobody knows what the table was made for.
+    unless_any(workflow, [table, record], record.exists)({})
+    assert workflow.dag.forcefiles == {str(table), str(record)}

@@ -102,6 +102,11 @@ def test_what_makes_no_difference_to_a_level_is_not_said(runs):
     assert len(differ) == 2 * len(lone)
 
 
+def test_that_every_training_failed_is_said(runs):
+    with pytest.raises(ValueError, match="every training has failed"):
+        sweep.trainings(runs[:0], ARMS, AXES, {})
+
+
 def test_axes_without_x_keep_lines_and_panels():
     assert AXES.without_x().keys == ["dataset", "method"]
     assert dataclasses.replace(AXES, lines=()).without_x().keys == ["dataset"]

@@ -6,6 +6,7 @@ import itertools
 import sys
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,7 +16,7 @@ from privcurve.experiments.jobs import CODED, STORE, Curve, read_results
 from privcurve.experiments.progress import Progress
 from privcurve.experiments.shards import shard_points
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
-from privcurve.learners import lazybb
+from privcurve.learners import lazybb, noisy_majority
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +120,43 @@ def test_a_cell_that_cannot_be_scored_takes_no_other_with_it(dataset, arm, tmp_p
     others = [row for row in rows if row["status"] == "ok"]
     of_right = [row for row in right if '"n_rounds":7' not in row["setting"]]
     assert without_time(others) == without_time(of_right)
+
+
+def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, monkeypatch):
+    raw = {
+        "title": "t",
+        "datasets": ["toy-line"],
+        "epsilons": [0.5, 1, 2],
+        "folds": 3,
+        "repeats": 2,
+        "learners": {"m": {"learner": "noisy_majority"}},
+    }
+    arm = study.from_mapping(raw, "t", "t.yaml").arm("m~certified")
+    right = train.Trainer(dataset, arm, 1, tmp_path / "right").run(tasks(arm))
+    whole = noisy_majority.NoisyMajorityClassifier._fit_one
+
+    def careless(self, codes, signs, counts, rng):
+        statement = whole(self, codes, signs, counts, rng)
+        for given in (codes, signs, counts):
+            given[:] = 1
+        return statement
+
+    monkeypatch.setattr(noisy_majority.NoisyMajorityClassifier, "_fit_one", careless)
+    splitter = Splitter(dataset, 1)
+    before = [part.X.copy() for part in splitter.parts(selection_splits(3)[0])]
+    rows = train.Trainer(dataset, arm, 1, tmp_path / "store", splitter).run(tasks(arm))
+    assert without_time(rows) == without_time(right)
+    after = [part.X for part in splitter.parts(selection_splits(3)[0])]
+    assert all((one == other).all() for one, other in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("shaped", [lambda s: s[:, None], lambda s: np.stack([-s, s], axis=1)])
+def test_scores_of_a_wrong_shape_are_a_failed_cell(dataset, arm, tmp_path, monkeypatch, shaped):
+    whole = lazybb.LazyBBClassifier._scores
+    monkeypatch.setattr(lazybb.LazyBBClassifier, "_scores", lambda s, X: shaped(whole(s, X)))
+    (row,) = train.Trainer(dataset, arm, 1, tmp_path).run(tasks(arm)[:1])
+    assert row["status"] == "failed"
+    assert "LazyBBClassifier._scores gives the shape" in row["error"]
 
 
 def test_a_setting_that_the_proof_does_not_cover_is_a_failed_cell(dataset, tmp_path):

@@ -129,7 +129,7 @@ def unless_current(pattern, digest):
     """Give an input function: a file of cells that was made for something else is made again."""
 
     def is_current(path, wildcards):
-        checksum = record.coded_checksum(curve(wildcards).dataset.name)
+        checksum = jobs.coded_checksum(curve(wildcards).dataset.name)
         return results.is_current(path, digest(wildcards), checksum)
 
     return insides.unless(workflow, pattern, is_current)

@@ -21,12 +21,10 @@ for asked in PLAN.outputs.values():
             asked.target
         input:
             lambda wildcards, asked=asked: PLAN.inputs(asked),
-            again=insides.unless(
+            again=insides.unless_any(
                 workflow,
-                str(asked.record),
-                lambda path, wildcards, asked=asked: record.is_current(
-                    asked, PLAN.digest(asked)
-                ),
+                [*asked.files.all, asked.record],
+                lambda asked=asked: record.is_current(asked, PLAN.digest(asked)),
             ),
         output:
             *shown(asked),

@@ -99,9 +99,11 @@ def trainings(
     Raises
     ------
     ValueError
-        If a column is unknown (naming the nearest), nothing is left, `y` is no number, or a
-        point has two trainings of one repeat: something else varies too.
+        If there are no runs, a column is unknown (naming the nearest), nothing is left, `y` is no
+        number, or a point has two trainings of one repeat: something else varies too.
     """
+    if runs.empty:
+        raise ValueError("there is no result: every training has failed")
     frame = described(runs, arms)
     for name in [*axes.keys, axes.y, *at]:
         if name not in frame:

@@ -102,10 +102,10 @@ class Arm:
 
         Of a learner that chooses settings, with the version of the one whose settings they are.
         """
-        own = registry.entry(self.learner).version
+        own = registry.version(self.learner)
         if self.tune is None:
             return own
-        return 1000 * own + registry.entry(self.settings[0]["learner"]).version
+        return 1000 * own + registry.version(self.settings[0]["learner"])
 
     @property
     def method(self) -> LearnerEntry:

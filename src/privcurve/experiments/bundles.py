@@ -9,7 +9,7 @@ from pathlib import Path
 
 from privcurve.datasets import describe
 from privcurve.experiments import canonical
-from privcurve.experiments.jobs import About, Curve, curve
+from privcurve.experiments.jobs import About, Curve, coded_checksum, curve
 from privcurve.experiments.results import is_current
 from privcurve.experiments.study import Study
 from privcurve.privacy.seeds import Seed
@@ -84,7 +84,7 @@ class Bundle:
     def is_current(self, path: Path) -> bool:
         """Whether one of its files of cells that is there is of what is asked for now."""
         digest, curve = self._asked[path]
-        return is_current(path, digest, curve.checksum)
+        return is_current(path, digest, coded_checksum(curve.dataset.name))
 
     @cached_property
     def _asked(self) -> dict[Path, tuple[str, Curve]]:

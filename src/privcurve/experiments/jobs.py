@@ -27,6 +27,18 @@ CODED = Path("results/data")
 STORE = Path("results/store")
 
 
+def coded_checksum(dataset: str) -> str | None:
+    """Give the checksum of a coded dataset; None if there is none that can be read.
+
+    None too where it was coded from another description: it is going to be coded anew.
+    """
+    try:
+        found = facts(CODED / dataset)
+    except ValueError:
+        return None
+    return None if found is None else str(found["checksum"])
+
+
 def _digest(study: Study, arm: Arm, seed: Seed, shard: int = 0, shards: int = 1) -> str:
     """Give a digest of what a shard is asked for; on each dataset it is the same.
 

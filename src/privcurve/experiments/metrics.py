@@ -111,8 +111,18 @@ def measures(learner: Any) -> str | None:
     return canonical.text({name: None if math.isnan(v) else v for name, v in plain.items()})
 
 
+def _is_within(epsilon: float, delta: float, budget: tuple[float, float]) -> bool:
+    # A ledger adds up to ε but for rounding, and for where a search for its noise ended.
+    return epsilon <= budget[0] * (1 + 1e-6) and delta <= budget[1] * (1 + 1e-6)
+
+
 def score(
-    learner: Any, train: Part, scored: Part, seconds: float, relation: str | None = None
+    learner: Any,
+    train: Part,
+    scored: Part,
+    seconds: float,
+    relation: str | None = None,
+    budget: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """Score a fitted learner.
 
@@ -124,6 +134,8 @@ def score(
         What the fit took.
     relation : str, optional
         The neighbour relation that the statement must name or imply, if the fit was private.
+    budget : (float, float), optional
+        ε and δ that the statement and its ledger may not pass.
 
     Returns
     -------
@@ -146,10 +158,21 @@ def score(
         return failure(
             ValueError(f"the statement is for {statement.neighbours!r}, not for {relation!r}")
         )
+    spent = float(statement.epsilon_spent)
+    if budget is not None and not _is_within(
+        max(spent, statement.epsilon), statement.delta, budget
+    ):
+        return failure(
+            ValueError(
+                f"the statement is for epsilon = {statement.epsilon:g} and delta = "
+                f"{statement.delta:g}, and its ledger adds up to epsilon = {spent:g}: more than "
+                f"epsilon = {budget[0]:g} and delta = {budget[1]:g}, which were asked for"
+            )
+        )
     own = measures(learner)
     return {
         "neighbours": statement.neighbours,
-        "epsilon_spent": float(statement.epsilon_spent),
+        "epsilon_spent": spent,
         "accuracy": accuracy(values, scored.y, scored.counts),
         "balanced_accuracy": balanced_accuracy(values, scored.y, scored.counts),
         # Of two classes alone: what it is of more, is said in many ways.

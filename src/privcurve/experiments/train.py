@@ -171,6 +171,10 @@ class Trainer:
                 batch, mine = mine[:size], mine[size:]
                 yield from zip(batch, self._fit(batch, train, scored), strict=True)
 
+    def _budget(self, point: Point) -> tuple[float, float] | None:
+        """Give ε and δ that a point's statement may not pass; None without privacy."""
+        return (point.epsilon, self._arm.delta) if self._arm.calibration else None
+
     def _batch_size(self, cell: Cell, train: Part) -> int:
         n_rows, n_columns = train.X.shape
         n_classes = self._dataset.domain.n_classes
@@ -190,7 +194,10 @@ class Trainer:
             )
             seconds = (time.perf_counter() - started) / len(cells)
             relation = self._arm.relation
-            scores = [score(learner, train, scored, seconds, relation) for learner in fitted]
+            scores = [
+                score(learner, train, scored, seconds, relation, self._budget(cell.point))
+                for learner, cell in zip(fitted, cells, strict=True)
+            ]
         except Exception as error:
             if len(cells) > 1:
                 # One bad setting must not take its neighbours with it.

@@ -186,9 +186,23 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
+
+        Raises
+        ------
+        ValueError
+            If X is not allowed, or ``_scores`` gives another shape, which would be read wrongly.
         """
         check_is_fitted(self)
-        return self._scores(self._code(X, fit=False))
+        codes = self._code(X, fit=False)
+        scores = self._scores(codes)
+        n_rows, n_classes = len(codes), len(self.classes_)
+        wanted = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+        if np.shape(scores) != wanted:
+            raise ValueError(
+                f"{type(self).__name__}._scores gives the shape {np.shape(scores)} for {n_rows} "
+                f"rows and {n_classes} classes; it must be {wanted}"
+            )
+        return scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the label of each row; a score of zero counts as negative (thesis, §1.2).
@@ -256,7 +270,9 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         rngs: Sequence[np.random.Generator],
     ) -> None:
         for learner, rng in zip(learners, rngs, strict=True):
-            learner._fitted_statement = learner._fit_one(codes, signs, counts, rng)
+            # One that writes into what it is given changes it for no other fit.
+            mine = codes.copy(), signs.copy(), counts.copy()
+            learner._fitted_statement = learner._fit_one(*mine, rng)
 
     def _fit_one(
         self,

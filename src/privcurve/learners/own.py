@@ -8,12 +8,14 @@ Such a file has
 - ``claims()``, which gives what the audit tries on it, if it is to be audited.
 
 It is run when a study names the learner or the learners are listed: as trusted as a rule file.
+What begins with ``_`` is no learner.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+import zlib
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -21,6 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from privcurve.learners.entries import LEARNERS
 from privcurve.learners.entry import LearnerEntry
 
 FOLDER = Path("learners")
@@ -28,8 +31,21 @@ PACKAGE = "privcurve_own_learners"
 
 
 def names() -> list[str]:
-    """Give the names of the learners in the folder."""
-    return sorted(path.stem for path in FOLDER.glob("*.py") if path.stem.isidentifier())
+    """Give the names of the learners in the folder.
+
+    Raises
+    ------
+    ValueError
+        If one is called like a learner of this project, which would be used in its place.
+    """
+    found = sorted(path.stem for path in FOLDER.glob("[!_]*.py") if path.stem.isidentifier())
+    taken = [name for name in found if name in LEARNERS]
+    if taken:
+        raise ValueError(
+            f"{path_of(taken[0])}: there is a learner {taken[0]!r} in this project, which would be "
+            "used in place of yours; give the file and its ENTRY another name"
+        )
+    return found
 
 
 def path_of(name: str) -> Path:
@@ -54,6 +70,14 @@ def entry(name: str) -> LearnerEntry:
     return replace(found, path=f"{module.__name__}:{found.path}")
 
 
+def version(name: str) -> int:
+    """Give the version of a learner's cells: its entry's, and a checksum of its file.
+
+    No golden test tells when the results of one's own learner change.
+    """
+    return _version(path_of(name).resolve(), entry(name).version)
+
+
 def claims() -> dict[str, tuple[Any, ...]]:
     """Give what the audit tries, of each learner that says so."""
     found: dict[str, tuple[Any, ...]] = {}
@@ -63,6 +87,11 @@ def claims() -> dict[str, tuple[Any, ...]]:
             given: Iterable[Any] = of_module()
             found[name] = tuple(given)
     return found
+
+
+@cache
+def _version(path: Path, stated: int) -> int:
+    return stated * 2**32 + zlib.crc32(path.read_bytes())
 
 
 @cache

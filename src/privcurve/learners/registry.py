@@ -37,9 +37,14 @@ def entry(name: str) -> LearnerEntry:
     raise ValueError(f"unknown learner {name!r}{hint} There are: {', '.join(known)}.")
 
 
+def version(name: str) -> int:
+    """Give the version of a learner's cells; of one's own it changes with the file."""
+    return LEARNERS[name].version if name in LEARNERS else own.version(name)
+
+
 def names() -> list[str]:
     """Give the names of all learners: those of this project, then the user's own."""
-    return list(dict.fromkeys([*LEARNERS, *own.names()]))
+    return [*LEARNERS, *own.names()]
 
 
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from privcurve import datasets
-from privcurve.experiments import canonical, jobs
-from privcurve.experiments.jobs import Curve
+from privcurve.experiments import canonical
+from privcurve.experiments.jobs import Curve, coded_checksum
 from privcurve.files import replace_text
 from privcurve.outputs.base import Asked
 from privcurve.privacy import seeds
@@ -91,15 +90,6 @@ def is_current(asked: Asked, wanted: str) -> bool:
             for name in _datasets(asked)
         )
     )
-
-
-def coded_checksum(dataset: str) -> str | None:
-    """Give the checksum of a coded dataset; None if there is none that can be read."""
-    try:
-        found = datasets.facts(jobs.CODED / dataset)
-    except ValueError:
-        return None
-    return None if found is None else str(found["checksum"])
 
 
 def _datasets(asked: Asked) -> list[str]:

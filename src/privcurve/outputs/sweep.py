@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis.names import NONE, method_of
-from privcurve.experiments.study import ALL
+from privcurve.analysis.numbers import near
+from privcurve.experiments.study import ALL, Arm
 from privcurve.outputs.base import Asked, Files, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.learning_curves import dataset_title
@@ -25,6 +26,9 @@ LOG = "log"
 SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ"}
+# What tells trainings apart beside parameters and shares.
+TELLING: tuple[str, ...] = ("method", "calibration", "delta", "epsilon", "dataset", "neighbours")
+TELLING += ("arm", "learner", "setting", "fold", "repeat")
 
 
 class Sweep(Output):
@@ -59,7 +63,8 @@ class Sweep(Output):
             if asked.options.get(option, words[0]) not in words:
                 raise ValueError(f"{option} = {asked.options[option]!r} is not {', '.join(words)}")
         x = asked.options["x"]
-        arms = [arm for arm in asked.wanted_arms(*levels) if method_of(arm.base) not in levels]
+        shown = asked.wanted_arms(*levels)
+        arms = [arm for arm in shown if method_of(arm.base) not in levels]
         known = {name for arm in arms for name in (*arm.varied, *arm.settings[0])}
         if x != "epsilon" and x not in known:
             hint = nearest(x, known)
@@ -68,6 +73,22 @@ class Sweep(Output):
             values = {str(setting.get(x)) for setting in arm.settings}
             if len(values) > 1 and asked.study.select != ALL:
                 raise ValueError(f"{arm.name} selects its {x} from a grid; put it under 'vary'")
+        self._check_telling(asked.options, shown)
+        at = asked.options["at"]
+        if not any(all(_is_there(arm, name, at[name]) for name in at) for arm in arms):
+            raise ValueError(f"at = {dict(at)}: no curve has these values")
+
+    def _check_telling(self, options: Mapping[str, Any], arms: list[Arm]) -> None:
+        """Refuse words under lines, panels and at that tell no trainings of these arms apart."""
+        known = [name for arm in arms for name in (*arm.varied, *arm.settings[0])]
+        for option in ("lines", "panels", "at"):
+            for name in options[option]:
+                if name not in (*TELLING, *known):
+                    hint = nearest(name, [*TELLING, *known])
+                    raise ValueError(
+                        f"{option}: {name!r} is none of {', '.join(TELLING[:5])}, and no learner "
+                        f"of it has it under 'vary' or 'fixed'{hint}"
+                    )
 
     def files(self, asked: Asked) -> Files:  # noqa: D102
         return Files(figures=(asked.figure,))
@@ -127,6 +148,26 @@ class Sweep(Output):
             (part.drop(columns=["panel", "group"]).drop_duplicates(), its) for part, its in parts
         ]
         return figure, pd.concat([sweep.points(*one) for one in own], ignore_index=True)
+
+
+def _is_there(arm: Arm, name: str, wanted: Any) -> bool:
+    """Whether trainings of an arm may have a value that `at` wants."""
+    own: dict[str, Sequence[Any]] = {
+        "method": (method_of(arm.base),),
+        "calibration": (arm.calibration,),
+        "delta": (arm.delta,),
+        "epsilon": arm.epsilons,
+    }
+    if name in TELLING and name not in own:
+        return True
+    settings = [{**setting, **arm.varied}.get(name) for setting in arm.settings]
+    values = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+    return any(_is_same(one, value) for one in own.get(name, settings) for value in values)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
+    return bool(one == other or (numbers and near(one, other)))
 
 
 def _named(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:

@@ -269,8 +269,8 @@ class Plan:
         Raises
         ------
         StudyError
-            If a target is unknown (naming the nearest, and the studies), or needs a study that
-            can't be read or a file of the user's own that is not there.
+            If a target is unknown (naming the nearest, the studies, and why some are left out), or
+            needs a study that can't be read or a file of the user's own that is not there.
         """
         known = [*RULES, *self.studies, *self.outputs]
         for target in targets or EVERYTHING[:1]:
@@ -297,6 +297,8 @@ class Plan:
                 raise StudyError(
                     f"there is no target {target!r}{hint} Studies: {', '.join(self.studies)}. "
                     f"Others: {', '.join(own)}, and any file."
+                    # It may be an output of one of these.
+                    + "".join(f" Left out: {why}." for why in self.broken.values())
                 )
             for study in (name for name in self.studies if name in needed):
                 self._check_files(study)

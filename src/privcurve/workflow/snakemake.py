@@ -9,6 +9,7 @@ passes and threads a second, after 2,000 the scheduler takes a core of its own
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -99,6 +100,9 @@ def growing(amount: int) -> Callable[[Any, int], int]:
 # they see to it that a file is made again of which Snakemake's own record would not tell that
 # it must be. There is no record where .snakemake was deleted, where results were copied without
 # it, and on a cluster of jobs that went on when Snakemake was killed.
+# Nothing may be raised there: where an input function fails and the file exists, Snakemake (seen
+# in 9.27) takes the file as it is, and has nothing to do. So what can't be judged is made again,
+# and its job says what is wrong.
 
 
 def unless(
@@ -117,7 +121,7 @@ def unless(
 
     def none(wildcards: Any) -> list[str]:
         path = Path(pattern.format(**dict(wildcards.items())))
-        if path.exists() and not is_current(path, wildcards):
+        if path.exists() and not _sure(is_current, path, wildcards):
             workflow.dag.forcefiles.add(str(path))
         return []
 
@@ -141,11 +145,40 @@ def unless_all(
 
     def none(wildcards: Any) -> list[str]:
         for path in paths:
-            if path.exists() and not is_current(path):
+            if path.exists() and not _sure(is_current, path):
                 workflow.dag.forcefiles.add(str(path))
         return []
 
     return none
+
+
+def unless_any(
+    workflow: Any, paths: Sequence[Path], is_current: Callable[[], bool]
+) -> Callable[[Any], list[str]]:
+    """Give one input function for files of one job: if one is there, all of them must be current.
+
+    Parameters
+    ----------
+    workflow : snakemake.workflow.Workflow
+    paths : sequence of Path
+    is_current : callable
+        Of all of them.
+    """
+
+    def none(wildcards: Any) -> list[str]:
+        if any(path.exists() for path in paths) and not _sure(is_current):
+            workflow.dag.forcefiles.update(map(str, paths))
+        return []
+
+    return none
+
+
+def _sure(is_current: Callable[..., bool], *arguments: Any) -> bool:
+    try:
+        return is_current(*arguments)
+    except Exception:
+        logging.getLogger(__name__).debug("made again: %s", arguments, exc_info=True)
+        return False
 
 
 def has_record(workflow: Any, path: Path) -> bool:
