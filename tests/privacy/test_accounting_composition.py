@@ -250,6 +250,28 @@ def test_dp_accounting_agrees_on_gaussian_and_laplace() -> None:
         assert pld < c.compose(weaker, several, 1e-5)
 
 
+def test_privacy_loss_distributions_are_of_all_calls() -> None:
+    """Gaussian calls add up by the squares of their amounts, to a known δ."""
+    costs = (Cost("gaussian", 0.3, 2), Cost("gaussian", 0.4), Cost("gaussian", 0.5))
+    exact = gaussian_delta(math.sqrt(2 * 0.3**2 + 0.4**2 + 0.5**2), 0.5)
+    assert c.pld_delta(costs, 0.5) == pytest.approx(exact, rel=1e-3)
+    twice, two = (Cost("laplace", 0.5, 2),), (Cost("laplace", 0.5), Cost("laplace", 0.5))
+    assert c.pld_delta(twice, 0.5) == pytest.approx(c.pld_delta(two, 0.5), rel=1e-9)
+    # Of one call the loss is ε₀ with the chance ½, has the density ¼e^{(l − ε₀)/2} below, and
+    # leaves δ₁(ε) = 1 − e^{(ε − ε₀)/2}.
+    loss = np.linspace(0.4, 0.5, 10_001)
+    left = np.exp((loss - 0.5) / 2) / 4 * -np.expm1((0.9 - loss - 0.5) / 2)
+    exact = -math.expm1((0.9 - 0.5 - 0.5) / 2) / 2 + np.trapezoid(left, loss)
+    assert c.pld_delta(twice, 0.9) == pytest.approx(exact, rel=1e-2)
+
+
+def test_mixed_takes_all_gaussian_calls_together_and_all_choices() -> None:
+    costs = (Cost("gaussian", 0.2, 2), Cost("bounded_range", 0.1, 4), Cost("gaussian", 0.1))
+    delta = c.accountant(c.MIXED).delta
+    assert delta is not None
+    assert delta(costs, 0.3) == mixed_delta(0.1, 4, math.sqrt(2 * 0.2**2 + 0.1**2), 0.3)
+
+
 def test_advanced_is_as_printed() -> None:
     each, k, delta = 0.0320148, 39, 1e-5
     printed = math.sqrt(2 * k * math.log(1 / delta)) * each + k * each * (math.exp(each) - 1)

@@ -1,11 +1,13 @@
 """Sensitivities of a boosted ensemble's steps, by enumeration of few weighted records."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 
-from privcurve.kernels.m_alpha import bayes_weight
+from privcurve.kernels.m_alpha import bayes_weight, largest_link
+from privcurve.privacy.calibration.ensemble_truth import _flip_loss, truth_of_published
 from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, margins_l1
 from privcurve.privacy.sensitivity.ensembles import margins_l2, released_error
 from privcurve.privacy.sensitivity.impurity import boosted_split_published, split_sensitivity
@@ -86,6 +88,37 @@ def test_a_level_of_two_nodes_costs_no_more_than_one(alpha):
     assert worst > 0.4 * BOUND * split_sensitivity(m, "m_alpha", alpha)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "clamp", "lost"), [(0.1, 10.0, 8.6), (1.0, 10.0, 6.2), (0.1, 1.0, 57.0)]
+)
+def test_published_leaves_lose_what_is_printed(epsilon, clamp, lost):
+    """§f5: one leaf, one flipped label, noise of scale 2M/ε before the clamp, α = 1."""
+    link = largest_link(1.0)
+    assert _flip_loss(clamp, link, 2 * clamp / epsilon) / epsilon == pytest.approx(lost, abs=0.5)
+
+
+def test_what_published_leaves_are_worth():
+    """α = 0.1, M = 10: 1.2 ε is lost for certain, and 2R/M times ε by the proof; splits none."""
+
+    def truth(**changes):
+        known = {"n_trees": 1, "depth": 3, "calibrate_alpha": "no", "tree_share": 0.0}
+        known |= {"clamp": 10.0, "largest_link": largest_link(0.1), "leverage": "constant"}
+        return truth_of_published(**{**known, "epsilon": 0.1, **changes})
+
+    status, _, proved = truth()
+    assert status == "refuted"
+    assert proved == pytest.approx(0.1 * 2 * largest_link(0.1) / 10)
+    # A clamp that no link reaches leaves the claim as it is; half of ε for the splits, of which
+    # three levels of a tree cost (2 − 2^(1−3))/3 (§f2).
+    assert truth(clamp=2 * largest_link(0.1)) == ("proved", "", None)
+    _, _, proved = truth(tree_share=0.5)
+    splits = 0.05 * (2 - 2.0**-2) / 3
+    assert proved == pytest.approx(splits + 0.05 * 2 * largest_link(0.1) / 10)
+    # What is computed from the exact records has no ε, or none that is known.
+    assert truth(leverage="exact")[::2] == ("refuted", math.inf)
+    assert truth(calibrate_alpha="exact")[2] is None
+
+
 def test_errors_leaf_sums_and_margins():
     """Σ min(A, B) by w̄; leaf sums by 2w̄ in L1 and √2·w̄ in L2; margins by 2w̄ in both."""
     error, l1, l2, margin_l1, margin_l2 = np.zeros(5)
@@ -103,3 +136,6 @@ def test_errors_leaf_sums_and_margins():
     assert l2 == pytest.approx(histogram_l2(weight_bound=BOUND))
     assert margin_l1 == pytest.approx(margins_l1(BOUND))
     assert margin_l2 == pytest.approx(margins_l2(BOUND))
+    # Calibration asks for weights of at most 1.
+    assert (margins_l1(), margins_l2(), histogram_l1()) == (2, 2, 2)
+    assert histogram_l2() == pytest.approx(math.sqrt(2))

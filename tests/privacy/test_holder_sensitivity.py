@@ -160,6 +160,9 @@ def test_residuals_of_several_classes_stay_within_their_sensitivity(n_classes):
     apart = ((found[:, None, :] - found[None, :, :]) ** 2).sum(axis=2).max()
     two_leaves = 2 * (found**2).sum(axis=1).max()
     bound = residual_sums_l2(n_classes) ** 2
+    # 2c, and for each of K + 1 entries half a unit of either record.
+    rounded = math.sqrt(n_classes + 1) * LARGEST_UNIT
+    assert bound == pytest.approx((math.sqrt(2) + rounded) ** 2, rel=1e-12)
     assert 0.97 * bound < max(apart, two_leaves) <= bound
 
 

@@ -129,6 +129,9 @@ def test_published_split_sensitivities() -> None:
         for c in ("zero_one", "gini", "entropy", "root_gini")
     ]
     assert loose == pytest.approx([1.5, 1.25, 1.06, 1.003], rel=2e-3)
+    # As printed: 1 + 4 · G(1/4) of Gini; 3 + 2α(√m − 1).
+    assert boosted_split_published(3, "gini") == pytest.approx(4)
+    assert boosted_split_published(9, "m_alpha", 0.25) == pytest.approx(4)
 
 
 # LazyBB ----------------------------------------------------------------------------

@@ -101,6 +101,36 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
             assert largest[key] == pytest.approx(stated[key], rel=1e-5), key
 
 
+@pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
+def test_the_linear_parts_sensitivities_are_reached_at_the_ends_of_many_bins(neighbours):
+    """m = 4: records at the ends of three columns, and the intercept, whose place is a half."""
+    bins, m = np.array([250] * 3), 4
+    maps = bin_maps(bins, (True,) * 3, merged=False)
+
+    def released(codes, sign):
+        signs, ones = np.array([sign], dtype=np.int8), np.ones(1, dtype=np.int64)
+        made = Residuals(np.array([codes], dtype=np.uint8), signs, ones, maps, BITS)
+        places = LinearPart(made.n_bins).places
+        return made.slopes(places) / 2.0**BITS, made.gram(places) / 4.0**PLACE_BITS
+
+    # Of opposite labels at one place; and at right angles, for the products.
+    one, other = released((249, 249, 249), 1), released((249, 249, 249), -1)
+    across = released((249, 0, 0), 1)
+    if neighbours == ADD_REMOVE:
+        slopes, products = one
+    else:
+        slopes, products = one[0] - other[0], one[1] - across[1]
+    reached = {"rel": 0.01}
+    assert np.abs(slopes).sum() == pytest.approx(bounds.slopes_l1(CLIP, m, neighbours), **reached)
+    assert np.linalg.norm(slopes) == pytest.approx(bounds.slopes_l2(CLIP, m, neighbours), **reached)
+    norm = np.linalg.norm(products)
+    assert norm == pytest.approx(bounds.products_l2(m, neighbours), **reached)
+    # Of the upper triangle the bound is (m/2)² a record, which m(m + 1)/8 stays below.
+    most = {REPLACE_ONE: 8.0, ADD_REMOVE: 4.0}[neighbours]
+    assert bounds.products_l1(m, neighbours) == most
+    assert np.abs(one[1][np.triu_indices(m)]).sum() == pytest.approx(m * (m + 1) / 8, **reached)
+
+
 def test_residuals_are_clipped_and_fall_with_the_margin():
     table = residual_table(BITS)
     assert table[0] == CLIP * 2**BITS

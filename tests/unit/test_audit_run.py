@@ -1,5 +1,6 @@
 """Configurations, their run, and the table made of it."""
 
+import dataclasses
 import functools
 import math
 
@@ -10,7 +11,7 @@ import pytest
 from privcurve.audit import report
 from privcurve.audit.attacks.one_rules import one_rule_distribution, sample_transcripts
 from privcurve.audit.claim import Claim, generator
-from privcurve.audit.pairs import Target, flipped_constant, records
+from privcurve.audit.pairs import Pair, Target, flipped_constant, records
 from privcurve.audit.run import COLUMNS, n_comparisons, not_covered, run, verdict
 from privcurve.audit.search import Found
 from privcurve.learners.linear import DPLogisticRegressionClassifier
@@ -57,6 +58,17 @@ def test_a_row_a_configuration_the_same_in_any_company():
     pd.testing.assert_frame_equal(together.iloc[1:].reset_index(drop=True), alone)
     other = run([sampled()], TARGET, 8, 2)
     assert other["found_epsilon"][0] != alone["found_epsilon"][0]
+
+
+def test_sides_that_are_no_neighbours_are_refused():
+    """Two records differ: whatever is found of them says nothing of the claim."""
+
+    def two_changed(claim, target):
+        sides = [records([[0]] * 3, signs, [1]) for signs in ([1, 1, 1], [-1, -1, 1])]
+        return [Pair("tiny", "two labels", *sides)]
+
+    with pytest.raises(ValueError, match="'two labels' is no pair of replace-one neighbours"):
+        run([dataclasses.replace(exact(), pairs=two_changed)], TARGET, 7, 1)
 
 
 def test_names_tell_configurations_apart():

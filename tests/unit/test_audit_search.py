@@ -122,6 +122,36 @@ def test_densities_bound_from_below_with_certainty():
     assert not search_densities([PAIR], densities, 2.0).violated
 
 
+def test_trainings_that_choose_an_event_do_not_bound_it():
+    """What happens on one side among those that choose, and never again, shows nothing."""
+
+    def first_half(pair, side, n, rng):
+        return np.where((np.arange(n) < n // 2) & positive(side), 1, 0)
+
+    found = search_sampled([PAIR], first_half, 4000, 0.5, 0.0, np.random.default_rng(0), 1)
+    assert found.epsilon < 0
+    assert not found.violated
+
+    # And what happens among those that bound alone was not looked for.
+    def second_half(pair, side, n, rng):
+        return np.where((np.arange(n) >= n // 2) & positive(side), 1, 0)
+
+    found = search_sampled([PAIR], second_half, 4000, 0.5, 0.0, np.random.default_rng(0), 1)
+    assert found.epsilon < 0.1
+
+
+def test_a_violation_on_one_pair_is_one_whatever_the_others_show():
+    _, sample = response(3.0)
+
+    def only_first(pair, side, n, rng):
+        return sample(pair, side, n, rng) if pair is PAIR else np.zeros(n, dtype=int)
+
+    for pairs in ([PAIR, flipped_constant(2)], [flipped_constant(2), PAIR]):
+        found = search_sampled(pairs, only_first, 4000, 1.0, 0.0, np.random.default_rng(1), 2)
+        assert found.violated
+        assert found.pair is PAIR
+
+
 def test_no_pairs():
     distribution, sample = response(1.0)
     with pytest.raises(ValueError, match="no pairs"):

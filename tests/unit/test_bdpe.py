@@ -6,10 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from privcurve.kernels.boosted_trees import BEST, RELEASED, grow_tree
 from privcurve.kernels.m_alpha import inverse, record_weights
+from privcurve.learners import bdpe
 from privcurve.learners.bdpe import BDPEClassifier
 from privcurve.learners.registry import check_parameters
 from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
+from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.sensitivity.impurity import split_sensitivity
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
@@ -230,6 +233,50 @@ def test_released_errors_calibrate_alpha():
     noisy = fitted(X, y, epsilon=0.1, **setting)
     assert ((noisy.alphas_ >= 0) & (noisy.alphas_ <= 0.8)).all()
     assert not np.array_equal(noisy.alphas_, exact.alphas_)
+
+
+def test_choices_and_leaves_have_noise_for_the_largest_weight_of_their_round(monkeypatch):
+    """w̄_t = ½(1 + x/√(α² + x²)), x = Σ|β_s|max|h_s|/2 − (1 − α) (§f1): ½ at first, then more."""
+    bounds, scales, grow = [], [], bdpe.grow_tree
+    own = MECHANISMS["laplace"].draw
+    monkeypatch.setattr(bdpe, "grow_tree", lambda *a: bounds.append(a[10:12]) or grow(*a))
+
+    def draw(rng, size, scale=1.0):
+        scales.append(scale)
+        return own(rng, size, scale)
+
+    object.__setattr__(MECHANISMS["laplace"], "draw", draw)
+    try:
+        model = fitted(n_trees=3, depth=2, boost_alpha=0.6, step=1.5, epsilon=5.0)
+    finally:
+        object.__setattr__(MECHANISMS["laplace"], "draw", own)
+    noise, reach = model._noise(model.n_records_), 0.0
+    for t in range(3):
+        beyond = max(reach / 2 - 0.4, 0.0)
+        weight = 0.5 * (1 + beyond / np.hypot(0.6, beyond))
+        assert bounds[t] == pytest.approx((weight * noise.bound, weight * noise.slope))
+        assert scales[t] == pytest.approx(weight / noise.leaf_rate)
+        reach += abs(model.leverages_[t]) * np.abs(model.leaf_values_[t]).max()
+    assert weight > 0.6
+
+
+def test_each_level_has_noise_of_its_own_on_its_error():
+    X, y = problem(300)
+    starts, splits = np.array([0, *np.cumsum(N_BINS)]), np.zeros(7, dtype=np.int64)
+    found = []
+    for noise in ([0.0, 0.0, -1e9], [0.0, -1e9, 0.0]):
+        alphas = np.ones(3)
+        grow_tree(
+            X, y.astype(np.int8), np.ones(len(y)), starts, True, alphas, RELEASED, np.array(noise),
+            BEST, np.zeros(3), 1.0, 1.0, np.empty((1, 0)), np.random.default_rng(0), splits,
+        )  # fmt: skip
+        found.append(alphas)
+    # The error of the root is exact in both; that of one later level is said to be below 0.
+    assert [alphas[0] for alphas in found] == [1.0, 1.0]
+    assert found[0][1] > 0.1
+    assert found[0][2] == 0
+    assert found[1][1] == 0
+    assert found[1][2] > 0.1
 
 
 def test_a_public_schedule():

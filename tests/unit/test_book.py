@@ -1,5 +1,6 @@
 """The ledger of a budget: it adds up, refuses before training, and is never half there."""
 
+import fcntl
 import json
 import math
 import os
@@ -85,6 +86,16 @@ def test_a_replacement_costs_a_leaving_and_a_coming():
     for stated, wanted in ((REPLACE_ONE, ADD_REMOVE), (PRIVATE_COLUMNS, REPLACE_ONE)):
         with pytest.raises(BookError, match="says nothing for"):
             Price(1.0, 0.0, stated).for_neighbours(wanted)
+
+
+def test_a_budget_counts_what_a_release_costs_for_its_own_neighbours(book):
+    """1.5 for whoever is added or left out is 3 for whoever is replaced."""
+    added = Price(1.0, 0.0, ADD_REMOVE)
+    assert TWO.total([added, added]) == Price(4.0, 0.0, REPLACE_ONE)
+    book.reserve(TWO, added, {})
+    for price in (added, Price(0.1, 0.0, REPLACE_ONE)):
+        with pytest.raises(BookError):
+            book.reserve(TWO, price, {})
 
 
 def test_laplace_noise_attains_the_price_of_a_replacement():
@@ -232,6 +243,19 @@ def test_of_concurrent_releases_no_more_slip_through_than_the_budget_has(book):
         codes = list(pool.map(lambda _: run(book, "none"), range(6)))
     assert sorted(codes) == [0, 0, 3, 3, 3, 3]
     assert [one.state for one in book.releases()] == [DONE, DONE]
+
+
+def test_a_release_waits_for_whoever_reads_or_writes_the_ledger(book):
+    """Beside a lock that others could share it must not be reserved: theirs may be begun too."""
+    book.reserve(TWO, Price(0.5, 0.0, REPLACE_ONE), {})
+    with ThreadPoolExecutor(1) as pool, book.path.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        waits = pool.submit(book.reserve, TWO, ONE, {})
+        with pytest.raises(TimeoutError):
+            waits.result(timeout=0.2)
+        assert len(book.releases()) == 1
+        fcntl.flock(held, fcntl.LOCK_UN)
+        assert waits.result(timeout=30).number == 2
 
 
 # Descriptions ----------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from privcurve.kernels.privgam_smoothing import _along, _apart, smooth
 from privcurve.learners import registry
 from privcurve.learners.additive import rule
-from privcurve.learners.additive.residuals import bin_maps
+from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.entry import Facts
 from privcurve.learners.noisy_majority import NoisyMajorityClassifier
 from privcurve.learners.privgam import PrivGAMClassifier
@@ -199,6 +199,30 @@ def test_noise_without_room_is_refused():
         grid_bits(mixed_budget(1e-12, 0.0, "replace-one"), 1e-3)
     with pytest.raises(ValueError, match="epsilon = 1 is so small"):
         mixed_budget(1.0, 0.0, "replace-one").on_grid(1e-6)
+
+
+def test_sums_and_scores_can_not_overflow():
+    """Fewer than 2^31 records, and shape functions within ±64: no sum leaves 64 bits."""
+    one = np.zeros((1, 1), dtype=np.uint8)
+    maps = bin_maps(np.array([2]), (True,), merged=False)
+    sign = np.ones(1, dtype=np.int8)
+    most = Residuals(one, sign, np.array([2**31 - 1]), maps, 30)
+    assert most.sums(0).sum() == (2**31 - 1) * 2**29
+    most.set_shape(0, np.array([1e9, -1e9]))
+    assert most.shapes[0].tolist() == [64 * 2**24, -64 * 2**24]
+    with pytest.raises(ValueError, match="without overflow"):
+        Residuals(one, sign, np.array([2**31]), maps, 30)
+
+
+@pytest.mark.parametrize("rate", [3.0, 0.7, 1e-3, 7e8])
+def test_noise_on_the_grid_is_rounded_up(rate):
+    """A scale s on a grid of 2^-bits has the rate 2^bits/s: no more than was asked for."""
+    budget = mixed_budget(1.0, 0.0, "replace-one")
+    for bits in (None, 20):
+        whole = 2 ** (30 if bits is None else bits)
+        scale = budget.on_grid(rate, bits)
+        assert whole / scale <= rate
+        assert scale == 1 or whole / (scale - 1) > rate
 
 
 def problem(n=2000, seed=1):

@@ -4,6 +4,7 @@ import math
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ from own_release import LINES, QUICK, ROWS, asked, book, states
 from privcurve import datasets, models
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.calibration.right_answers import right_answers_scale
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.seeds import SeedError
+from privcurve.privacy.seeds import SecretSeed, SeedError
 from privcurve.releases import release as releasing
 from privcurve.releases.asked import CARD, MODEL, PAGE
 from privcurve.releases.book import DONE, BookError
@@ -154,10 +156,49 @@ def test_each_release_has_a_stream_of_its_own(mine, monkeypatch):
     assert len(set(draws)) == 4
 
 
+@pytest.mark.parametrize("secret", [False, True])
+def test_a_stream_follows_from_all_that_a_release_is(secret):
+    """From any one of these alone: what is equal but for ε, and has the same noise, tells all."""
+    seed = SecretSeed(bytes(32), Path("a")) if secret else 7
+    other = SecretSeed(bytes([1] * 32), Path("a")) if secret else 8
+    same = {
+        "what": "release",
+        "asked": asked(),
+        "data": SimpleNamespace(checksum="one"),
+        "seed": seed,
+        "number": 1,
+        "token": "a",
+    }
+    changes = [
+        {},
+        {"what": "accuracy"},
+        {"data": SimpleNamespace(checksum="another")},
+        {"seed": other},
+        {"number": 2},
+        {"token": "b"},
+    ]
+    changes += [
+        {"asked": asked(**one)}
+        for one in (
+            {"epsilon": 2.0},
+            {"delta": 1e-6},
+            {"dataset": "other"},
+            {"learner": "privgam"},
+            {"parameters": {"n_bins": 2}},
+            {"neighbours": "add-remove"},
+        )
+    ]
+    draws = {releasing._stream(**{**same, **change}).random() for change in changes}
+    assert len(draws) == len(changes)
+    assert releasing._stream(**same).random() in draws
+
+
 def test_a_secret_is_made_once_and_used_again(mine):
-    first, second = release(asked()).seed, release(asked()).seed
-    assert first == second
-    assert first.path == seeds.path_of("mine")
+    first, second = release(asked()), release(asked(epsilon=0.5))
+    assert first.seed == second.seed
+    # What has been spent is all of it, not the last release alone.
+    assert [price.epsilon for price in second.prices] == [1.0, 0.5]
+    assert first.seed.path == seeds.path_of("mine")
 
 
 def test_private_records_are_refused_a_public_seed(mine):
@@ -203,7 +244,13 @@ def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
     Path("data/test.csv").write_text("\n".join([LINES[0], *["33,Oslo,x,no"] * tested]) + "\n")
     files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
     mine(files=files, n_test=tested, budget={"epsilon": 1.5})
+    streams, stream = [], releasing._stream
+    monkeypatch.setattr(
+        releasing, "_stream", lambda what, *given: streams.append(what) or stream(what, *given)
+    )
     found = release(asked(accuracy=0.5))
+    # The noise of the number is not that of the model.
+    assert streams == ["release", "accuracy"]
     assert found.accuracy.epsilon == 0.5
     assert found.release.price.epsilon == 1.5
     assert found.statement.epsilon == 1
@@ -217,10 +264,16 @@ def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
         release(asked(epsilon=1e-3, accuracy=1e-13))
 
 
+@pytest.mark.parametrize("epsilon", [0.3, 0.7, 3.0, 700.0, 5000.0])
+def test_the_noise_of_an_accuracy_is_rounded_up(epsilon):
+    """A record is 2^10 parts, so that a scale s is (2^10/s)-DP: no more than ε."""
+    scale = right_answers_scale(epsilon)
+    assert 2**10 / scale <= epsilon
+    assert scale == 1 or 2**10 / (scale - 1) > epsilon
+
+
 def test_the_noise_of_an_accuracy_is_that_of_its_price():
     """4,000 draws; their spread is 4 standard errors off by chance in one of 15,000 seeds."""
-    from types import SimpleNamespace
-
     from privcurve.privacy.calibration.right_answers import PARTS
     from privcurve.releases.accuracy import measured
 
@@ -245,6 +298,7 @@ def test_a_statement_with_a_known_seed_survives_its_file():
     )
     assert PrivacyStatement.from_json(said.to_json()) == said
     assert not said.private
+    assert (said.status, said.proved_epsilon) == ("refuted", math.inf)
     assert "(epsilon = inf)" in str(said)
 
 
@@ -252,8 +306,6 @@ def test_a_statement_with_a_known_seed_survives_its_file():
 
 
 def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
-    from types import SimpleNamespace
-
     from privcurve.learners.additive.model import AdditiveModel, PairShape
     from privcurve.releases import card
 
@@ -320,8 +372,6 @@ def test_a_score_that_is_a_sum_is_taken_apart(mine, learner):
 
 
 def test_a_score_that_is_no_sum_is_not(mine):
-    from types import SimpleNamespace
-
     from privcurve.releases import shares
 
     domain = datasets.describe("mine").domain
@@ -330,8 +380,6 @@ def test_a_score_that_is_no_sum_is_not(mine):
 
 
 def test_what_two_rare_codes_do_together_makes_it_no_sum():
-    from types import SimpleNamespace
-
     from privcurve.releases import shares
 
     domain = SimpleNamespace(n_bins=(41, 16, 2), n_classes=2)

@@ -1,5 +1,6 @@
 """Releases: what is refused before anything is spent, what is spent all the same; the command."""
 
+import dataclasses
 import errno
 import json
 import math
@@ -9,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -19,9 +21,10 @@ from privcurve.cli import main
 from privcurve.datasets import DatasetError
 from privcurve.files import cannot_write
 from privcurve.privacy import seeds
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases import release as releasing
-from privcurve.releases.asked import MODEL
+from privcurve.releases.asked import MODEL, check_accuracy
 from privcurve.releases.book import DONE, FAILED, RESERVED, Book, BookError
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.release import release
@@ -39,6 +42,18 @@ def test_the_third_of_three_is_refused_before_training(mine, monkeypatch):
         release(asked())
     assert states() == [DONE, DONE]
     assert not Path("releases/mine/3").exists()
+
+
+def test_what_is_left_is_looked_at_again_where_it_is_reserved(mine, monkeypatch):
+    """As if another release had begun between the first look and the second."""
+    mine(budget={"epsilon": 2})
+    for _ in range(2):
+        release(asked())
+    monkeypatch.setattr(Book, "check", lambda *_: None)
+    monkeypatch.setattr(releasing, "_trained", lambda *_: pytest.fail("trained"))
+    with pytest.raises(BookError, match="Nothing was trained"):
+        release(asked())
+    assert states() == [DONE, DONE]
 
 
 def test_a_variant_spends_the_budget_of_its_records(mine):
@@ -159,6 +174,13 @@ def test_an_accuracy_needs_a_test_part_and_a_price(mine):
     assert not book().path.exists()
 
 
+def test_an_accuracy_is_for_replaced_records_alone():
+    own = SimpleNamespace(name="mine", public_benchmark=False, n_test=9)
+    check_accuracy(asked(accuracy=0.5), own)
+    with pytest.raises(ReleaseError, match="an accuracy is paid for with neighbours: replace-one"):
+        check_accuracy(asked(accuracy=0.5, neighbours=ADD_REMOVE), own)
+
+
 def test_a_folder_without_room_is_noticed_before_anything_is_spent(mine):
     # Enough for a line of the ledger, and not for a model.
     with files_of(2000), pytest.raises(OSError, match=r"^out can't be written: "):
@@ -206,6 +228,24 @@ def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch
         release(asked())
     assert states() == [FAILED]
     assert not list(Path("releases").rglob(MODEL))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 1.001},
+        {"delta": 1e-12},
+        {"neighbours": ADD_REMOVE},
+        {"status": "not proved", "caveat": "a gap"},
+    ],
+)
+def test_a_statement_leaves_only_if_it_is_what_was_reserved(change):
+    said = PrivacyStatement(QUICK, 1.0, 0.0, REPLACE_ONE, "certified", "basic", ())
+    secret = seeds.SecretSeed(bytes(32), Path("a"))
+    assert releasing._statement(asked(), SimpleNamespace(privacy_=said), secret) is said
+    other = SimpleNamespace(privacy_=dataclasses.replace(said, **change))
+    with pytest.raises(ReleaseError, match="is not what was asked for"):
+        releasing._statement(asked(), other, secret)
 
 
 def test_a_training_that_fails_is_spent(mine, monkeypatch):

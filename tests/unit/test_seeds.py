@@ -1,6 +1,7 @@
 """Seeds: public numbers, secrets in files, and streams that no written word gives away."""
 
 import dataclasses
+import hmac
 import json
 import multiprocessing
 import os
@@ -154,6 +155,17 @@ def test_an_id_of_a_secret_seed_does_not_tell_its_stream():
         assert cell.id != other.id
         # The other secret would not draw the same under the same id either.
         assert seeds.number(A, cell.id) != seeds.number(B, cell.id)
+
+
+def test_a_stream_follows_from_the_key_and_not_from_the_name():
+    """HMAC-SHA256 under the key; whoever knows the name and the digest knows nothing of it."""
+    digest = "ab" * 32
+    mac = hmac.new(A.key, b"privcurve: a stream\n" + digest.encode(), "sha256").hexdigest()
+    assert seeds.number(A, digest) == int(mac, 16)
+    alias = SecretSeed(B.key, A.path)
+    alias.__dict__["name"] = A.name
+    assert seeds.named(alias) == seeds.named(A)
+    assert seeds.number(alias, digest) != seeds.number(A, digest)
 
 
 def test_partitions_follow_from_the_secret():

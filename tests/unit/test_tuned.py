@@ -76,6 +76,10 @@ def test_trainings_spend_what_a_run_may(monkeypatch, delta):
     more = dataclasses.replace(budget, training=budget.training / 1.01)
     with pytest.raises(ValueError, match=r"a training spends .*, where a run may spend"):
         tuning.check_spent(spent[0], more)
+    if delta == 0:
+        # A run that is accounted by ε has no δ to spend.
+        with pytest.raises(ValueError, match=r"a training spends"):
+            tuning.check_spent(dataclasses.replace(spent[0], delta=1e-9), budget)
 
 
 @pytest.mark.parametrize("learner", ["noisy_bayes", "bdpe", "privgam", "distributed_topdown"])

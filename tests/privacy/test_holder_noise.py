@@ -1,0 +1,225 @@
+"""The noise that holders of a distributed tree are asked for: as printed, and as certified."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from privcurve.audit.replay import ExactHolder
+from privcurve.holders.best_first import BestFirst, grow_best_first
+from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
+from privcurve.holders.by_levels import ByLevels, grow_by_levels
+from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
+from privcurve.holders.sums import LocalNoise, sums_of
+from privcurve.holders.transcript import Transcript
+from privcurve.kernels.holder_counts import list_questions
+from privcurve.learners.dealt import bin_codes
+from privcurve.learners.random_trees import RandomTreesClassifier
+from privcurve.privacy.calibration.holders import holders_statement, level_holders
+from privcurve.privacy.calibration.holders_published import published_holders
+from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE, MECHANISMS
+
+N_BINS = np.array([3, 4])
+QUESTIONS = list_questions(N_BINS, [True, True])
+SHARED = {"criterion": "gini", "leaf_share": 0.25, "n_splits": 8, "epsilon": 2.0, "delta": 0.0}
+
+
+class Noted(LocalHolder):
+    """A holder that takes note of what it is asked for."""
+
+    def __init__(self, n, seed):
+        rng = np.random.default_rng(seed)
+        codes = rng.integers(0, N_BINS, (n, 2)).astype(np.uint8)
+        labels = (codes[:, 0] > 0) ^ (codes[:, 1] > 1)
+        ones = np.ones(n, dtype=np.int64)
+        rows = HolderRows(bin_codes(codes, N_BINS), labels.astype(np.int64), ones)
+        super().__init__(rows, QUESTIONS, 2, [seed])
+        self.rates, self.scales = [], {}
+
+    def vote(self, node, ballot):
+        self.rates.append((node, ballot.rate))
+        return super().vote(node, ballot)
+
+    def _note(self, kind, release):
+        self.scales.setdefault(kind, []).append(release.scale)
+
+    def counts(self, node, columns, release):
+        self._note("counts", release)
+        return super().counts(node, columns, release)
+
+    def families(self, node, asked, release):
+        self._note(f"families of {len(asked)}", release)
+        return super().families(node, asked, release)
+
+    def weight(self, node, release):
+        self._note("weight", release)
+        return super().weight(node, release)
+
+    def labels(self, node, release):
+        self._note("labels", release)
+        return super().labels(node, release)
+
+
+def test_published_budgets_are_as_printed():
+    """a_d = (1 − LPF)·α·B(d), all of it for the root's split, half for those below (e5)."""
+    decay = published_holders(protocol="noisy_counts", budget="decay", **SHARED)
+    assert [decay.level(d) for d in (1, 2, 3)] == [0.75, 0.375, 0.1875]
+    assert [decay.split_budget(d) for d in (1, 2, 3)] == [0.75, 0.1875, 0.09375]
+    assert decay.weight_scale(2) == 2 / 0.375
+    # Lap(3|H|/α′), and Lap(1/(LPF·α)) of a label's count; of one machine Lap(2/(LPF·α)).
+    assert decay.families_scale(0.5, 7) == 42.0
+    assert decay.label_scale == 2.0
+    single = published_holders(protocol="single", budget="decay", **SHARED)
+    assert single.label_scale == 4.0
+    uniform = published_holders(protocol="single", budget="uniform", **SHARED)
+    assert [uniform.level(d) for d in (1, 2)] == [0.75 * 2 / 8] * 2
+
+
+@pytest.mark.parametrize(
+    ("protocol", "budget", "status", "proved"),
+    [
+        # A replaced record costs twice as much (§e4); a chain of 8 splits 9/8 of it (A6).
+        ("noisy_counts", "decay", "refuted", 4.0),
+        ("noisy_counts", "uniform", "refuted", 4.5),
+        ("single", "decay", "refuted", math.inf),
+        ("local_rnm", "decay", "not proved", None),
+    ],
+)
+def test_what_published_noise_is_worth(protocol, budget, status, proved):
+    said = published_holders(protocol=protocol, budget=budget, **SHARED).statement
+    assert (said.status, said.proved_epsilon) == (status, proved)
+    assert said.epsilon_spent == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("protocol", ["noisy_counts", "local_rnm"])
+def test_published_holders_are_asked_for_the_printed_noise(protocol):
+    noise = published_holders(protocol=protocol, budget="decay", **{**SHARED, "n_splits": 2})
+    holders = [Noted(60, 1), Noted(50, 2)]
+    plan = BestFirst(QUESTIONS, 2, 110, "gini", 2, 80, -math.inf, -math.inf, noise)
+    grow_best_first(holders, plan, Transcript(2))
+    n_questions = len(QUESTIONS.columns)
+    for holder in holders:
+        assert set(holder.scales["weight"]) <= {2 / 0.375, 2 / 0.1875}
+        assert set(holder.scales["labels"]) == {2.0}
+        if protocol == "noisy_counts":
+            # α′ of the root, then of its children.
+            whole = holder.scales[f"families of {n_questions}"]
+            assert whole[0] == 3 * n_questions / 0.75
+            assert whole[1] == 3 * n_questions / 0.1875
+        else:
+            # Half of α′ for the votes, half for the counts of one question a holder.
+            assert holder.rates[0] == (0, 0.375)
+            assert holder.scales["families of 2"][0] == 3 * 2 / 0.375
+
+
+def test_a_published_vote_has_noise_for_twice_the_printed_sensitivity():
+    """Lap(2Δ(m)/α′) with Δ(m) = 20/m of Gini; of one record, as of two."""
+    holder, scales = Noted(50, 1), []
+    own = MECHANISMS[LAPLACE].draw
+
+    def draw(rng, size, scale=1.0):
+        scales.append(scale)
+        return own(rng, size, scale)
+
+    object.__setattr__(MECHANISMS[LAPLACE], "draw", draw)
+    try:
+        for size in (50, 1):
+            holder._published_noise(size, "gini", 0.5)
+    finally:
+        object.__setattr__(MECHANISMS[LAPLACE], "draw", own)
+    assert scales == [2 * 20 / 50 / 0.5, 2 * 20 / 2 / 0.5]
+
+
+def test_a_certified_vote_is_calibrated_to_its_own_holder():
+    """ε/(2F₁(m)) with m the records of the holder: 4(m − 1)/m of Gini, 2 on the last level."""
+    sizes = (20, 200)
+    holders = [Noted(n, n) for n in sizes]
+    noise = level_holders(
+        depth=2, votes=True, vote_share=0.4, budget="levels", criterion="gini", n=200,
+        n_columns=2, epsilon=5.0, delta=0.0, trust="local", n_colluding=0,
+    )  # fmt: skip
+    plan = ByLevels(QUESTIONS, 2, 220, "gini", 2, noise)
+    grow_by_levels(holders, plan, LocalNoise(2), Transcript(2))
+    # Of ε a half for either level, 0.4 of that for votes and the rest for histograms.
+    for n, holder in zip(sizes, holders, strict=True):
+        (first, *later) = holder.rates
+        assert first == (0, pytest.approx(1.0 / (2 * 4 * (n - 1) / n)))
+        assert later
+        assert {rate for _, rate in later} == {1.0 / (2 * 2)}
+        # Two cells a column, of as many columns as were named: one or two.
+        assert set(holder.scales["counts"]) <= {2 / 1.5, 4 / 1.5}
+
+
+def test_votes_have_the_chances_of_the_exponential_mechanism():
+    """6,000 votes of one node; false alarm 10⁻⁴. Less noise by a fifth is far from that."""
+    holder = Noted(60, 1)
+    ballot = Ballot(EXPONENTIAL, "gini", 0.3)
+    rows = holder.rows
+    chances = np.exp(ExactHolder(rows, QUESTIONS, 2).chances(0, ballot))
+    votes = [int(holder.vote(0, ballot)[0]) for _ in range(6000)]
+    found = np.bincount(votes, minlength=len(chances))
+    assert chisquare(found, 6000 * chances).pvalue > 1e-4
+    sharper = chances**1.25 / (chances**1.25).sum()
+    assert chisquare(found, 6000 * sharper).pvalue < 1e-6
+
+
+def test_what_a_protocol_assumes_is_said():
+    """Who sees what (docs/distributed.md): sizes, places and the protocol; sums, and shares."""
+
+    def said(trust, n_colluding=0):
+        return holders_statement("random_trees", 1.0, 0.0, "basic", [], trust, n_colluding)
+
+    central, local = said("central"), said("local")
+    assert set(local.assumptions) - set(central.assumptions) == {
+        "the number of records of each holder",
+        "which holder has which record",
+        "that every holder follows the protocol",
+    }
+    assert any("drop out" in text for text in local.exclusions)
+    assert not any("drop out" in text for text in central.exclusions)
+    sums = set(said("secure_sum").assumptions) - set(local.assumptions)
+    assert sums == {
+        "that the secure sum shows the coordinator nothing but sums",
+        "that no other holder uses or tells its share of the noise",
+    }
+    (one,) = set(said("secure_sum", 1).assumptions) - set(said("secure_sum").assumptions)
+    assert one == "that at most 1 other holder uses or tells its share of the noise"
+
+
+def test_noise_that_all_holders_know_is_refused():
+    with pytest.raises(ValueError, match="n_colluding = 3 must be less than n_holders = 3"):
+        sums_of("secure_sum", 3, 3)
+    assert sums_of("secure_sum", 3, 2).release(GAUSSIAN, 1.0, 1.0).parts == 1
+
+
+def test_residuals_are_in_fine_units_however_many_records_there_are():
+    """Of three classes the sensitivity allows for rounding to 2^-10, not to the ring's unit."""
+    units = []
+
+    class Summed(Noted):
+        def leaves(self, trees, release):
+            units.append((trees.unit, release.unit))
+            return super().leaves(trees, release)
+
+    holder = Summed(40, 1)
+    holder.n_classes = 3
+    drawn = draw_trees(QUESTIONS, 2, 1, np.random.default_rng(0))
+    plan = Boosted(3, 2**24, stumps(QUESTIONS, drawn), 2, 1.0, 2.0)
+    boost([holder], plan, sums_of("secure_sum", 1), Transcript(1))
+    ((unit, of_ring),) = units
+    assert of_ring > 2**-10
+    assert unit == 2**-10
+
+
+def test_random_trees_of_three_classes_have_their_own_sensitivity():
+    """√2 for vectors that are clipped at 1/√2, and √(K + 1) units of rounding."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, N_BINS, (60, 2)), np.arange(60) % 3
+    model = RandomTreesClassifier(
+        n_trees=2, depth=1, batch=1, n_bins=N_BINS.tolist(), random_state=0
+    )
+    said = model.fit(X, y).privacy_
+    assert said.epsilon_spent == pytest.approx(1.0)
+    for entry in said.ledger:
+        assert entry.sensitivity == pytest.approx(math.sqrt(2) + 2 * 2**-10, rel=1e-12)

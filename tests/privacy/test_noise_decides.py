@@ -1,0 +1,148 @@
+"""Each number of noise decides its own choice, and by as much as its rate says.
+
+The kernels are given noise that overwhelms all scores but where it is meant to be close.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from privcurve.kernels.lazybb_rules import boost, round_scores
+from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
+from privcurve.kernels.packing import pack
+from privcurve.kernels.trees.scores import score_node, weigh
+
+FAR = -1e9
+CODES = np.array([[0, 0], [0, 1], [1, 2], [1, 0], [0, 2], [1, 1], [0, 0]], dtype=np.uint8)
+N_BINS = np.array([2, 3])
+SIGNS = np.array([1, 1, -1, -1, 1, 1, -1], dtype=np.int8)
+COUNTS = np.array([1, 2, 1, 3, 1, 1, 2])
+WIDTH = 5
+LITERALS = 2 * WIDTH + 2
+DENSITY, LEARNING_RATE = 0.5, 0.4
+
+
+def peaks(shape, chosen):
+    """Noise that is far below 0 but at one place of each row."""
+    noise = np.full(shape, FAR)
+    for row, place in zip(noise.reshape(-1, shape[-1]), chosen, strict=True):
+        row[place] = 0.0
+    return noise
+
+
+def rules(noise, rates, normalise):
+    picks, _ = boost(
+        pack(CODES, N_BINS), SIGNS > 0, COUNTS, DENSITY, LEARNING_RATE, rates, normalise, noise
+    )
+    return picks.tolist()
+
+
+@pytest.mark.parametrize("normalise", [True, False])
+def test_every_literal_of_every_round_has_noise_of_its_own(normalise):
+    for first in range(LITERALS):
+        chosen = [(first + 5 * t) % LITERALS for t in range(4)]
+        assert rules(peaks((4, LITERALS), chosen), np.full(4, 3.0), normalise) == chosen
+
+
+@pytest.mark.parametrize("normalise", [True, False])
+def test_a_literal_wins_where_its_noise_outweighs_rate_times_error(normalise):
+    rates, earlier = np.array([2.0, 7.0, 0.5]), [3, 8]
+    for t in range(3):
+        errors = round_scores(
+            CODES, N_BINS, SIGNS, COUNTS, earlier[:t], DENSITY, LEARNING_RATE, normalise
+        )
+        for a, b in itertools.combinations(range(LITERALS), 2):
+            for more in (-1e-6, 1e-6):
+                noise = peaks((3, LITERALS), [*earlier[:t], *[a] * (3 - t)])
+                noise[t, b] = rates[t] * (errors[b] - errors[a]) + more
+                assert rules(noise, rates, normalise)[t] == (b if more > 0 else a)
+
+
+def trees(noise, n_rounds, with_rules=False, rates=(3.0, 5.0), label_rates=(2.0, 4.0)):
+    rows = bin_rows(CODES, N_BINS, SIGNS, COUNTS)
+    forest, _ = boost_trees(
+        rows, DENSITY, LEARNING_RATE, 2, 3, False, "gini", np.array(rates[:n_rounds]),
+        np.array(label_rates[:n_rounds]), with_rules, False, noise,
+    )  # fmt: skip
+    return forest
+
+
+NO_RULES = np.zeros((2, 0, 0))
+
+
+def test_every_question_and_label_of_every_node_has_noise_of_its_own():
+    for shift in range(WIDTH):
+        asked = [(shift + 2 * k) % WIDTH for k in range(6)]
+        labels = np.where(np.arange(14) % (shift + 2) == 0, 1e9, FAR).reshape(2, 7)
+        splits = peaks((2, 3, WIDTH), asked)
+        forest = trees(TreeNoise(splits, NO_RULES, labels), 2)
+        assert forest.splits[:, :3].ravel().tolist() == asked
+        assert np.array_equal(forest.labels[:, 3:], np.where(labels[:, 3:] > 0, 1, -1))
+
+
+def test_every_rule_of_every_node_has_noise_of_its_own():
+    for first in range(LITERALS):
+        asked = [first % WIDTH, (first + 2) % WIDTH]
+        chosen = [(first + 5 * k) % LITERALS for k in range(4)]
+        noise = TreeNoise(
+            peaks((2, 1, WIDTH), asked), peaks((2, 2, LITERALS), chosen), np.zeros((2, 7))
+        )
+        forest = trees(noise, 2, with_rules=True)
+        assert forest.splits[:, 0].tolist() == asked
+        for (t, node), rule in zip(itertools.product((0, 1), (1, 2)), chosen, strict=True):
+            sign = 1 - 2 * (rule & 1)
+            if rule >> 1 == WIDTH:
+                # One label for all rows.
+                assert forest.children[t, node] == 0
+                assert forest.labels[t, node] == sign
+            else:
+                left = forest.children[t, node]
+                assert forest.splits[t, node] == rule >> 1
+                assert forest.labels[t, left : left + 2].tolist() == [-sign, sign]
+
+
+def test_questions_rules_and_labels_win_where_their_noise_outweighs_the_rate():
+    """At the root of the first tree, and the label of one of its leaves: all weights are equal."""
+    rows = bin_rows(CODES, N_BINS, SIGNS, COUNTS)
+    votes = np.zeros(len(CODES), dtype=np.int64)
+    mass, total = weigh(rows, votes, 0, DENSITY, LEARNING_RATE, False)
+    everyone = np.ones(len(CODES), dtype=bool)
+    values = score_node(rows, mass, total, everyone, False, "gini").values
+    for a, b in itertools.combinations(range(WIDTH), 2):
+        for more in (-1e-6, 1e-6):
+            splits = peaks((1, 3, WIDTH), [a, 0, 0])
+            splits[0, 0, b] = 3.0 * (values[b] - values[a]) + more
+            forest = trees(TreeNoise(splits, NO_RULES[:1], np.zeros((1, 7))), 1)
+            assert forest.splits[0, 0] == (b if more > 0 else a)
+    # Questions 0 and 2: rows that are neither, 0 alone, 2 alone, both are leaves 3, 5, 4 and 6.
+    in_no = score_node(rows, mass, total, CODES[:, 0] == 1, False, "gini")
+    splits = peaks((1, 3, WIDTH), [0, 2, 2])
+    leaf = (CODES[:, 0] == 1) & (CODES[:, 1] == 0)
+    margin = float((mass * SIGNS)[leaf].sum()) / total
+    for more in (-1e-6, 1e-6):
+        labels = np.zeros((1, 7))
+        labels[0, 4] = -2.0 * margin + more
+        forest = trees(TreeNoise(splits, NO_RULES[:1], labels), 1)
+        assert forest.labels[0, 4] == (1 if more > 0 else -1)
+    errors = in_no.errors
+    for a, b in itertools.combinations(range(LITERALS), 2):
+        for more in (-1e-6, 1e-6):
+            noise = peaks((1, 2, LITERALS), [a, 0])
+            noise[0, 0, b] = 2.0 * (errors[b] - errors[a]) + more
+            drawn = TreeNoise(peaks((1, 1, WIDTH), [0]), noise, np.zeros((1, 7)))
+            forest = trees(drawn, 1, with_rules=True)
+            rule = b if more > 0 else a
+            asked = -1 if rule >> 1 == WIDTH else rule >> 1
+            assert forest.splits[0, 1] == asked
+            at = 1 if asked < 0 else int(forest.children[0, 1]) + 1
+            assert forest.labels[0, at] == 1 - 2 * (rule & 1)
+
+
+def test_no_noise_is_never_taken_for_private():
+    none = TreeNoise(np.zeros((2, 3, 0)), NO_RULES, np.zeros((2, 7)))
+    with pytest.raises(ValueError, match="not all of the noise is there"):
+        trees(none, 2)
+    some = TreeNoise(np.zeros((2, 1, WIDTH)), np.zeros((2, 2, 0)), np.zeros((2, 7)))
+    with pytest.raises(ValueError, match="not all of the noise is there"):
+        trees(some, 2, with_rules=True)
