@@ -1,4 +1,4 @@
-"""Boosted ensembles: what they grow, what they weigh, what they state and refuse."""
+"""Boosted ensembles: what they grow, what they weigh, and what they state."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,6 @@ from privcurve.kernels.boosted_trees import BEST, RELEASED, grow_tree
 from privcurve.kernels.m_alpha import inverse, record_weights
 from privcurve.learners import bdpe
 from privcurve.learners.bdpe import BDPEClassifier
-from privcurve.learners.registry import check_parameters
 from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.sensitivity.impurity import split_sensitivity
@@ -370,48 +369,6 @@ def test_sensitivities_in_the_ledger():
         assert 2 * entry.noise_rate * entry.sensitivity == pytest.approx(0.2)
     assert leaves.noise_rate * leaves.sensitivity == pytest.approx(0.6)
     assert leaves.sensitivity == 2
-
-
-# What is refused ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {**PUBLISHED, "splits": "random"},
-        {**PUBLISHED, "votes": "shrunk"},
-        {**PUBLISHED, "votes": "sign"},
-        {**PUBLISHED, "alpha_decay": 0.5},
-        {**PUBLISHED, "calibrate_alpha": "released"},
-        {**PUBLISHED, "delta": 1e-5},
-        {"calibrate_alpha": "exact"},
-        {"leverage": "constant"},
-        {"leverage": "exact"},
-    ],
-    ids=str,
-)
-def test_what_a_calibration_does_not_have_is_refused(wrong):
-    with pytest.raises(ValueError, match="certified"):
-        fitted(**wrong)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"splits": "random", "alpha": 0.5},
-        {"splits": "random", "tree_share": 0.5},
-        {"calibrate_alpha": "released", "alpha_decay": 0.5},
-        {"votes": "shrunk", "clamp": 5.0},
-        {"votes": "link", "step": 2.0},
-        {"depth": 11},
-        {"boost_alpha": 0.0},
-        {"tree_share": 1.0},
-    ],
-    ids=str,
-)
-def test_what_has_no_effect_or_meaning_is_refused(wrong):
-    with pytest.raises(ValueError, match="bdpe"):
-        check_parameters("bdpe", wrong)
 
 
 def test_one_record():

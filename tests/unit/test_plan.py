@@ -10,25 +10,14 @@ import pandas as pd
 import pytest
 import yaml
 from made_up_study import STUDY, lay_out
+from small_study import SMALL, read
 
 from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.outputs import record
 from privcurve.outputs.registry import OUTPUTS
-from privcurve.privacy.seeds import SeedError
 from privcurve.workflow import plan, reading
 
 ROOT = Path(__file__).parents[2]
-SMALL = {
-    "title": "t",
-    "datasets": ["toy-line"],
-    "epsilons": [0.5, 1],
-    "folds": 2,
-    "repeats": 2,
-    "learners": {
-        "boost": {"learner": "lazybb", "calibrations": ["certified", "published"]},
-        "majority": {"learner": "majority_class"},
-    },
-}
 
 
 def small(*outputs, **changes):
@@ -93,17 +82,6 @@ def test_without_selection_there_is_no_table_of_what_was_selected():
     made = from_mapping({**changes, **whole, "outputs": ["accuracy"]}, "s", "s.yaml")
     with pytest.raises(StudyError, match="'select: all' has none"):
         plan.outputs_of(made, "s.yaml")
-
-
-def read(folder, configured=("good",), **studies):
-    """Lay out studies in a folder, and read them all."""
-    (folder / "config/studies").mkdir(parents=True)
-    shutil.copytree(ROOT / "workflow/schemas", folder / "workflow/schemas")
-    for name, content in studies.items():
-        text = content if isinstance(content, str) else yaml.safe_dump(content)
-        (folder / f"config/studies/{name}.yaml").write_text(text)
-    configuration = {"studies": list(configured), "audit": False, "seed": 1, "seconds_per_job": 30}
-    return reading.read(configuration, folder)
 
 
 def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
@@ -384,30 +362,3 @@ def test_learners_of_two_classes_are_named_where_there_are_more(tmp_path):
     found = read(tmp_path, good=SMALL, digits={**SMALL, "datasets": ["toy-line", "mnist"]})
     with pytest.raises(StudyError, match=r"lazybb: for two classes alone, but mnist has 10"):
         found.refuse(["digits"])
-
-
-def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
-    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
-    shutil.copytree(ROOT / "workflow/schemas", tmp_path / "workflow/schemas")
-    (tmp_path / "config/studies").mkdir(parents=True)
-    (tmp_path / "config/studies/s.yaml").write_text(yaml.safe_dump(SMALL))
-    asked = {"studies": ["s"], "audit": False, "seed": "secret", "seconds_per_job": 30}
-    with pytest.raises(SeedError, match="can't be read"):
-        reading.read(asked, tmp_path, make_seed=False)
-    assert not (tmp_path / "seeds").exists()
-    made = reading.read(asked, tmp_path)
-    assert made.seed == reading.read(asked, tmp_path, make_seed=False).seed
-    (note,) = made.notes(["s"])
-    assert note.startswith(f"seed: the secret seed in {tmp_path / 'seeds/workflow.seed'}")
-    assert made.seed.key.hex() not in note
-
-
-def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(own):
-    own()
-    found = read(Path.cwd(), ("good",), good=SMALL, mine={**SMALL, "datasets": ["mine"]})
-    with pytest.raises(StudyError, match=r"studies/mine\.yaml: the records of 'mine' are private"):
-        found.refuse(["mine"])
-    # Another study is not stopped by it, and is told of it.
-    found.refuse(["good"])
-    assert any("'mine' are private" in note for note in found.notes(["good"]))
-    assert list(found.studies) == ["good"]

@@ -183,11 +183,6 @@ class Curve:
         return FAILURES / self.study.name / self.dataset.name / name
 
     @property
-    def all_failures(self) -> list[Path]:
-        """Give these files of all its jobs."""
-        return [self.failures(), *map(self.failures, range(self.shards))]
-
-    @property
     def benchmarks(self) -> dict[str, list[Path]]:
         """Snakemake's benchmark files of its jobs, by rule; those of a bundle are all of it."""
         if self.bundle:

@@ -28,10 +28,14 @@ def remarks(curves: Iterable[Curve], since: float) -> list[str]:
     fresh = {path for path in FAILURES.rglob("*.json") if path.stat().st_mtime >= since}
     if not fresh:
         return []
-    found = [_remark(curve) for curve in curves if fresh.intersection(curve.all_failures)]
+    found = [_remark(curve) for curve in curves if fresh.intersection(_counts(curve))]
     more = [f"and {len(found) - MOST} curves more"] if len(found) > MOST else []
     end = "Tables leave them out, and name errors. Once mended, the same command tries them again."
     return [*found[:MOST], *more, end] if found else []
+
+
+def _counts(curve: Curve) -> list[Path]:
+    return [curve.failures(), *map(curve.failures, range(curve.shards))]
 
 
 def _remark(curve: Curve) -> str:
