@@ -183,7 +183,7 @@ def pretend(folder, monkeypatch, *lines, code=0):
 
 
 def test_progress_is_a_line_and_the_rest_goes_to_the_log(folder, monkeypatch, capsys):
-    lines = ("rule train:", "1 of 2 steps (50%) done", "2 of 2 steps (100%) done")
+    lines = ("rule train:", "1 of 2 steps (50%) done", "2 of 2 steps (100%) done", "failed: a")
     pretend(folder, monkeypatch, *lines)
     running.run(["x"], Path("logs/x.log"))
     seen = capsys.readouterr()
@@ -191,6 +191,7 @@ def test_progress_is_a_line_and_the_rest_goes_to_the_log(folder, monkeypatch, ca
     assert seen.err.splitlines() == [
         "50 % done (1 of 2 steps)",
         "100 % done (2 of 2 steps)",
+        "failed: a",
     ]
     assert Path("logs/x.log").read_text().splitlines() == list(lines)
     running.run(["x"], Path("logs/x.log"), verbose=True)

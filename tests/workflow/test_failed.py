@@ -26,7 +26,7 @@ def test_what_failed_is_said_at_the_end_until_it_is_mended(project):
     )
     learners = {"own": {"learner": "noisy_label"}, "majority": {"learner": "majority_class"}}
     project.write_study(learners=learners)
-    said = "tiny: 3 of 9 trainings of own~certified on toy-line failed: ValueError: not there"
+    said = "failed: tiny: 3 of 9 trainings of own~certified on toy-line: ValueError: not there"
     assert said in project.run("tiny")
     # Once more: they are tried again.
     assert said in project.run("tiny")

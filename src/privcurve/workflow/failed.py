@@ -7,6 +7,8 @@ from pathlib import Path
 
 from privcurve.experiments.jobs import FAILURES, Curve
 
+# What its lines begin with, which tells them from others of a log.
+MARK = "failed: "
 # So many curves are named.
 MOST = 10
 
@@ -30,8 +32,8 @@ def remarks(curves: Iterable[Curve], since: float) -> list[str]:
         return []
     found = [_remark(curve) for curve in curves if fresh.intersection(_counts(curve))]
     more = [f"and {len(found) - MOST} curves more"] if len(found) > MOST else []
-    end = "Tables leave them out, and name errors. Once mended, the same command tries them again."
-    return [*found[:MOST], *more, end] if found else []
+    end = "tables leave these out, and name errors; once mended, the same command tries them again"
+    return [f"{MARK}{line}" for line in (*found[:MOST], *more, end)] if found else []
 
 
 def _counts(curve: Curve) -> list[Path]:
@@ -47,5 +49,5 @@ def _remark(curve: Curve) -> str:
     first = f": {failed['error'].iloc[0]}" if len(failed) else ""
     return (
         f"{curve.study.name}: {len(failed):,} of {len(cells):,} trainings of {curve.arm.name} on "
-        f"{curve.dataset.name} failed{first}"
+        f"{curve.dataset.name}{first}"
     )

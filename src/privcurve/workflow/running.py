@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
+from privcurve.workflow import failed
+
 LOGS = Path("logs")
 _DONE = re.compile(r"(\d+) of (\d+) steps \((\d+)%\) done")
 _MOST_LINES = 15
@@ -61,28 +63,32 @@ def run(
         progress.end()
     if process.returncode:
         raise RunError(_why(log))
+    if not verbose:
+        for line in log.read_text("utf-8").splitlines():
+            if line.startswith(failed.MARK):
+                print(line, file=progress.show)
 
 
 class _Progress:
     """One line that is written over, on a terminal; elsewhere a line now and then."""
 
     def __init__(self, show: TextIO) -> None:
-        self._show = show
+        self.show = show
         self._last = 0
         self._open = False
 
     def tell(self, done: int, steps: int, percent: int) -> None:
         text = f"{percent} % done ({done} of {steps} steps)"
-        if self._show.isatty():
-            print(f"\r{text}", end="", file=self._show, flush=True)
+        if self.show.isatty():
+            print(f"\r{text}", end="", file=self.show, flush=True)
             self._open = True
         elif percent >= self._last + _STEP or (percent == 100 and self._last < 100):
-            print(text, file=self._show, flush=True)
+            print(text, file=self.show, flush=True)
             self._last = percent
 
     def end(self) -> None:
         if self._open:
-            print(file=self._show)
+            print(file=self.show)
 
 
 def _why(log: Path) -> str:
