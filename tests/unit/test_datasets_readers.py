@@ -74,6 +74,33 @@ def test_fields_beyond_the_last(own: Any) -> None:
         datasets.load("mine")
 
 
+@pytest.mark.parametrize("kind", ["delimited", "excel"])
+def test_names_of_fields_by_place_are_compared_with_those_of_the_file(own: Any, kind: str) -> None:
+    """A column without a name, or two of one name, are why fields are named by place."""
+    named, moved = ["", "age", "town", "sick"], ["", "town", "age", "sick"]
+    rows = [[1, 31, "Oslo", "yes"], [2, 45, "?", "no"], [3, 130, "?", "no"], [4, 17, "?", "yes"]]
+    source = "data/mine.csv" if kind == "delimited" else "data/mine.xlsx"
+    own(
+        files={"train": {"local": source}},
+        parser={"kind": kind, "skip_rows": 1, "fields": ["column1", *named[1:]]},
+    )
+
+    def write(names: list[str]) -> None:
+        order = [named.index(name) for name in names]
+        table = [names, *([row[j] for j in order] for row in rows)]
+        if kind == "excel":
+            workbook(Path(source), {"Data": table})
+        else:
+            Path(source).write_text("\n".join(",".join(map(str, row)) for row in table) + "\n")
+
+    write(named)
+    assert datasets.load("mine").X.tolist() == [[3, 0], [4, 2], [9, 2], [1, 2]]
+    write(moved)
+    unit = "line" if kind == "delimited" else "row"
+    with pytest.raises(DatasetError, match=f"{unit} 1 .* its column 2 'town', .* is column 3"):
+        datasets.load("mine")
+
+
 # Excel -----------------------------------------------------------------------------
 
 

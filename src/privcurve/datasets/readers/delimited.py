@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.lines import lines
-from privcurve.datasets.readers.table import Described, RawTable, in_chunks, positions
+from privcurve.datasets.readers.table import (
+    Described,
+    RawTable,
+    check_order,
+    in_chunks,
+    positions,
+)
 
 Record = tuple[int, Sequence[str]]
 
@@ -19,6 +26,12 @@ def read(
 ) -> Iterator[RawTable]:
     """Read one file, a piece at a time."""
     parser = description.parser
+    if parser.fields and parser.skip_rows:
+        from_there = lines(file.path, replace(parser, skip_rows=parser.skip_rows - 1))
+        above, names = next(records_of(from_there, parser.separator), (0, ()))
+        from_there.close()
+        if above == parser.skip_rows:
+            check_order(description, str(file.path), names, "line")
     records = records_of(lines(file.path, parser), parser.separator)
     return tables(description, str(file.path), records, problems, most)
 

@@ -20,7 +20,13 @@ from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.arrow import spelt_truth
 from privcurve.datasets.readers.delimited import Record, tables
-from privcurve.datasets.readers.table import Described, RawTable, subject, unreadable
+from privcurve.datasets.readers.table import (
+    Described,
+    RawTable,
+    check_order,
+    subject,
+    unreadable,
+)
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
@@ -56,7 +62,9 @@ def read(
     """
     sheet, cells = _cells(description, file)
     source = str(file.path)
-    fields = description.parser.fields
+    fields, skipped = description.parser.fields, description.parser.skip_rows
+    if fields and 0 < skipped <= len(cells):
+        check_order(description, source, list(map(str, cells[skipped - 1])), "row")
     if description.parser.header:
         fields = tuple(name.strip() for name in next(_rows(description, cells), (0, ()))[1])
     empty = defaultdict(list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -35,7 +35,7 @@ def opened(path: Path) -> BinaryIO:
     return file
 
 
-def lines(path: Path, parser: Parser) -> Iterator[tuple[int, str]]:
+def lines(path: Path, parser: Parser) -> Generator[tuple[int, str], None, None]:
     """Yield (line number from 1, text), without blank lines and comments.
 
     Text is brought into one form of Unicode (NFC), as descriptions are.
@@ -43,7 +43,7 @@ def lines(path: Path, parser: Parser) -> Iterator[tuple[int, str]]:
     return lines_of(opened(path), parser)
 
 
-def lines_of(file: BinaryIO, parser: Parser) -> Iterator[tuple[int, str]]:
+def lines_of(file: BinaryIO, parser: Parser) -> Generator[tuple[int, str], None, None]:
     """Yield the lines of an open file as :func:`lines` does, and close it."""
     with io.TextIOWrapper(file, encoding=parser.encoding, newline="") as stream:
         for number, line in enumerate(stream, start=1):

@@ -161,6 +161,38 @@ def positions(
     return {name: place[name] for name in wanted}
 
 
+def check_order(description: Described, source: str, above: Sequence[str], unit: str) -> None:
+    """Refuse a file whose last skipped row names columns in other places than `parser: fields`.
+
+    Parameters
+    ----------
+    description : Described
+    source : str
+        The file, for messages.
+    above : sequence of str
+        That row, `skip_rows` from the top.
+    unit : str
+        What numbers of rows count.
+
+    Raises
+    ------
+    DatasetError
+    """
+    parser = description.parser
+    counts = Counter(name.strip() for name in above)
+    for j, name in enumerate(above, start=1):
+        name = name.strip()
+        if counts[name] > 1 or name not in parser.fields:
+            continue
+        k = parser.fields.index(name) + 1
+        if j != k:
+            raise DatasetError(
+                f"{unit} {parser.skip_rows} of {source} names its column {j} {name!r}, but "
+                f"{description.path} says that this is column {k}: give parser: fields in the "
+                "order of the file."
+            )
+
+
 def unreadable(description: Described, source: object, error: object) -> DatasetError:
     """Give the error for a file that is not of the format that it should be."""
     if description.label is None:
