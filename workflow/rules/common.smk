@@ -128,14 +128,14 @@ def attempts(wildcards):
     return failed_attempts(curve(wildcards).failures(shard))
 
 
-def unless_current(pattern, digest):
-    """Give an input function: a file of cells that was made for something else is made again."""
+def unless_done(pattern, digest):
+    """Give an input function: cells made for something else, or of which some failed, come again."""
 
-    def is_current(path, wildcards):
+    def is_done(path, wildcards):
         checksum = jobs.coded_checksum(curve(wildcards).dataset.name)
-        return results.is_current(path, digest(wildcards), checksum)
+        return results.is_done(path, digest(wildcards), checksum)
 
-    return insides.unless(workflow, pattern, is_current)
+    return insides.unless(workflow, pattern, is_done)
 
 
 def per_dataset(pattern):

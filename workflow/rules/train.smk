@@ -6,7 +6,7 @@ rule train:
         data=coded("encoded.npz"),
         domain=coded("domain.json"),
         ready=ready,
-        again=unless_current(SHARD_FILE, shard_digest),
+        again=unless_done(SHARD_FILE, shard_digest),
     output:
         SHARD_FILE,
     log:
@@ -40,7 +40,7 @@ rule refit:
         data=coded("encoded.npz"),
         domain=coded("domain.json"),
         ready=ready,
-        again=unless_current(REFIT_FILE, refit_digest),
+        again=unless_done(REFIT_FILE, refit_digest),
         cells=shard_files,
     output:
         selected="results/refits/{curve}/selected.csv",
@@ -77,7 +77,7 @@ for bundle in PLAN.bundles:
         name:
             bundle.rule
         input:
-            again=insides.unless_all(workflow, bundle.files, bundle.is_current),
+            again=insides.unless_all(workflow, bundle.files, bundle.is_done),
             data=[f"results/data/{name}/encoded.npz" for name in bundle.datasets],
             domains=[f"results/data/{name}/domain.json" for name in bundle.datasets],
             ready=f"results/data/ready/{bundle.study}.txt",

@@ -10,7 +10,7 @@ from pathlib import Path
 from privcurve.datasets import describe
 from privcurve.experiments import canonical
 from privcurve.experiments.jobs import About, Curve, coded_checksum, curve
-from privcurve.experiments.results import is_current
+from privcurve.experiments.results import is_done
 from privcurve.experiments.study import Study
 from privcurve.privacy.seeds import Seed
 
@@ -81,10 +81,10 @@ class Bundle:
         """An estimate of the seconds that it trains."""
         return sum(curve.work for curve in self.curves)
 
-    def is_current(self, path: Path) -> bool:
-        """Whether one of its files of cells that is there is of what is asked for now."""
+    def is_done(self, path: Path) -> bool:
+        """Whether one of its files that is there is of what is asked for now, and whole."""
         digest, curve = self._asked[path]
-        return is_current(path, digest, coded_checksum(curve.dataset.name))
+        return is_done(path, digest, coded_checksum(curve.dataset.name))
 
     @cached_property
     def _asked(self) -> dict[Path, tuple[str, Curve]]:

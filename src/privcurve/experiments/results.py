@@ -128,6 +128,12 @@ def is_current(path: Path, digest: str, checksum: str | None) -> bool:
     return facts_are_current(read_facts(path), digest, checksum)
 
 
+def is_done(path: Path, digest: str, checksum: str | None) -> bool:
+    """Whether a file of cells is current, and none of its trainings failed (:func:`is_current`)."""
+    facts = read_facts(path)
+    return facts_are_current(facts, digest, checksum) and not (facts or {}).get("failed")
+
+
 def facts_are_current(facts: Mapping[str, Any] | None, digest: str, checksum: str | None) -> bool:
     """As :func:`is_current`, of what :func:`read_facts` gave."""
     return (
