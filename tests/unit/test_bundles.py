@@ -112,7 +112,7 @@ def test_a_bundle_makes_what_its_curves_would_make_alone(here, tmp_path, capsys,
     asked = ("--study", path, "--seed", SEED)
     here(bundle.main, *asked, "--digest", one.digest, "--curves", *one.arguments)
     assert all(file.exists() for file in one.outputs)
-    assert all(one.is_current(file) for curve in found for file in curve.files)
+    assert all(one.is_done(file) for curve in found for file in curve.files)
     together = read_results(found)
     said = [line.split() for line in capsys.readouterr().out.splitlines()]
     trained = sum(int(words[1]) for words in said if words[0] == "trained")
@@ -141,9 +141,9 @@ def test_data_of_another_description_are_no_error_of_a_bundle(here, tmp_path):
     found = json.loads(coded.read_text())
     coded.write_text(json.dumps({**found, "origin": {"description": "another"}}))
     # They are coded anew, and then its job has other data. What raises here, Snakemake passes over.
-    assert all(one.is_current(file) for file in one.files)
+    assert all(one.is_done(file) for file in one.files)
     coded.write_text("torn")
-    assert all(one.is_current(file) for file in one.files)
+    assert all(one.is_done(file) for file in one.files)
 
 
 def test_a_bundle_of_another_study_is_refused(here, tmp_path):
