@@ -76,6 +76,24 @@ def test_what_can_not_be_made_is_named(outputs, says):
     assert str(caught.value).startswith("s.yaml: outputs: ")
 
 
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"figure": "f", "outputs": ["accuracy"]}, "'figure' names the file of learning_curves"),
+        (
+            {"figure": "f", "outputs": ["accuracy", {"learning_curves": {"name": "g"}}]},
+            "'figure' names the file of learning_curves",
+        ),
+        ({"finalists": {"settings": 2, "draws": 2}}, "'finalists' are a second round"),
+    ],
+)
+def test_words_that_would_have_no_effect_are_refused(changes, says):
+    with pytest.raises(StudyError, match=f"s.yaml: {says}.*leave it out"):
+        small(**changes)
+    boost = {**SMALL["learners"]["boost"], "grid": {"n_rounds": [5, 9]}}
+    assert small(figure="f", finalists={"settings": 2, "draws": 2}, learners={"boost": boost})
+
+
 def test_without_selection_there_is_no_table_of_what_was_selected():
     whole = {"select": "all", "splits": {"folds": 2}}
     changes = {key: value for key, value in SMALL.items() if key not in ("folds", "repeats")}

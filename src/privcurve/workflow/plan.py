@@ -36,6 +36,7 @@ EVERYTHING = ("all", "manifest")
 PAPERS = "papers"
 AUDIT = "audit"
 LEADERBOARD = "leaderboard"
+CURVES = "learning_curves"
 RULES = (
     *(*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "audit_learner", "summary"),
     *("prepare", "datasets_ready", "train", "refit"),
@@ -357,8 +358,12 @@ def outputs_of(study: Study, where: str) -> list[Asked]:
     Raises
     ------
     StudyError
-        If one is unknown or can't be made, comes twice, or lacks another that it reads.
+        If one is unknown or can't be made, comes twice, or lacks another that it reads; or if a
+        word of the study is of none.
     """
+    idle = _idle(study)
+    if idle:
+        raise StudyError(f"{where}: {idle}; leave it out.")
     found: dict[str, Asked] = {}
     for word, options in study.outputs:
         one = ask(OUTPUTS, study, word, options, where)
@@ -375,6 +380,17 @@ def outputs_of(study: Study, where: str) -> list[Asked]:
                 f"{where}: outputs: {one.output.word} is made from {lacking[0]}; add that to them."
             )
     return list(found.values())
+
+
+def _idle(study: Study) -> str | None:
+    """Name a word of a study that would have no effect."""
+    curves = [options for word, options in study.outputs if word == CURVES]
+    if study.figure != study.name and not any("name" not in one for one in curves):
+        return f"'figure' names the file of {CURVES}, which are not under 'outputs' without a name"
+    lone = all(len(arm.settings) == 1 for arm in study.arms.values())
+    if study.finalists and lone and not study.skipped:
+        return "'finalists' are a second round of selecting, but each learner has one setting"
+    return None
 
 
 def _by_name(asked: Iterable[Asked]) -> dict[str, Asked]:
