@@ -22,16 +22,15 @@ from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.frames import DECIDED
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers import DAMAGED
-from privcurve.datasets.readers.delimited import records_of, tables
+from privcurve.datasets.readers.delimited import SEPARATORS, records_of, tables
 from privcurve.datasets.readers.lines import lines_of, opened
 from privcurve.datasets.readers.table import RawTable, lacking
 
-SEPARATORS = (",", ";", "\t", "|", "whitespace")
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
 # Of so many records this share tells that a column is written in another way.
 _FEW = 10
-NEARLY_ALL = 0.95
+_NEARLY_ALL = 0.95
 # Lines of the file in which the names of columns end.
 _MOST_OF_HEADER = 100
 
@@ -82,7 +81,7 @@ class Lost:
         """Name the columns of which nearly nothing is left: they may be written in another way."""
         counts = np.maximum(self._outside, self._others).tolist()
         for column, count in zip(self._columns, counts, strict=True):
-            if self._n < _FEW or count < NEARLY_ALL * self._n:
+            if self._n < _FEW or count < _NEARLY_ALL * self._n:
                 continue
             what, how = f"fit none of its groups but {OTHER!r}", "spelling, leading zeros"
             if column.kind == NUMERIC:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from privcurve.privacy.budget import REPLACE_ONE
+from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
 
 # Optional packages, by the name they are imported under: name of the distribution.
 OPTIONAL = {"interpret": "interpret-core"}
@@ -189,6 +189,11 @@ class LearnerEntry:
     def private(self) -> bool:
         """Whether the learner offers a finite ε."""
         return bool(self.calibrations)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the learner offers noise that is proved here."""
+        return CERTIFIED in self.calibrations and not self.peer
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:

@@ -47,6 +47,11 @@ def names() -> list[str]:
     return [*LEARNERS, *own.names()]
 
 
+def of_more_classes() -> list[str]:
+    """Name the certified learners of this project that take more than two classes."""
+    return [name for name, one in LEARNERS.items() if one.multiclass and one.certified]
+
+
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     """Check hyperparameters of a learner against what the registry allows.
 
@@ -153,7 +158,10 @@ def make(
     known = entry(name)
     n_classes = getattr(domain, "n_classes", 2)
     if n_classes > 2 and not known.multiclass:
-        raise ValueError(f"{name} takes two classes, not {n_classes}")
+        more = ", ".join(of_more_classes())
+        raise ValueError(
+            f"{name} takes two classes, not {n_classes}. Of those that take more there are: {more}."
+        )
     facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": class_labels(n_classes)}
     if neighbours == PRIVATE_COLUMNS and not getattr(domain, "public_label", None):
         raise ValueError(

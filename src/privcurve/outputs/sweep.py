@@ -27,8 +27,10 @@ SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ"}
 # What tells trainings apart beside parameters and shares.
-TELLING: tuple[str, ...] = ("method", "calibration", "delta", "epsilon", "dataset", "neighbours")
-TELLING += ("arm", "learner", "setting", "fold", "repeat")
+TELLING = (
+    *("method", "calibration", "delta", "epsilon", "dataset", "neighbours"),
+    *("arm", "learner", "setting", "fold", "repeat"),
+)
 
 
 class Sweep(Output):

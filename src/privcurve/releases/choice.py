@@ -15,7 +15,6 @@ from privcurve import datasets
 from privcurve.datasets import Description
 from privcurve.learners import by_rule, registry, tuning
 from privcurve.learners.entry import Facts
-from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.selection import SelectionBudget
 from privcurve.releases.asked import RELEASES, Asked, Released, plain
 from privcurve.releases.book import Book, Budget, Price, level
@@ -30,15 +29,6 @@ EXPECTED_RUNS = 15.0
 
 # What is said of those that were drawn from, and is the choice's own to say.
 _FIXED = ("learner", "settings")
-
-
-def of_more_classes() -> list[str]:
-    """Name the certified learners that take more than two classes."""
-    return [
-        name
-        for name, one in registry.LEARNERS.items()
-        if one.multiclass and CERTIFIED in one.calibrations and not one.peer
-    ]
 
 
 @dataclass(frozen=True)
@@ -103,7 +93,7 @@ def choice(asked: Asked, description: Description) -> Choice:
     if description.domain.n_classes > 2:
         raise ReleaseError(
             f"{description.name} has {description.domain.n_classes} classes: a private choice is "
-            f"for two. Release a learner that takes more: {', '.join(of_more_classes())}"
+            f"for two. Release a learner that takes more: {', '.join(registry.of_more_classes())}"
         )
     left_out: list[str] = []
     if asked.learner == CHOOSE:

@@ -35,7 +35,7 @@ from privcurve.releases.asked import (
     check_sample,
 )
 from privcurve.releases.book import DONE, FAILED, Book, Budget, alone
-from privcurve.releases.choice import choice, is_choice, of_more_classes
+from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -167,21 +167,14 @@ def check(asked: Asked, domain: Domain) -> None:
         missing = registry.missing_package(asked.learner)
     except ValueError as error:
         raise ReleaseError(str(error)) from None
-    if asked.learner not in LEARNERS or known.peer or words.CERTIFIED not in known.calibrations:
-        certified = [
-            name for name, one in LEARNERS.items() if _is_certified(one) and not one.requires
-        ]
+    if asked.learner not in LEARNERS or not known.certified:
+        certified = [name for name, one in LEARNERS.items() if one.certified and not one.requires]
         raise ReleaseError(
             f"{asked.learner} has no certified guarantee of this project: its models may be "
             f"compared, but not released. There are: {', '.join(certified)}."
         )
     if missing:
         raise ReleaseError(missing)
-    if domain.n_classes > 2 and not known.multiclass:
-        raise ReleaseError(
-            f"{asked.learner} takes two classes, not {domain.n_classes}. Of those that take more "
-            f"there are: {', '.join(of_more_classes())}."
-        )
     kind = registry.estimator_class(asked.learner)
     if not (kind._released or is_choice(asked.learner)):
         raise ReleaseError(f"{asked.learner} can't be handed over: {kind._kept_back}")
@@ -197,10 +190,6 @@ def check(asked: Asked, domain: Domain) -> None:
             f"{asked.relation!r}"
         )
     _template(asked, domain)
-
-
-def _is_certified(entry: registry.LearnerEntry) -> bool:
-    return words.CERTIFIED in entry.calibrations and not entry.peer
 
 
 def _template(asked: Asked, domain: Domain) -> Any:

@@ -26,6 +26,7 @@ from privcurve.outputs.audit import audited
 from privcurve.outputs.base import AUDITS, NAME_KEY, OF, Asked, about, ask, elsewhere
 from privcurve.outputs.context import Context
 from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
+from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import SecretSeed, Seed
@@ -36,7 +37,6 @@ EVERYTHING = ("all", "manifest")
 PAPERS = "papers"
 AUDIT = "audit"
 LEADERBOARD = "leaderboard"
-CURVES = "learning_curves"
 RULES = (
     *(*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "audit_learner", "summary"),
     *("prepare", "datasets_ready", "train", "refit"),
@@ -384,9 +384,10 @@ def outputs_of(study: Study, where: str) -> list[Asked]:
 
 def _idle(study: Study) -> str | None:
     """Name a word of a study that would have no effect."""
-    curves = [options for word, options in study.outputs if word == CURVES]
+    word = LearningCurves.word
+    curves = [options for one, options in study.outputs if one == word]
     if study.figure != study.name and not any("name" not in one for one in curves):
-        return f"'figure' names the file of {CURVES}, which are not under 'outputs' without a name"
+        return f"'figure' names the file of {word}, which are not under 'outputs' without a name"
     lone = all(len(arm.settings) == 1 for arm in study.arms.values())
     if study.finalists and lone and not study.skipped:
         return "'finalists' are a second round of selecting, but each learner has one setting"

@@ -44,7 +44,9 @@ def run(
         If it fails.
     """
     command = [sys.executable, "-m", "snakemake", *arguments]
-    progress = _Progress(show or sys.stderr)
+    show = show or sys.stderr
+    progress = _Progress(show)
+    remarks = []
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
         log.open("w", encoding="utf-8") as file,
@@ -60,35 +62,34 @@ def run(
                 print(line, end="", flush=True)
             elif found := _DONE.search(line):
                 progress.tell(*map(int, found.groups()))
+            elif line.startswith(failed.MARK):
+                remarks.append(line)
         progress.end()
     if process.returncode:
         raise RunError(_why(log))
-    if not verbose:
-        for line in log.read_text("utf-8").splitlines():
-            if line.startswith(failed.MARK):
-                print(line, file=progress.show)
+    print(*remarks, sep="", end="", file=show)
 
 
 class _Progress:
     """One line that is written over, on a terminal; elsewhere a line now and then."""
 
     def __init__(self, show: TextIO) -> None:
-        self.show = show
+        self._show = show
         self._last = 0
         self._open = False
 
     def tell(self, done: int, steps: int, percent: int) -> None:
         text = f"{percent} % done ({done} of {steps} steps)"
-        if self.show.isatty():
-            print(f"\r{text}", end="", file=self.show, flush=True)
+        if self._show.isatty():
+            print(f"\r{text}", end="", file=self._show, flush=True)
             self._open = True
         elif percent >= self._last + _STEP or (percent == 100 and self._last < 100):
-            print(text, file=self.show, flush=True)
+            print(text, file=self._show, flush=True)
             self._last = percent
 
     def end(self) -> None:
         if self._open:
-            print(file=self.show)
+            print(file=self._show)
 
 
 def _why(log: Path) -> str:

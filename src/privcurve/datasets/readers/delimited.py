@@ -18,6 +18,9 @@ from privcurve.datasets.readers.table import (
     positions,
 )
 
+# Those that are looked for.
+SEPARATORS = (",", ";", "\t", "|", "whitespace")
+
 Record = tuple[int, Sequence[str]]
 
 

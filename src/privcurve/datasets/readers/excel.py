@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import posixpath
 import re
 import unicodedata
@@ -10,7 +9,7 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -68,7 +67,7 @@ def read(
     if description.parser.header:
         fields = tuple(name.strip() for name in next(_rows(description, cells), (0, ()))[1])
     empty = defaultdict(list)
-    for row, j, why in itertools.chain(_covered(sheet, len(cells)), _not_computed(file, sheet)):
+    for row, j, why in chain(_covered(sheet, len(cells)), _not_computed(file, sheet)):
         if j < len(fields):
             empty[row].append((fields[j], why))
     for table in tables(description, source, _rows(description, cells), problems, most, "row"):
