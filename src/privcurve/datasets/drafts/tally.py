@@ -72,16 +72,17 @@ class Tally:
 
     def _texts(self, domain: Domain, values: Sequence[Any] | NDArray[Any]) -> None:
         column = self.column
-        codes = Codes(column, domain.missing, domain.unknown)
+        codes = Codes(column, domain.missing, domain.unknown, domain.decimal)
         titles = dict(enumerate(column.titles))
         refused: Counter[str] = Counter()
-        for text, count in Counter(texts(values)).items():
-            code = codes[text]
+        counts = Counter(texts(domain, column, values))
+        for code, (each, count) in zip(codes.of(list(counts)), counts.items(), strict=True):
+            text = (each or "").strip()
             if code < 0 and text in ("", *domain.missing):
                 self.missing += count
                 self.gaps += count
             elif code < 0:
-                refused[text] = count
+                refused[text] += count
             elif titles[code] == MISSING:
                 self.missing += count
             elif titles[code] == OTHER:
@@ -119,10 +120,10 @@ class LabelTally:
     refused: Counter[str] = field(default_factory=Counter)
     more: int = 0
 
-    def add(self, values: Sequence[Any] | NDArray[Any]) -> None:
+    def add(self, values: Sequence[str | None]) -> None:
         """Count some more values."""
         self.n += len(values)
-        found = Counter(labels(self.label, values))
+        found = Counter(text or "" for text in labels(self.label, values))
         for text in found.keys() & self.label.codes.keys():
             self.known[text] += found.pop(text)
         self.more += count_some(self.refused, found, MOST_REFUSED)
