@@ -81,10 +81,11 @@ def _as_read(values: Any, domain: Domain, column: Column | None, labels: Collect
     elif column is not None and column.kind == NUMERIC:
         if are_numbers or types.is_boolean(kind):
             return _numbers(values)
-    elif column is not None and are_numbers:
-        check_numbers(column, kind, is_exact)
     listed = labels if column is None else () if column.kind == NUMERIC else column.codes
-    return _texts(values, listed, domain.decimal)
+    texts = _texts(values, listed, domain.decimal)
+    if column is not None and column.kind != NUMERIC and are_numbers and any(texts):
+        check_numbers(column, kind, is_exact)
+    return texts
 
 
 def _strings(values: Any) -> list[str | None]:

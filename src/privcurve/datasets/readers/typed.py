@@ -60,10 +60,12 @@ def as_cells(
     if column.kind == NUMERIC:
         return [text_of(value, _AS_NUMBERS, domain.decimal) for value in values]
     cells = list(values)
-    for value in cells if _lost(column, False) else ():
-        if _is_number(value):
-            check_numbers(column, type(value).__name__, isinstance(value, _EXACT))
-    return [text_of(value, column.codes, domain.decimal) for value in cells]
+    texts = [text_of(value, column.codes, domain.decimal) for value in cells]
+    if _lost(column, False):
+        for value, text in zip(cells, texts, strict=True):
+            if text is not None and _is_number(value):
+                check_numbers(column, type(value).__name__, isinstance(value, _EXACT))
+    return texts
 
 
 def check_numbers(column: Column, kind: object, exact: bool) -> None:
