@@ -138,9 +138,8 @@ def group(cell, column, domain):
     whole = re.sub(rf"^([+-]?\d+){re.escape(domain.decimal)}0*$", r"\1", text)
     said = {word.casefold() if column.patterns else word
             for word, title in listed.items() if title != "?"}  # fmt: skip
-    is_missing = (
-        text in domain.missing and (text.casefold() if column.patterns else text) not in said
-    )
+    fold = str.casefold if column.patterns else str
+    is_missing = text in domain.missing and not {fold(text), fold(whole)} & said
     codes = not re.match(r"[+-]?0\d", text)
     numbers = [as_number(word.replace(domain.decimal, "."), ".") for word in said
                if not re.match(r"[+-]?0\d", word)]  # fmt: skip

@@ -29,7 +29,7 @@ FRAME = "the frame"
 
 # Types of values that Arrow reads together as it reads each alone: of floats beside others it takes
 # NaN, and beside floats whole numbers that are exact.
-_ALIKE = [{str}, {int}, {float}, {bool}, {bytes}, {date}, {str, float}, {int, float}, {bool, float}]
+_ALIKE = [{str}, {int}, {float}, {bool}, {bytes}, {date}, {str, float}, {int, float}]
 _SCALARS = (np.integer, np.float32, np.float64, np.bool_, np.str_)
 
 

@@ -52,11 +52,12 @@ class Codes(dict[str, int]):
             self._missing = codes[MISSING]
             # A text that is listed is one, whatever it means elsewhere.
             listed = [text for text, title in column.categories if title != MISSING]
-            groups = {text.casefold() for text in listed} if column.patterns else set()
+            words = {text.casefold() if column.patterns else text for text in listed}
             # Nothing at all is no other text; where these are refused, someone is to decide on it.
             empty = [""] if self._fallback >= 0 else []
             for marker in (*missing, *empty):
-                if marker.casefold() not in groups:
+                word = marker.casefold() if column.patterns else marker
+                if not words & {word, whole(word, decimal)}:
                     known.setdefault(marker, self._missing)
             plain = [text for text in listed if not _LEADING_ZERO.match(text)]
             self._amounts = Markers(missing, decimal).amounts - Markers(plain, decimal).amounts

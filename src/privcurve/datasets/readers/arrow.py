@@ -74,16 +74,17 @@ def _as_read(values: Any, domain: Domain, column: Column | None, labels: Collect
         return _strings(values)
     is_exact = types.is_integer(kind) or types.is_decimal(kind)
     are_numbers = is_exact or types.is_floating(kind)
-    if column is not None and column.dates:
-        if types.is_timestamp(kind) or types.is_date(kind):
-            # Of those with a zone, the clock of UTC.
-            return _as_numpy(values).astype("datetime64[D]")
-    elif column is not None and column.kind == NUMERIC:
-        if are_numbers or types.is_boolean(kind):
-            return _numbers(values)
-    listed = labels if column is None else () if column.kind == NUMERIC else column.codes
-    texts = _texts(values, listed, domain.decimal)
-    if column is not None and column.kind != NUMERIC and are_numbers and any(texts):
+    if column is None:
+        return _texts(values, labels, domain.decimal)
+    if column.dates and (types.is_timestamp(kind) or types.is_date(kind)):
+        # Of those with a zone, the clock of UTC.
+        return _as_numpy(values).astype("datetime64[D]")
+    if column.kind == NUMERIC and not column.dates and (are_numbers or types.is_boolean(kind)):
+        return _numbers(values)
+    if column.kind == NUMERIC:
+        return _texts(values, (), domain.decimal)
+    texts = _texts(values, column.codes, domain.decimal)
+    if are_numbers and any(texts):
         check_numbers(column, kind, is_exact)
     return texts
 
