@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -120,7 +119,7 @@ def content_of(path: Path) -> dict[str, Any]:
     DatasetError
     """
     try:
-        content = _dates_as_texts(schema.read_yaml(path))
+        content = schema.read_yaml(path)
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None
     if not isinstance(content, dict):
@@ -147,17 +146,6 @@ def _read(path: Path, changed: tuple[int, ...]) -> Any:
             raise
         hint = f"privcurve check {path.stem} names the lines, and what to do."
         raise DatasetError(f"{error}\n{hint}") from None
-    return content
-
-
-def _dates_as_texts(content: Any) -> Any:
-    """Write dates, which YAML knows, as they stand in the file."""
-    if isinstance(content, date):
-        return content.isoformat()
-    if isinstance(content, dict):
-        return {_dates_as_texts(key): _dates_as_texts(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [_dates_as_texts(entry) for entry in content]
     return content
 
 

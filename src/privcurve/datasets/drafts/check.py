@@ -225,14 +225,18 @@ class _Check:
                 self.label_decided = False
         skipped |= {place[1] for place in blanks if isinstance(place[1], int)}
         elsewhere = False
-        for place, message in schema.faults(content, catalogue.SCHEMA):
-            if place in blanks:
+        for places, message in schema.faults(content, catalogue.SCHEMA):
+            left = [place for place in places if place not in blanks]
+            if not left:
                 continue
-            self.add(f"{message}.".replace("..", "."), *place)
-            if len(place) > 1 and place[0] == "columns" and isinstance(place[1], int):
-                skipped.add(place[1])
-            else:
-                elsewhere = True
+            others = sorted({self.lines.of(*place) for place in left} - {self.lines.of(*left[0])})
+            also = f" (also line {', '.join(map(str, others))})" if others else ""
+            self.add(f"{message.removesuffix('.')}{also}.", *left[0])
+            for place in left:
+                if len(place) > 1 and place[0] == "columns" and isinstance(place[1], int):
+                    skipped.add(place[1])
+                else:
+                    elsewhere = True
         return skipped, elsewhere
 
     def _size(self, description: Description, part: str, n_read: int) -> None:
