@@ -20,6 +20,9 @@ MOST_COMPARED = 1000
 # What stands in a content: keys of mappings and positions in lists, from the top.
 Place = tuple[str | int, ...]
 
+# How names of descriptions and studies end.
+ENDING = ".yaml"
+
 # Places that a message names.
 MOST_NAMED = 5
 
@@ -64,6 +67,17 @@ def nearest(word: object, known: Iterable[str]) -> str:
         return "."
     near = difflib.get_close_matches(str(word), known, n=1)
     return f"; did you mean {near[0]!r}?" if near else "."
+
+
+def strays(folder: Path) -> list[Path]:
+    """Return the files of a folder that are YAML by another ending than the one that is read."""
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return sorted(p for p in paths if p.suffix.lower() in (".yaml", ".yml") and p.suffix != ENDING)
+
+
+def misnamed(path: Path, folder: Path | str) -> str:
+    """Say that a file is not read because of its ending, and what to do."""
+    return f"{folder}/{path.name} is not read: name it {path.stem}{ENDING}"
 
 
 def read_yaml(path: Path) -> Any:

@@ -27,8 +27,9 @@ _LOOK = {_INT: re.compile(r"0|-?[1-9][0-9]*"), _FLOAT: re.compile(r"[^_:]*")}
 # Files by hand are 10 deep and of a few thousand entries: more is a mistake, or an attack.
 MOST_DEEP = 100
 MOST_ENTRIES = 1_000_000
-# Letters of a word that messages repeat.
+# Letters of a word that messages repeat, and lines that they name.
 MOST_SHOWN = 40
+MOST_LINES = 9
 
 
 def too_deep(events: Iterator[yaml.Event]) -> int | None:
@@ -69,7 +70,15 @@ def faults(root: yaml.Node, loader: Any) -> list[str]:
     misread = [fault for node in nodes for fault in _misread(node, loader)]
     # A number that can't be has no value that keys could be compared by.
     found = misread or [fault for node in nodes for fault in _keys(node, loader)]
-    return [fault for _, fault in sorted(found)]
+    repeated = [] if misread else [twice for node in nodes for twice in _repeated(node, loader)]
+    # Who writes no without quotes does it everywhere: that is one mistake.
+    lines: dict[str, list[int]] = {}
+    for line, said in sorted(found):
+        lines.setdefault(said, []).append(line)
+    return [
+        *(f"line{'s' * (len(at) > 1)} {_listed(at)}: {said}" for said, at in lines.items()),
+        *(said for _, said in sorted(repeated)),
+    ]
 
 
 def texts(root: yaml.Node) -> None:
@@ -125,6 +134,7 @@ def _parts(node: yaml.Node) -> list[yaml.Node]:
     return node.value if isinstance(node, yaml.SequenceNode) else []
 
 
+# Lines, and what is wrong there.
 Faults = Iterator[tuple[int, str]]
 
 
@@ -135,39 +145,56 @@ def _misread(node: yaml.Node, loader: Any) -> Faults:
     implied = loader.resolve(type(node), node.value if plain else None, (plain, not plain))
     if node.tag not in (implied, _STR):
         tag = node.tag.replace(_TAG, "!!")
-        yield line, f"line {line}: the tag {tag} has no meaning here; leave it out"
+        yield line, f"the tag {tag} has no meaning here; leave it out"
     elif isinstance(node, yaml.ScalarNode) and node.tag in (_DAY, _INT, _FLOAT):
         try:
             value = _value(node, loader)
         except ValueError as error:
-            yield line, f"line {line}: {_short(node.value)} can't be: {error}"
+            yield line, f"{_short(node.value)} can't be: {error}"
             return
         if node.tag == _FLOAT and math.isinf(value) and "inf" not in node.value.lower():
-            yield line, f"line {line}: {node.value} is too large for a number"
+            yield line, f"{_short(node.value)} is too large for a number"
         elif node.tag in _LOOK and not _LOOK[node.tag].fullmatch(node.value):
-            said = f"line {line}: YAML reads {_short(node.value)} as {value}; put it in quotes, if "
-            yield line, f"{said}it is not meant so, or write {value}"
+            said = f"YAML reads {_short(node.value)} as {value}; put it in quotes, if it is "
+            yield line, f"{said}not meant so, or write {value}"
 
 
 def _keys(node: yaml.Node, loader: Any) -> Faults:
-    """Name each key that is no word, is another one in YAML, or stands twice, with both lines."""
-    lines: dict[Any, int] = {}
+    """Name each key that is no word, or is another one in YAML."""
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
-            yield line, f"line {line}: a list or a mapping can't be a key"
+            yield line, "a list or a mapping can't be a key"
             continue
-        word = key.value if key.tag in _AS_WRITTEN else _value(key, loader)
+        word = _word(key, loader)
+        if str(word) != key.value:
+            read = {None: "nothing", True: "true", False: "false"}.get(word, word)
+            said = f"YAML reads the key {key.value} as {read}" if key.value else "a key is empty"
+            yield line, f"{said}; put the word in quotes"
+
+
+def _repeated(node: yaml.Node, loader: Any) -> Faults:
+    """Name each key that a mapping has twice, with both lines."""
+    lines: dict[Any, int] = {}
+    for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+        if not isinstance(key, yaml.ScalarNode):
+            continue
+        word, line = _word(key, loader), key.start_mark.line + 1
         # What looks alike is alike, in any form of Unicode.
         alike = (word, unicodedata.normalize("NFC", key.value))
         before = next((lines[one] for one in alike if one in lines), None)
         if before is not None:
             yield line, f"the key {word!r} stands twice, lines {before} and {line}; keep one"
-        elif str(word) != key.value:
-            read = {None: "nothing", True: "true", False: "false"}.get(word, word)
-            said = f"YAML reads the key {key.value} as {read}" if key.value else "a key is empty"
-            yield line, f"line {line}: {said}; put it in quotes"
         lines.update(dict.fromkeys(alike, line))
+
+
+def _word(key: yaml.ScalarNode, loader: Any) -> Any:
+    return key.value if key.tag in _AS_WRITTEN else _value(key, loader)
+
+
+def _listed(lines: list[int]) -> str:
+    shown = ", ".join(map(str, lines[:MOST_LINES]))
+    return shown + (", …" if len(lines) > MOST_LINES else "")
 
 
 def _value(node: yaml.ScalarNode, loader: Any) -> Any:

@@ -132,8 +132,8 @@ def loader(request, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("a:\n  {1.10: x}", "line 2: YAML reads the key 1.10 as 1.1; put it in quotes"),
-        ("yes: x", "line 1: YAML reads the key yes as true; put it in quotes"),
+        ("a:\n  {1.10: x}", "line 2: YAML reads the key 1.10 as 1.1; put the word in quotes"),
+        ("yes: x", "line 1: YAML reads the key yes as true; put the word in quotes"),
         ("{+1: x}", r"YAML reads \+1 as 1"),
         ("a: +1", r"YAML reads \+1 as 1"),
         ("~: x", "YAML reads the key ~ as nothing"),
@@ -162,6 +162,18 @@ def test_what_is_not_read_as_it_is_written_is_refused(text, says):
     with pytest.raises(schema.SchemaError, match=says) as caught:
         schema.parse_yaml(text, "s.yaml")
     assert str(caught.value).startswith("s.yaml")
+
+
+def test_a_word_that_is_misread_everywhere_is_one_line():
+    text = "a: {no: x, yes: y}\nb: {no: x, yes: y}\nc: [+1, 5]\n"
+    with pytest.raises(schema.SchemaError, match=r"^s: line 3: YAML reads \+1 as 1; .*1$"):
+        schema.parse_yaml(text, "s")
+    with pytest.raises(schema.SchemaError) as caught:
+        schema.parse_yaml(text.replace("+", ""), "s")
+    assert str(caught.value).splitlines() == [
+        "s: lines 1, 2: YAML reads the key no as false; put the word in quotes",
+        "s: lines 1, 2: YAML reads the key yes as true; put the word in quotes",
+    ]
 
 
 def test_a_file_of_aliases_that_grows_without_end_is_refused():

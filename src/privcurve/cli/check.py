@@ -60,12 +60,15 @@ def dataset_name(given: str) -> str:
     CommandError
         If it is another file.
     """
+    from privcurve import schema
     from privcurve.datasets import catalogue
 
     path = Path(given)
-    if path.suffix != ".yaml" and path.name == given:
+    if path in schema.strays(path.parent):
+        raise CommandError(schema.misnamed(path, path.parent))
+    if path.suffix != schema.ENDING and path.name == given:
         return given
-    if path.suffix != ".yaml":
+    if path.suffix != schema.ENDING:
         raise CommandError(
             f"{given} is no name of a dataset: say privcurve check <name>, of "
             f"{catalogue.LOCAL}/<name>.yaml"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from privcurve.experiments import canonical, paid
+from privcurve.experiments import alike, canonical, paid
 from privcurve.learners import registry, tuning
 from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
@@ -169,7 +169,7 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
     chosen = registry.entry(tuning.NAME) if "tune" in spec else entry
     relation = _relation(chosen, spec.get("neighbours"), study.get("neighbours"))
     shares = [float(share) for share in study.get("train_shares", [1])]
-    _check_distinct(TRAIN_SHARE, shares)
+    alike.check_numbers(TRAIN_SHARE, shares)
     bad = [share for share in shares if not 0 < share <= 1]
     if bad:
         raise ValueError(f"train_shares: {bad[0]:g} is not in (0, 1]")
@@ -244,9 +244,9 @@ def _budgets(
     bad = [e for e in own if not e > 0]
     if bad:
         raise ValueError(f"epsilon = {bad[0]:g} is not above 0")
-    _check_distinct("epsilon", own)
+    alike.check_numbers("epsilon", own)
     deltas = [float(delta) for delta in spec.get("deltas", [0])]
-    _check_distinct("delta", deltas)
+    alike.check_numbers("delta", deltas)
     for calibration, delta in itertools.product(
         spec.get("calibrations", [entry.calibrations[-1]]), deltas
     ):
@@ -279,12 +279,6 @@ def _check_public(
                     f"give the study neighbours: {PRIVATE_COLUMNS}, and data that say it "
                     "(public, public_label)"
                 )
-
-
-def _check_distinct(what: str, values: Sequence[float]) -> None:
-    for place, value in enumerate(values):
-        if value in values[:place]:
-            raise ValueError(f"{what} = {canonical.number(value)} stands twice; keep one")
 
 
 def _varied(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

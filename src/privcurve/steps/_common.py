@@ -162,6 +162,8 @@ def _coded(name: str, seed: Seed) -> _Coded:
 
     found = datasets.facts(CODED / name)
     if found is None:
+        # Where it is coded, its description was changed meanwhile.
+        datasets.check_current(CODED / name)
         raise datasets.DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
     seeds.check(seed, name, datasets.is_public(name, found.get("origin", {})))
     domain = datasets.Domain.from_dict(found["domain"])
