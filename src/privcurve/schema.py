@@ -26,6 +26,9 @@ ENDING = ".yaml"
 # Places that a message names.
 MOST_NAMED = 5
 
+# The pattern of a text that says something.
+_SOMETHING = r"\S"
+
 _TRUTH = "YAML reads yes, no, on and off as truth values; put the word in quotes"
 
 
@@ -282,8 +285,13 @@ def state(path: Path) -> tuple[int, ...]:
 @lru_cache(maxsize=32)
 def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
-    return Draft202012Validator(read_yaml(schema))
+    # To a schema 5.0 is whole; to a range of Python's, or a generator of random numbers, it is not.
+    types = Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
+    return extend(Draft202012Validator, type_checker=types)(read_yaml(schema))
 
 
 def _said(error: Any) -> str:
@@ -303,6 +311,8 @@ def _said(error: Any) -> str:
         return "does not belong here"
     if error.validator == "minProperties":
         return f"says too little: it has {len(given)} of at least {allowed} keys"
+    if error.validator == "pattern" and allowed == _SOMETHING:
+        return "nothing is written there"
     if error.validator == "minItems":
         return f"{len(given)} of {allowed} entries" if given else "the list is empty"
     if error.validator == "type" and allowed == "array":
@@ -318,6 +328,8 @@ def _said(error: Any) -> str:
             f"YAML reads {given} as a text: take it out of quotes, or write it with a point and a "
             "sign, as in 1.0e-6"
         )
+    if allowed == "integer" and isinstance(given, float) and given.is_integer():
+        return f"{given} has a point, and a whole number belongs here: write {int(given)}"
     if error.validator == "type" and isinstance(given, float) and "string" in allowed:
         return f"YAML reads it as the number {given}: put it in quotes"
     described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
@@ -336,6 +348,8 @@ def _place(path: Place, content: Any) -> str:
     steps = []
     for step in path:
         content = content[step]
-        named = isinstance(step, int) and isinstance(content, Mapping) and "name" in content
-        steps.append(str(content["name"] if named else step))
+        name = content.get("name") if isinstance(content, Mapping) else None
+        steps.append(
+            name if isinstance(step, int) and name and isinstance(name, str) else str(step)
+        )
     return ".".join(steps)

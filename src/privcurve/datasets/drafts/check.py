@@ -109,11 +109,13 @@ class _Check:
         self.report.faults.append(Fault(self.lines.of(*place), message))
 
     def add_all(self, messages: Any, *place: str | int) -> None:
-        """Add faults that are told elsewhere: those of a column at its line."""
+        """Add faults that are told elsewhere: those of a column, or of a key, at its line."""
         for message in messages:
             said = message.removesuffix(f" (in {self.report.path})")
             near = [p for name, p in self.positions.items() if f"{name!r}" in said]
-            self.add(said, *(("columns", near[0]) if near else place))
+            keys = [word.strip(":") for word in said.split()[:2]]
+            top = next(((key,) for key in keys if key in self.content), ())
+            self.add(said, *(("columns", near[0]) if near else place or top))
 
     def run(self) -> None:
         description = self._description()
