@@ -23,11 +23,15 @@ Place = tuple[str | int, ...]
 # How names of descriptions and studies end.
 ENDING = ".yaml"
 
-# Places that a message names.
+# Places that a message names, and letters of what stands there.
 MOST_NAMED = 5
+MOST_LETTERS = 40
 
-# The pattern of a text that says something.
-_SOMETHING = r"\S"
+# What is wrong with a text that does not fit these patterns.
+_TEXTS = {
+    r"\S": "nothing is written there",
+    r"\A[^\0-\x08\x0e-\x1f\x7f]*\Z": "a character of it can't be shown; leave it out",
+}
 
 _TRUTH = "YAML reads yes, no, on and off as truth values; put the word in quotes"
 
@@ -68,8 +72,9 @@ def nearest(word: object, known: Iterable[str]) -> str:
     known = list(known)
     if len(known) > MOST_COMPARED:
         return "."
-    near = difflib.get_close_matches(str(word), known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else "."
+    spelt = {one.casefold(): one for one in reversed(known)}
+    near = difflib.get_close_matches(str(word).casefold(), spelt, n=1)
+    return f"; did you mean {spelt[near[0]]!r}?" if near else "."
 
 
 def strays(folder: Path) -> list[Path]:
@@ -288,10 +293,23 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     from jsonschema.validators import extend
 
     # To a schema 5.0 is whole; to a range of Python's, or a generator of random numbers, it is not.
-    types = Draft202012Validator.TYPE_CHECKER.redefine(
-        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    known = Draft202012Validator.TYPE_CHECKER
+    types = known.redefine_many(
+        {
+            "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+            "number": lambda _, value: known.is_type(value, "number") and _is_float(value),
+        }
     )
     return extend(Draft202012Validator, type_checker=types)(read_yaml(schema))
+
+
+def _is_float(number: Any) -> bool:
+    """Whether a number is one that can be reckoned with: not a whole one of 400 digits."""
+    try:
+        float(number)
+    except OverflowError:
+        return False
+    return True
 
 
 def _said(error: Any) -> str:
@@ -311,10 +329,14 @@ def _said(error: Any) -> str:
         return "does not belong here"
     if error.validator == "minProperties":
         return f"says too little: it has {len(given)} of at least {allowed} keys"
-    if error.validator == "pattern" and allowed == _SOMETHING:
-        return "nothing is written there"
+    if error.validator == "pattern" and allowed in _TEXTS:
+        return _TEXTS[allowed]
     if error.validator == "minItems":
         return f"{len(given)} of {allowed} entries" if given else "the list is empty"
+    if error.validator == "type" and allowed == "object" and given is None:
+        return "nothing is written there"
+    if error.validator == "type" and "number" in allowed and type(given) is int:
+        return f"{str(given)[:MOST_LETTERS]}… is too large for a number"
     if error.validator == "type" and allowed == "array":
         if given is None:
             return "nothing is written there"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 # Numbers that differ by less differ in rounding alone: 0.3 and 0.1 + 0.2.
 _ROUNDING = 1e-9
+# Of the name of a curve: folders may have 255, and files in it are named after it.
+MOST_LETTERS = 200
 
 
 def check_numbers(what: str, values: Sequence[float]) -> None:
@@ -31,11 +34,29 @@ def check_numbers(what: str, values: Sequence[float]) -> None:
     ValueError
     """
     for place, value in enumerate(values):
-        for other in values[:place]:
-            if value == other:
-                raise ValueError(f"{what} = {canonical.number(value)} stands twice; keep one")
-            if _rounded(value, other):
-                raise ValueError(_but_for_rounding(what, other, value) + "; keep one")
+        if value in values[:place]:
+            raise ValueError(f"{what} = {canonical.number(value)} stands twice; keep one")
+    check_rounding(what, values)
+
+
+def check_rounding(what: str, values: Iterable[object]) -> None:
+    """Check that no two of some values are one number but for rounding.
+
+    Parameters
+    ----------
+    what : str
+        What the message calls them.
+    values : iterable of object
+        What is no number is left out.
+
+    Raises
+    ------
+    ValueError
+    """
+    numbers = sorted({v for v in values if isinstance(v, (int, float)) and not math.isnan(v)})
+    for one, other in itertools.pairwise(numbers):
+        if _rounded(one, other):
+            raise ValueError(_but_for_rounding(what, one, other) + "; keep one")
 
 
 def check_curves(arms: Sequence[Arm], before: Iterable[Arm], *, selected: bool) -> None:
@@ -53,13 +74,19 @@ def check_curves(arms: Sequence[Arm], before: Iterable[Arm], *, selected: bool) 
     Raises
     ------
     ValueError
-        If a title is that of another curve, a name differs in case alone, which not every file
-        system tells apart, or an ε is that of another curve but for rounding.
+        If a title is that of another curve, a name is too long for a folder or differs in case
+        alone, which not every file system tells apart, or an ε is that of another curve but for
+        rounding.
     """
     legends = {_legend(arm, selected): arm for arm in before}
     names = {arm.name.casefold(): arm for arm in before}
     epsilons = {epsilon for arm in before for epsilon in arm.epsilons}
     for arm in arms:
+        if len(arm.name) > MOST_LETTERS:
+            raise ValueError(
+                f"{arm.name[:MOST_LETTERS]}… is too long for the name of a folder: shorten it to "
+                f"{MOST_LETTERS} letters"
+            )
         twin = legends.get(_legend(arm, selected))
         if twin is not None:
             raise ValueError(
@@ -77,10 +104,14 @@ def check_curves(arms: Sequence[Arm], before: Iterable[Arm], *, selected: bool) 
                     )
 
 
+def one_line(title: str) -> str:
+    """Write a title in its one form: in one line, and in one form of Unicode."""
+    return " ".join(unicodedata.normalize("NFC", title).split())
+
+
 def _legend(arm: Arm, selected: bool) -> Hashable:
     """Return what a legend says of a curve."""
-    title = " ".join(unicodedata.normalize("NFC", arm.title).split()).casefold()
-    return title, arm.calibration, arm.delta, kinds.kind(arm, selected=selected)
+    return arm.title.casefold(), arm.calibration, arm.delta, kinds.kind(arm, selected=selected)
 
 
 def _rounded(one: float, other: float) -> bool:

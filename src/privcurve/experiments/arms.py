@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,9 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
 # The name of the axis that `train_shares` varies.
 TRAIN_SHARE = "train_share"
+
+# Of a grid, and of what is varied.
+MOST_COMBINATIONS = 1_000_000
 
 # What may stand in the name of a folder.
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
@@ -231,7 +234,7 @@ def _budgets(
 ) -> Iterator[Arm]:
     """Give an arm for each calibration and δ."""
     tune = spec.get("tune")
-    title = spec.get("title", method.title)
+    title = alike.one_line(spec.get("title", method.title))
     if not entry.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
@@ -290,8 +293,17 @@ def _varied(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
         twice = [text for place, text in enumerate(texts) if text in texts[:place]]
         if twice:
             raise ValueError(f"vary: {axis} = {twice[0]} stands twice; keep one")
+        alike.check_rounding(f"vary: {axis}", values)
+    _check_size("vary: ", vary.values())
     for values in itertools.product(*vary.values()):
         yield dict(zip(vary, values, strict=True))
+
+
+def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
+    """Refuse what would not fit into memory, before it is written out."""
+    size = math.prod(map(len, axes))
+    if size > MOST_COMBINATIONS:
+        raise ValueError(f"{what}{size:,} combinations are more than {MOST_COMBINATIONS:,}")
 
 
 def _value(axis: str, value: Any) -> str:
@@ -324,6 +336,9 @@ def _expand(
     empty = [axis for axis, values in grid.items() if not values]
     if empty:
         raise ValueError(f"the grid is empty: axis {empty[0]!r} has no value")
+    _check_size("the grid: ", grid.values())
+    for axis, values in grid.items():
+        alike.check_rounding(axis, values)
     settings = [
         {**fixed, **dict(zip(grid, values, strict=True))}
         for values in itertools.product(*grid.values())

@@ -208,7 +208,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     splits = raw.get("splits", raw)
     return Study(
         name=name,
-        title=raw["title"],
+        title=alike.one_line(raw["title"]),
         datasets=tuple(raw["datasets"]),
         folds=splits.get("folds", 0),
         repeats=splits.get("repeats", 0),
@@ -236,7 +236,7 @@ def _of_studies(raw: Mapping[str, Any], name: str) -> Study:
         raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
     return Study(
         name=name,
-        title=raw["title"],
+        title=alike.one_line(raw["title"]),
         datasets=(),
         folds=0,
         repeats=0,

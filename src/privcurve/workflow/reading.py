@@ -51,6 +51,8 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
         schema.read_yaml(written)
     schema.check(configuration, schemas / "config.schema.yaml", "configuration")
     folder = studies_folder(configuration, root / "config")
+    if not folder.is_dir():
+        raise StudyError(f"configuration: {STUDIES_FOLDER}: there is no folder {folder}")
     found_paths = sorted(folder.glob(f"*{schema.ENDING}"))
     paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
     shown = configuration.get(STUDIES_FOLDER) or "config/studies"
