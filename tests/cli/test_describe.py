@@ -9,6 +9,7 @@ from pathlib import Path
 import messy
 import pytest
 import yaml
+from drafting import column, drafted
 from raw_files import workbook
 
 from privcurve import datasets
@@ -16,23 +17,6 @@ from privcurve.cli import main
 from privcurve.datasets.drafts import draft, profile
 from privcurve.datasets.drafts.label import Asked
 from privcurve.datasets.drafts.sniff import sniff
-
-
-def drafted(lines, label="sick", name="t.csv", encoding="utf-8", **asked):
-    """Draft the description of a table; give it as it is read, and its text."""
-    Path(name).write_text("\n".join(lines) + "\n", encoding=encoding)
-    classes = {key: asked.pop(key) for key in ("positive", "negative") if key in asked}
-    found = draft(Path(name), Asked(label, **classes), **asked)
-    return yaml.safe_load(found.text), found
-
-
-def column(values, **asked):
-    """Draft the description of one column beside the label."""
-    lines = ["x,k,sick", *(f"{v},{k % 2},{'yes' if k % 3 else 'no'}" for k, v in enumerate(values))]
-    content, found = drafted(lines, **asked)
-    described = [entry for entry in content["columns"] if entry["name"] == "x"]
-    return (described[0] if described else None), found
-
 
 # Nothing that was seen is in the draft ---------------------------------------------------
 

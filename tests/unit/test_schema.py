@@ -122,6 +122,108 @@ def test_all_repeated_keys_are_named_at_once(tmp_path):
     assert len(str(caught.value).splitlines()) == 2
 
 
+def read(text, folder):
+    """Read a YAML file of some text."""
+    path = folder / "s.yaml"
+    path.write_text(text)
+    return schema.read_yaml(path)
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def loader(request, monkeypatch):
+    """Read YAML with either of the loaders; not every build of PyYAML has the compiled one."""
+    if request.param == "plain":
+        monkeypatch.delattr(yaml, "CSafeLoader")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a:\n  {1.10: x}", "line 2: YAML reads the key 1.10 as 1.1; put the word in quotes"),
+        ("yes: x", "line 1: YAML reads the key yes as true; put the word in quotes"),
+        ("{+1: x}", r"YAML reads \+1 as 1"),
+        ("a: +1", r"YAML reads \+1 as 1"),
+        ("~: x", "YAML reads the key ~ as nothing"),
+        ("? [a]\n: x", "line 1: a list or a mapping can't be a key"),
+        ("{1: a, '1': b}", "the key '1' stands twice"),
+        # One word in two forms of Unicode.
+        ("caf\u00e9: 1\ncafe\u0301: 2", "stands twice, lines 1 and 2"),
+        (
+            "x: &x {k: 1}\ny: &y {k: 2}\nz:\n  <<: *x\n  <<: *y",
+            "key '<<' stands twice, lines 4 and 5",
+        ),
+        ("a: !!int '1'", "line 1: the tag !!int has no meaning here"),
+        ("a: !!bool maybe", "the tag !!bool has no meaning here"),
+        ("a: !!set {x}", "the tag !!set"),
+        ("a: !mine x", "the tag !mine"),
+        ("a: 1.0e+400", "1.0e.400 is too large for a number"),
+        ("a: &a [*a]", "line 1: an alias stands within what it is an alias of"),
+        ("a:\n  b: &b {c: {d: *b}}", "line 2: an alias stands within"),
+        ("&a {<<: *a}", "an alias stands within"),
+        ("x: 1\na: " + "[" * 9_000, "line 2: lists within lists, too deep"),
+        ("<<: 5", "is not valid YAML"),
+    ],
+)
+@pytest.mark.usefixtures("loader")
+def test_what_is_not_read_as_it_is_written_is_refused(text, says, tmp_path):
+    with pytest.raises(schema.SchemaError, match=says) as caught:
+        read(text, tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path}/s.yaml")
+
+
+def test_a_word_that_is_misread_everywhere_is_one_line(tmp_path):
+    text = "a: {no: x, yes: y}\nb: {no: x, yes: y}\nc: [+1, 5]\n"
+    with pytest.raises(schema.SchemaError, match=r"s.yaml: line 3: YAML reads \+1 as 1; .*1$"):
+        read(text, tmp_path)
+    with pytest.raises(schema.SchemaError) as caught:
+        read(text.replace("+", ""), tmp_path)
+    assert str(caught.value).replace(str(tmp_path / "s.yaml"), "s").splitlines() == [
+        "s: lines 1, 2: YAML reads the key no as false; put the word in quotes",
+        "s: lines 1, 2: YAML reads the key yes as true; put the word in quotes",
+    ]
+
+
+def test_a_file_of_aliases_that_grows_without_end_is_refused(tmp_path):
+    lines = ["a0: &a0 [x, x]", *(f"a{k}: &a{k} [*a{k - 1}, *a{k - 1}]" for k in range(1, 60))]
+    with pytest.raises(schema.SchemaError, match="aliases, written out, are more than"):
+        read("\n".join(lines), tmp_path)
+
+
+@pytest.mark.usefixtures("loader")
+def test_keys_and_days_are_the_texts_that_stand_there(tmp_path):
+    text = (
+        "{1: a, 1.5: b, 2024-01-01 12:00:00: c, '<<': d, =: =, "
+        "e: [2024-01-01, 2024-1-1 10:00:00, 1.50]}"
+    )
+    assert read(text, tmp_path) == {
+        **{"1": "a", "1.5": "b", "2024-01-01 12:00:00": "c", "<<": "d", "=": "="},
+        "e": ["2024-01-01", "2024-1-1 10:00:00", 1.5],
+    }
+
+
+def test_truth_values_where_words_are_meant_are_one_message():
+    content = quickstart() | {"title": True, "datasets": [False, True, *"abcd"], "metric": False}
+    with pytest.raises(schema.SchemaError) as caught:
+        schema.check(content, STUDY, "s.yaml")
+    assert str(caught.value).splitlines() == [
+        "s.yaml: title (True), datasets.0 (False), datasets.1 (True), metric (False): YAML reads "
+        "yes, no, on and off as truth values; put the word in quotes"
+    ]
+
+
+def test_what_two_schemas_refuse_at_one_place_is_told_once():
+    path = ROOT / "src/privcurve/datasets/dataset.schema.yaml"
+    content = yaml.safe_load((ROOT / "resources/datasets/transfusion.yaml").read_text())
+    numeric = next(entry for entry in content["columns"] if "bounds" in entry)
+    for bound, says in (
+        (True, "reads it as a truth value"),
+        (None, "None is not of type 'number'"),
+    ):
+        numeric["bounds"] = [bound, 5]
+        ((places, message),) = schema.faults(content, path)
+        assert (places[0][-2:], says in message) == (("bounds", 0), True)
+
+
 def test_anchors_and_merged_keys_are_no_repetition(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: [*a, *a]\n")

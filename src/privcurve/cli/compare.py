@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import TYPE_CHECKING
 
 from privcurve.cli.errors import CommandError
+from privcurve.numerals import amount, count
 
 if TYPE_CHECKING:
     from privcurve.workflow.comparison import Comparison
@@ -37,8 +39,8 @@ the choice paid for (--private-choice).\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("dataset", help="name of a description: descriptions/<name>.yaml")
-    parser.add_argument("--epsilon", type=float, nargs="+", default=[1.0], metavar="ε")
-    parser.add_argument("--delta", type=float, default=0.0, help="0 by default: pure privacy")
+    parser.add_argument("--epsilon", type=amount, nargs="+", default=[1.0], metavar="ε")
+    parser.add_argument("--delta", type=amount, default=0.0, help="0 by default: pure privacy")
     parser.add_argument(
         "--tune", action="store_true", help="also settings chosen on the records, paid out of ε"
     )
@@ -52,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=["accuracy", "balanced_accuracy", "auc"],
         help="what they are ranked by (accuracy); where one label is rare take another",
     )
-    parser.add_argument("--repeats", type=int, help="how many hold-outs (10)")
+    parser.add_argument("--repeats", type=count, help="how many hold-outs (10)")
     parser.add_argument("--cores", default="all", help="how many (all)")
     parser.add_argument("-v", "--verbose", action="store_true", help="show what Snakemake says")
 
@@ -63,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         return private_choice(arguments)
     from privcurve.workflow import comparison, running
 
-    if arguments.cores != "all" and not (arguments.cores.isdigit() and int(arguments.cores)):
+    if arguments.cores != "all" and not re.fullmatch(r"[1-9][0-9]*", arguments.cores):
         raise CommandError(f"--cores {arguments.cores}: give a number above 0, or all")
     made = comparison.prepare(
         arguments.dataset,

@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     name = name_of(arguments.file, arguments.name)
     path = arguments.output or Path(catalogue.LOCAL, f"{name}.yaml")
-    if path.exists() and not arguments.force:
+    # To a pipe or a terminal it is written as it is.
+    if (path.is_file() or path.is_dir()) and not arguments.force:
         raise CommandError(
             f"{path} is there already: check it by privcurve check {path.stem}, draft another by "
             "--name, or write over it by --force"

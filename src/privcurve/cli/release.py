@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privcurve.cli.errors import CommandError
+from privcurve.numerals import amount, number
 
 if TYPE_CHECKING:
     from privcurve.releases.asked import Released
@@ -72,12 +72,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _number(word: str, text: str) -> float:
     try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if math.isnan(number):
-        raise CommandError(f"{word} {text!r} is not a number")
-    return number
+        return amount(text)
+    except argparse.ArgumentTypeError as error:
+        raise CommandError(f"{word} {error}") from None
 
 
 def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
@@ -104,19 +101,16 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
 
 
 def _structure(key: str, text: str) -> Any:
-    import yaml
+    from privcurve import schema
 
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise CommandError(f"--set {key}: {text!r} is not valid YAML") from None
+    return schema.parse_yaml(text, f"--set {key}")
 
 
 def _value(text: str, kind: type) -> Any:
     if text.lower() == "none":
         return None
     try:
-        return kind(text)
+        return text if kind is str else number(text, kind)
     except ValueError:
         return text
 

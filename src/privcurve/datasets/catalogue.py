@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
-from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,10 @@ SCHEMA = _PACKAGE / "dataset.schema.yaml"
 # Where a user's own descriptions are, in the working folder; git ignores it.
 LOCAL = "descriptions"
 
+# What datasets may be called: their names are those of folders and targets too.
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+NAMED = "letters, digits, - and _ make a name"
+
 
 def folders() -> tuple[Path, ...]:
     """Where descriptions are looked for: the user's own, working folder, checkout, wheel."""
@@ -38,7 +42,7 @@ def folders() -> tuple[Path, ...]:
 
 def names() -> tuple[str, ...]:
     """Names of all datasets that are described somewhere, sorted."""
-    found = {path.stem for folder in folders() for path in folder.glob("*.yaml")}
+    found = {path.stem for folder in folders() for path in folder.glob(f"*{schema.ENDING}")}
     return tuple(sorted(found))
 
 
@@ -70,19 +74,34 @@ def find(name: str) -> Path:
     DatasetError
         If there is none, or if one of the user's own has the name of another.
     """
-    found = [path for folder in folders() if (path := folder / f"{name}.yaml").is_file()]
-    if not found:
-        raise DatasetError(
-            f"unknown dataset {name!r}{nearest(name, names())} There are: {', '.join(names())}. "
-            f"A dataset of your own needs a file {LOCAL}/{name}.yaml in this folder, {Path.cwd()}: "
-            f"privcurve describe drafts it."
-        )
+    found = [path for folder in folders() if (path := folder / f"{name}{schema.ENDING}").is_file()]
+    if not found or not NAME.fullmatch(name):
+        raise DatasetError(_unknown(name, bool(found)))
     if len(found) > 1 and found[0].parent == Path.cwd() / LOCAL:
         raise DatasetError(
             f"{found[0]} has the name of another dataset, {found[1]}: which one is meant? Give "
             f"yours a name of its own, such as {LOCAL}/my-{name}.yaml."
         )
     return found[0]
+
+
+def _unknown(name: str, is_file: bool) -> str:
+    """Say what could have been meant: the user's own datasets, of which there are few."""
+    here = Path.cwd()
+    if is_file:
+        return f"unknown dataset {name!r}: {NAMED}; give the file such a name."
+    wanted = f"unknown dataset {name!r}{nearest(name, names())}"
+    for stray in schema.strays(here / LOCAL):
+        if stray.stem == name:
+            return f"{wanted} {schema.misnamed(stray, here / LOCAL)}."
+    own = sorted(path.stem for path in (here / LOCAL).glob(f"*{schema.ENDING}"))
+    others = len(set(names()) - set(own))
+    listed = f" Your own: {', '.join(own)}." if own else ""
+    listed += f" {others} others are in {folders()[-1]}." if others else ""
+    return (
+        f"{wanted}{listed} A dataset of your own needs a file {LOCAL}/{name}{schema.ENDING} in "
+        f"this folder, {here}: privcurve describe drafts it."
+    )
 
 
 def read_description(path: Path) -> Description:
@@ -120,7 +139,7 @@ def content_of(path: Path) -> dict[str, Any]:
     DatasetError
     """
     try:
-        content = _dates_as_texts(schema.read_yaml(path))
+        content = schema.read_yaml(path)
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None
     if not isinstance(content, dict):
@@ -147,17 +166,6 @@ def _read(path: Path, changed: tuple[int, ...]) -> Any:
             raise
         hint = f"privcurve check {path.stem} names the lines, and what to do."
         raise DatasetError(f"{error}\n{hint}") from None
-    return content
-
-
-def _dates_as_texts(content: Any) -> Any:
-    """Write dates, which YAML knows, as they stand in the file."""
-    if isinstance(content, date):
-        return content.isoformat()
-    if isinstance(content, dict):
-        return {_dates_as_texts(key): _dates_as_texts(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [_dates_as_texts(entry) for entry in content]
     return content
 
 

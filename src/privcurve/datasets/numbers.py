@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Number = TypeVar("Number", int, float)
-
-
-def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type: ignore[assignment]
-    """Read a number; unlike Python, not ``1_0``, which is a misprint rather than ten.
-
-    Parameters
-    ----------
-    text : str
-    kind : callable
-        `float` or `int`.
-
-    Returns
-    -------
-    float or int
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
-    if "_" in text:
-        raise ValueError(f"{text!r} is not a number")
-    return kind(text)
+from privcurve.numerals import number
 
 
 class Markers:

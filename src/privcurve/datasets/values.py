@@ -101,6 +101,31 @@ def _regular(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(parts), re.IGNORECASE | re.DOTALL)
 
 
+def pattern_faults(column: Column) -> list[str]:
+    """Name patterns of a column of groups that no text is left for: the first that fits counts."""
+    own = ((OTHER, OTHER), (MISSING, MISSING))
+    given = [pair for pair in column.categories if pair not in own]
+    faults = []
+    for place, (pattern, title) in enumerate(given):
+        if not pattern:
+            faults.append(
+                f"groups of {column.name!r}: an empty pattern fits nothing: what is not there is "
+                f"in the group {MISSING!r}; drop it"
+            )
+        # A star of the lower one is a text that only a star of the upper one fits.
+        above = [one for one, of in given[:place] if of != title and _fits(one, pattern)]
+        if above:
+            faults.append(
+                f"groups of {column.name!r}: whatever fits {pattern!r} fits {above[0]!r}, which "
+                "stands above it; drop one, or put it above"
+            )
+    return faults
+
+
+def _fits(pattern: str, text: str) -> bool:
+    return bool(_regular(pattern).fullmatch(text))
+
+
 def whole(text: str, decimal: str = ".") -> str:
     """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps."""
     head, point, tail = text.partition(decimal)

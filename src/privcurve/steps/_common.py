@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privcurve.experiments.bundles import curves
+from privcurve.numerals import count
 
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset, Domain
@@ -72,7 +73,7 @@ def add_curve_arguments(parser: argparse.ArgumentParser) -> None:
     add_study_arguments(parser)
     parser.add_argument("--dataset", required=True)
     parser.add_argument("--arm", required=True, help="name of the arm in the study")
-    parser.add_argument("--shards", type=int, required=True, help="how many it is cut into")
+    parser.add_argument("--shards", type=count, required=True, help="how many it is cut into")
 
 
 def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
@@ -161,6 +162,8 @@ def _coded(name: str, seed: Seed) -> _Coded:
 
     found = datasets.facts(CODED / name)
     if found is None:
+        # Where it is coded, its description was changed meanwhile.
+        datasets.check_current(CODED / name)
         raise datasets.DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
     seeds.check(seed, name, datasets.is_public(name, found.get("origin", {})))
     domain = datasets.Domain.from_dict(found["domain"])

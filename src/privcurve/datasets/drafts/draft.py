@@ -21,8 +21,6 @@ from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.schema import nearest
 
-NAME = re.compile(r"[A-Za-z0-9_-]+")
-
 
 @dataclass(frozen=True)
 class Draft:
@@ -152,8 +150,8 @@ def name_of(path: Path, given: str | None = None) -> str:
         If there can be none of that name.
     """
     if given is not None:
-        if not NAME.fullmatch(given):
-            raise DatasetError(f"--name {given!r}: letters, digits, - and _ make a name")
+        if not catalogue.NAME.fullmatch(given):
+            raise DatasetError(f"--name {given!r}: {catalogue.NAMED}")
         name = given
     else:
         stem = path.name.removesuffix(path.suffix) if path.suffix == ".gz" else path.name

@@ -14,6 +14,8 @@ from privcurve.datasets.drafts.sniff import Format
 # Words that YAML reads as they are meant.
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_./%-]*")
 _NUMBERED = re.compile(r"(.*\D)(0|[1-9]\d*)")
+# Numbers that are larger than others by more are of another magnitude.
+_MAGNITUDE = 10
 _NOT_BARE = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 _PRIVATE = """\
@@ -91,20 +93,27 @@ def written(
 
 
 def _alike(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
-    """Describe columns at once that differ in a number alone: x2, x3 and x4 by ``x{2..4}``."""
+    """Describe columns at once that differ in a number alone: x2, x3 and x4 by ``x{2..4}``.
+
+    Numbers have to be of one magnitude: of others one bound would leave some in one bin. Which
+    columns stand together is seen of the records, but a description says the same of them either
+    way, and a model has no trace of it.
+    """
     rest = list(columns.items())
     start = 0
     while start < len(rest):
         name, column = rest[start]
         match = _NUMBERED.fullmatch(name)
         end = start + 1
+        least = most = column.largest
         if match:
             # What comes next in the file, as long as it is one more and alike.
             while end < len(rest):
                 after, other = rest[end]
                 if after != f"{match[1]}{int(match[2]) + end - start}":
                     break
-                if (other.kind, other.keys) != (column.kind, column.keys):
+                least, most = min(least, other.largest), max(most, other.largest)
+                if most > _MAGNITUDE * least or not column.is_like(other):
                     break
                 end += 1
             if end - start > 1:
