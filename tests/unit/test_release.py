@@ -19,8 +19,8 @@ from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, SeedError
 from privcurve.releases import release as releasing
 from privcurve.releases.asked import CARD, MODEL, PAGE
-from privcurve.releases.book import DONE, BookError
-from privcurve.releases.errors import ReleaseError
+from privcurve.releases.book import DONE
+from privcurve.releases.errors import BookError, ReleaseError
 from privcurve.releases.page import Page, Rows
 from privcurve.releases.release import release
 

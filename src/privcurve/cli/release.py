@@ -125,8 +125,8 @@ def report(released: Released) -> None:
     """Print what was kept of a choice, what was written, and what all releases have spent."""
     from privcurve.privacy.seeds import SecretSeed
     from privcurve.releases.asked import CARD, MODEL, PAGE
-    from privcurve.releases.book import Price, level, spent
     from privcurve.releases.choice import is_choice, kept
+    from privcurve.releases.prices import Price, claim, level
 
     if is_choice(released.asked.learner):
         print(kept(released))
@@ -136,7 +136,7 @@ def report(released: Released) -> None:
         print(f"seed: {released.seed}")
     else:
         print(f"seed: {released.seed}, a public number: epsilon is infinite for whoever knows it")
-    together = "; ".join(f"{level(one)} ({one.neighbours})" for one in spent(released.prices))
+    together = "; ".join(f"{claim(one)} ({one.neighbours})" for one in released.together)
     budget = released.budget
     limit = (
         f"of a budget of {level(Price(budget.epsilon, budget.delta, budget.neighbours))}"

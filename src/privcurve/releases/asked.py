@@ -16,8 +16,9 @@ from privcurve.privacy.calibration.right_answers import right_answers_scale
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases.accuracy import Accuracy
-from privcurve.releases.book import Budget, Price, Release
+from privcurve.releases.book import Release
 from privcurve.releases.errors import ReleaseError
+from privcurve.releases.prices import Budget, Price, totals
 
 # From the working folder; kept out of git.
 RELEASES = Path("releases")
@@ -184,6 +185,11 @@ class Released:
     def prices(self) -> tuple[Price, ...]:
         """What all releases of the records have cost, this one too."""
         return (*self.before, self.price)
+
+    @property
+    def together(self) -> list[Price]:
+        """What all releases of the records guarantee together, a total a relation."""
+        return totals(self.prices, self.budget)
 
     def path(self, name: str) -> Path:
         """Give one of its files."""

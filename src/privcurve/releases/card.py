@@ -21,9 +21,9 @@ from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import SecretSeed
 from privcurve.releases import shares
 from privcurve.releases.asked import MODEL, Released, plain
-from privcurve.releases.book import Price, level, spent
 from privcurve.releases.choice import is_choice, titles
 from privcurve.releases.page import Block, Code, Heading, Page, Points, Rows, Text
+from privcurve.releases.prices import Price, claim, level
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +46,11 @@ BEFORE = (
 GENERATOR = (
     "A weakness of the random generator: the noise is PCG64's, begun by 128 bits that follow from "
     "a secret of 256; that generator is not made for cryptography."
+)
+CONVERTED = (
+    "Each line counts all releases. One for add-remove neighbours counts twice its epsilon for "
+    "replace-one neighbours, since to replace a record is to leave one out and to add one; one for "
+    "replace-one neighbours guarantees nothing for add-remove ones, who differ in their number."
 )
 POPULATION = (
     "What holds of people in general. The guarantee is about what the model shows of one record's "
@@ -356,7 +361,12 @@ def _adds_up(released: Released) -> Iterator[Block]:
         f"This is release {number} of these records. Whoever has several of them knows more than "
         "one of them tells: their epsilons add up, and so do their deltas."
     )
-    yield Points(tuple(f"Together: {_spent(one)}." for one in spent(released.prices)))
+    together = released.together
+    yield Points(
+        tuple(f"Together, for {one.neighbours} neighbours: {claim(one)}." for one in together)
+    )
+    if len(together) > 1:
+        yield Text(CONVERTED)
     if released.budget.limited:
         total = released.budget.total(released.prices)
         limit = Price(released.budget.epsilon, released.budget.delta, released.budget.neighbours)
@@ -366,10 +376,6 @@ def _adds_up(released: Released) -> Iterator[Block]:
         )
     elif not released.description.public_benchmark:
         yield Text("The holder has set no budget for all releases together.")
-
-
-def _spent(price: Price) -> str:
-    return f"{level(price)}, for {price.neighbours} neighbours"
 
 
 def _not_covered(released: Released) -> Iterator[str]:

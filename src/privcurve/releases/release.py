@@ -34,9 +34,10 @@ from privcurve.releases.asked import (
     check_accuracy,
     check_sample,
 )
-from privcurve.releases.book import DONE, FAILED, Book, Budget, alone
+from privcurve.releases.book import DONE, FAILED, Book, alone
 from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
+from privcurve.releases.prices import Budget
 
 if TYPE_CHECKING:
     import numpy as np
