@@ -23,6 +23,9 @@ _MEANT = {
 }
 MERGE = "tag:yaml.org,2002:merge"
 
+# The type of a schema for what may be infinite: its numbers are finite.
+INFINITE = "infinite"
+
 
 class SchemaError(ValueError):
     """Content that its schema does not allow; one line a fault."""
@@ -162,12 +165,43 @@ def check(content: Any, schema: Path, where: str) -> None:
 
 
 def faults(content: Any, schema: Path) -> list[tuple[tuple[str | int, ...], str]]:
-    """Give what a schema does not allow: where in the content, and a message that says it too."""
+    """Return what a schema does not allow: where in the content, and a message that says it too.
+
+    NaN is allowed nowhere, whatever the schema says: it passes every comparison that a bound is
+    checked by. Infinity is allowed where the schema says the type ``infinite``.
+    """
     validator = _validator(schema, state(schema))
     return [
-        (tuple(error.absolute_path) + _unknown(error)[:1], _fault(error, content))
-        for error in validator.iter_errors(content)
+        *((path, f"{_place(list(path), content)}: {_NO_NUMBER}") for path in _nans(content)),
+        *(
+            (tuple(error.absolute_path) + _unknown(error)[:1], _fault(error, content))
+            for error in validator.iter_errors(content)
+            if not _is_nan(error.instance)
+        ),
     ]
+
+
+_NO_NUMBER = ".nan is not a number: write one; a text goes in quotes"
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
+    """Yield the place of each NaN; of one that is a key, the place of its mapping."""
+    if isinstance(content, Mapping):
+        if any(map(_is_nan, content)):
+            yield ()
+        items: Iterable[tuple[Any, Any]] = content.items()
+    elif isinstance(content, list):
+        items = enumerate(content)
+    else:
+        if _is_nan(content):
+            yield ()
+        return
+    for key, value in items:
+        yield from ((key, *rest) for rest in _nans(value))
 
 
 def _unknown(error: Any) -> tuple[str, ...]:
@@ -227,8 +261,21 @@ def state(path: Path) -> tuple[int, ...]:
 @lru_cache(maxsize=32)
 def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
-    return Draft202012Validator(read_yaml(schema))
+    known = Draft202012Validator.TYPE_CHECKER
+    types = known.redefine_many(
+        {
+            "number": lambda _, value: known.is_type(value, "number") and _finite(value),
+            INFINITE: lambda _, value: isinstance(value, float) and value == math.inf,
+        }
+    )
+    return extend(Draft202012Validator, type_checker=types)(read_yaml(schema))
+
+
+def _finite(number: Any) -> bool:
+    # A whole number of 309 digits is finite, but no float.
+    return not isinstance(number, float) or math.isfinite(number)
 
 
 def _fault(error: Any, content: Any) -> str:
@@ -265,11 +312,20 @@ def _fault(error: Any, content: Any) -> str:
             f"{prefix}{error.instance}: YAML reads yes, no, on and off as truth values; "
             "put the word in quotes"
         )
-    if error.validator_value == "number" and _means_a_number(error.instance):
+    if error.validator_value in ("number", ["number", INFINITE]) and _means_a_number(
+        error.instance
+    ):
         return (
             f"{prefix}YAML reads {error.instance} as a text: take it out of quotes, or write it "
             "with a point and a sign, as in 1.0e-6"
         )
+    if (
+        error.validator == "type"
+        and isinstance(error.instance, float)
+        and not _finite(error.instance)
+    ):
+        sign = "-" if error.instance < 0 else ""
+        return f"{prefix}{sign}.inf is not finite: write a number; a text goes in quotes"
     described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return prefix + error.message + (f". Expected: {described}" if described else "")
 
