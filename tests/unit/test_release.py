@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,6 +24,7 @@ from privcurve.releases.book import DONE
 from privcurve.releases.errors import BookError, ReleaseError
 from privcurve.releases.page import Page, Rows
 from privcurve.releases.release import release
+from privcurve.releases.traces import FOLDER
 
 # What is written -------------------------------------------------------------------
 
@@ -146,11 +148,9 @@ def test_each_release_has_a_stream_of_its_own(mine, monkeypatch):
     monkeypatch.setattr(releasing, "_stream", spied)
     for _ in range(2):
         release(asked())
-    # Though the ledger is lost, the first release has another stream than the first one had.
-    book().path.unlink()
-    for number in ("1", "2"):
-        for path in Path("releases/mine", number).iterdir():
-            path.unlink()
+    # Though every trace is lost, the first release has another stream than the first one had.
+    shutil.rmtree("releases")
+    shutil.rmtree(seeds.folder() / FOLDER)
     release(asked())
     release(asked(epsilon=2.0))
     assert len(set(draws)) == 4

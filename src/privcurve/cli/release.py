@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", help="a file ….seed in place of the dataset's own; public benchmarks: a number"
     )
     parser.add_argument("--output", type=Path, help="folder for the model and its card")
+    parser.add_argument(
+        "--allow-large-delta",
+        action="store_true",
+        help="take a delta of one over the number of records or more, or deltas that add up to 1",
+    )
+    parser.add_argument(
+        "--other-records",
+        action="store_true",
+        help="most records are those of another ledger, but other people's: a budget of their own",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -67,7 +78,15 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.neighbours,
         _number("--accuracy", arguments.accuracy),
     )
-    report(release(asked, seed=arguments.seed, output=arguments.output))
+    report(
+        release(
+            asked,
+            seed=arguments.seed,
+            output=arguments.output,
+            large_delta=arguments.allow_large_delta,
+            other_records=arguments.other_records,
+        )
+    )
 
 
 def _number(word: str, text: str) -> float:
@@ -125,6 +144,7 @@ def report(released: Released) -> None:
     """Print what was kept of a choice, what was written, and what all releases have spent."""
     from privcurve.privacy.seeds import SecretSeed
     from privcurve.releases.asked import CARD, MODEL, PAGE
+    from privcurve.releases.before import deltas
     from privcurve.releases.choice import is_choice, kept
     from privcurve.releases.prices import Price, claim, level
 
@@ -144,4 +164,7 @@ def report(released: Released) -> None:
         else "no budget is set (budget: {epsilon: …} in the description)"
     )
     number = released.release.number
+    for sentence, large in deltas(released):
+        if large:
+            print(f"warning: {sentence}", file=sys.stderr)
     print(f"ledger: {released.ledger}: release {number}, together {together}; {limit}")

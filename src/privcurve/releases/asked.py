@@ -14,7 +14,7 @@ from privcurve.learners import registry
 from privcurve.privacy import budget as words
 from privcurve.privacy.calibration.right_answers import right_answers_scale
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.seeds import SecretSeed, Seed
+from privcurve.privacy.seeds import Seed
 from privcurve.releases.accuracy import Accuracy
 from privcurve.releases.book import Release
 from privcurve.releases.errors import ReleaseError
@@ -59,10 +59,9 @@ class Asked:
         """The neighbours of the guarantee."""
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
-    def price(self, seed: Seed) -> Price:
-        """Give what it costs; ε is infinite if the seed is public."""
-        whole = self.epsilon + self.accuracy
-        epsilon = whole if isinstance(seed, SecretSeed) else math.inf
+    def price(self, secret: bool) -> Price:
+        """Return what it costs; ε is infinite if the seed is not secret."""
+        epsilon = self.epsilon + self.accuracy if secret else math.inf
         return Price(epsilon, self.delta, self.relation)
 
     @property

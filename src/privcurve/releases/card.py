@@ -18,6 +18,7 @@ from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import SecretSeed
 from privcurve.releases.asked import Released, plain
+from privcurve.releases.before import deltas
 from privcurve.releases.choice import is_choice, titles
 from privcurve.releases.decision import decides
 from privcurve.releases.page import Block, Heading, Page, Points, Rows, Text
@@ -33,6 +34,11 @@ BEFORE = (
     "Whatever was looked at before: a comparison of learners or settings on the same records, if "
     "the choice of this learner was made by it, and a description (bounds, categories) that was "
     "written after a look at the records."
+)
+COMPARED = (
+    "A comparison that is not private was made on these records before. Its numbers are exact "
+    "statistics of them: neither what it showed is covered, nor the choice of this learner, if it "
+    "was made by it."
 )
 GENERATOR = (
     "A weakness of the random generator: the noise is PCG64's, begun by 128 bits that follow from "
@@ -152,6 +158,8 @@ def _guarantee(released: Released) -> Iterator[Block]:
         )
         return
     yield Text(str(released.statement))
+    for sentence, large in deltas(released):
+        yield Text(sentence, warning=large)
 
 
 def _accuracy(released: Released) -> str:
@@ -243,6 +251,8 @@ def _not_covered(released: Released) -> Iterator[str]:
             "of the release is part of what the noise follows from."
         )
         yield GENERATOR
+    if released.release.n_comparisons:
+        yield COMPARED
     yield BEFORE
     yield POPULATION
 
