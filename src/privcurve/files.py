@@ -26,6 +26,14 @@ class WriteError(OSError):
     """Something can't be written; the message names it and says what to do."""
 
 
+def shown(path: Path) -> Path:
+    """Return a path as messages show it: from the working folder, if it is in it."""
+    try:
+        return path.absolute().relative_to(Path.cwd())
+    except ValueError:
+        return path
+
+
 def cannot_write(path: Path, error: OSError) -> WriteError:
     """Give the error for what can't be written: it names the place and says what to do.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +49,10 @@ class Fault(NamedTuple):
 
     places: tuple[Place, ...]
     message: str
+
+
+# The type of a schema for what may be infinite: its numbers are finite.
+INFINITE = "infinite"
 
 
 class SchemaError(ValueError):
@@ -186,6 +190,9 @@ def check(content: Any, schema: Path, where: str) -> None:
 def faults(content: Any, schema: Path) -> list[Fault]:
     """Return what a schema does not allow, each cause once.
 
+    NaN is allowed nowhere, whatever the schema says: it passes every comparison that a bound is
+    checked by. Infinity is allowed where the schema says the type ``infinite``.
+
     Parameters
     ----------
     content : object
@@ -193,7 +200,11 @@ def faults(content: Any, schema: Path) -> list[Fault]:
     schema : Path
         JSON schema, in YAML.
     """
-    errors = list(_validator(schema, state(schema)).iter_errors(content))
+    errors = [
+        error
+        for error in _validator(schema, state(schema)).iter_errors(content)
+        if not _is_nan(error.instance)
+    ]
     # Of one place, what may stand there is said by a schema and, more closely, by one within it.
     closest: dict[Place, int] = {}
     for error in errors:
@@ -210,6 +221,8 @@ def faults(content: Any, schema: Path) -> list[Fault]:
         known = places.setdefault(key, [])
         if (whole := place + _unknown(error)[:1]) not in known:
             known.append(whole)
+    for place in _nans(content):
+        places.setdefault((place, _NO_NUMBER), [place])
     return [Fault(tuple(some), _message(key, some, content)) for key, some in places.items()]
 
 
@@ -231,6 +244,29 @@ def _at(place: Place, content: Any) -> Any:
     for step in place:
         content = content[step]
     return content
+
+
+_NO_NUMBER = ".nan is not a number: write one; a text goes in quotes"
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
+    """Yield the place of each NaN; of one that is a key, the place of its mapping."""
+    if isinstance(content, Mapping):
+        if any(map(_is_nan, content)):
+            yield ()
+        items: Iterable[tuple[Any, Any]] = content.items()
+    elif isinstance(content, list):
+        items = enumerate(content)
+    else:
+        if _is_nan(content):
+            yield ()
+        return
+    for key, value in items:
+        yield from ((key, *rest) for rest in _nans(value))
 
 
 def _unknown(error: Any) -> tuple[str, ...]:
@@ -297,10 +333,18 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     types = known.redefine_many(
         {
             "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
-            "number": lambda _, value: known.is_type(value, "number") and _is_float(value),
+            "number": lambda _, value: (
+                known.is_type(value, "number") and _is_float(value) and _finite(value)
+            ),
+            INFINITE: lambda _, value: isinstance(value, float) and value == math.inf,
         }
     )
     return extend(Draft202012Validator, type_checker=types)(read_yaml(schema))
+
+
+def _finite(number: Any) -> bool:
+    # A whole number of 309 digits is finite, but no float.
+    return not isinstance(number, float) or math.isfinite(number)
 
 
 def _is_float(number: Any) -> bool:
@@ -345,13 +389,16 @@ def _said(error: Any) -> str:
         return "YAML reads it as a truth value, and a number belongs here"
     if isinstance(given, bool):
         return _TRUTH
-    if allowed == "number" and _means_a_number(given):
+    if allowed in ("number", ["number", INFINITE]) and _means_a_number(given):
         return (
             f"YAML reads {given} as a text: take it out of quotes, or write it with a point and a "
             "sign, as in 1.0e-6"
         )
     if allowed == "integer" and isinstance(given, float) and given.is_integer():
         return f"{given} has a point, and a whole number belongs here: write {int(given)}"
+    if error.validator == "type" and isinstance(given, float) and not _finite(given):
+        sign = "-" if given < 0 else ""
+        return f"{sign}.inf is not finite: write a number; a text goes in quotes"
     if error.validator == "type" and isinstance(given, float) and "string" in allowed:
         return f"YAML reads it as the number {given}: put it in quotes"
     described = error.schema.get("description") if isinstance(error.schema, Mapping) else None

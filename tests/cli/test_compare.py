@@ -156,10 +156,11 @@ def test_tuned_curves_are_paid_for(folder):
     ("arguments", "says"),
     [
         (["wdcb"], "unknown dataset 'wdcb'; did you mean 'wdbc'?"),
-        (["wdbc", "--epsilon", "0"], "epsilon = 0 is not above 0"),
-        (["wdbc", "--epsilon", "-1"], "epsilon = -1 is not above 0"),
-        (["wdbc", "--delta", "1"], "delta = 1 is not in [0, 1)"),
-        (["wdbc", "--repeats", "1"], "repeats"),
+        (["wdbc", "--epsilon", "0"], "--epsilon: epsilon = 0.0 is not a number above 0"),
+        (["wdbc", "--epsilon", "-1"], "--epsilon: epsilon = -1.0 is not a number above 0"),
+        (["wdbc", "--epsilon", "1", "nan"], "--epsilon: epsilon = nan is not a number above 0"),
+        (["wdbc", "--delta", "1"], "--delta: delta = 1.0 is not a number in [0, 1)"),
+        (["wdbc", "--repeats", "1"], "--repeats: 1 repeats are fewer than 2"),
         (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
         (["wdbc", "--private-choice", "--metric", "auc"], "--metric says how to compare"),
         (["toy-line/../x"], "unknown dataset"),
@@ -170,6 +171,9 @@ def test_what_can_not_be_run_ends_in_one_message(folder, capsys, arguments, says
     said = capsys.readouterr().err
     assert said.startswith("privcurve: ")
     assert says in said
+    # No file is named that nobody has written, and none is written.
+    assert "results" not in said
+    assert not (folder / "results").exists()
     assert not (folder / "logs").exists()
 
 

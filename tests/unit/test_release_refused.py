@@ -25,8 +25,8 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases import release as releasing
 from privcurve.releases.asked import MODEL, check_accuracy
-from privcurve.releases.book import DONE, FAILED, RESERVED, Book, BookError
-from privcurve.releases.errors import ReleaseError
+from privcurve.releases.book import DONE, FAILED, RESERVED, Book
+from privcurve.releases.errors import BookError, ReleaseError
 from privcurve.releases.release import release
 
 # Refused ---------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Schemas: faults are named with their mend, and the shipped files are valid."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -50,11 +51,24 @@ def test_a_nested_unknown_key_is_named_with_its_place():
         ("select", "some", "select: 'some' is not one of .*Expected: best"),
         ("epsilons", yaml.safe_load("[1, 1e-2]"), r"epsilons.1: YAML reads 1e-2 .* as in 1\.0e-6"),
         ("outputs", [{"a": {}, "b": {}}], "outputs.0: .* is not valid under any"),
+        ("splits", {"holdout": math.nan}, r"splits\.holdout: \.nan is not a number"),
+        ("epsilons", [1, math.nan], r"epsilons\.1: \.nan is not a number"),
+        ("epsilons", [1, -math.inf], r"epsilons\.1: -\.inf is not finite"),
+        ("train_shares", [math.inf], r"train_shares\.0: \.inf is not finite"),
+        ("outputs", [{"sweep": {"at": {"x": [math.nan]}}}], r"outputs\.0\.sweep\.at\.x\.0: \.nan"),
     ],
 )
 def test_bad_values_are_named(key, value, says):
     with pytest.raises(schema.SchemaError, match=says):
         schema.check({**quickstart(), key: value}, STUDY, "s.yaml")
+
+
+def test_infinity_is_a_budget_of_a_study_and_no_time_of_a_job():
+    schema.check({**quickstart(), "epsilons": [1, math.inf]}, STUDY, "s.yaml")
+    content = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    for wrong, says in ((math.nan, r"\.nan is not a number"), (math.inf, r"\.inf is not finite")):
+        with pytest.raises(schema.SchemaError, match=rf"config: seconds_per_job: {says}"):
+            schema.check({**content, "seconds_per_job": wrong}, CONFIG, "config")
 
 
 def test_a_missing_key_is_named():

@@ -36,10 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, and show what was found."""
     from privcurve.datasets.drafts import check
+    from privcurve.files import shown
 
     name = dataset_name(arguments.name)
     report = check(name)
-    where = _shown(report.path)
+    where = shown(report.path)
     if report.tallies:
         print("\n".join(_shares(report)))
         print()
@@ -115,10 +116,3 @@ def _cells(tally: Tally) -> Iterator[str]:
         share = tally.share(count)
         mark = "!" if share > _NOTED[key] else " "
         yield f"{share:>6.1%}{mark}" if meant else f"{'–':>6} "
-
-
-def _shown(path: Path) -> Path:
-    try:
-        return path.relative_to(Path.cwd())
-    except ValueError:
-        return path

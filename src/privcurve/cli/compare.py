@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from privcurve.cli.errors import CommandError
 from privcurve.numerals import amount, count
+from privcurve.privacy.budget import LOOKED
 
 if TYPE_CHECKING:
     from privcurve.workflow.comparison import Comparison
@@ -26,13 +27,6 @@ records, and scored on the others. It ends in a sentence, a table and a page.
 
 With --private-choice nothing is compared in the open: one of these learners is chosen on all
 records and released, and epsilon pays for the choice and the training together.
-"""
-LOOKED = """\
-This comparison has looked at the records: its numbers are exact statistics of them, and ε covers
-none of them. Keep them to those who may see the records. A model of the learner that came out
-first has its ε only if the choice is counted as public. If that is too much, choose before looking
-(PrivGAM, the default of release, needs no setting), compare on public data that are alike, or have
-the choice paid for (--private-choice).\
 """
 
 
@@ -63,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare, and print sentence, table and where the page is."""
     if arguments.private_choice:
         return private_choice(arguments)
+    from privcurve.releases import comparisons
     from privcurve.workflow import comparison, running
 
     if arguments.cores != "all" and not re.fullmatch(r"[1-9][0-9]*", arguments.cores):
@@ -78,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     for note in (*made.plan.notes([made.study.name]), *(f"left out: {w}" for w in made.left_out)):
         print(note, file=sys.stderr)
     log = running.LOGS / f"{made.study.name}.log"
+    comparisons.note(arguments.dataset, arguments.epsilon, arguments.delta)
     try:
         running.run(made.arguments(arguments.cores), log, verbose=arguments.verbose)
     except running.RunError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", help="a file ….seed in place of the dataset's own; public benchmarks: a number"
     )
     parser.add_argument("--output", type=Path, help="folder for the model and its card")
+    parser.add_argument(
+        "--allow-large-delta",
+        action="store_true",
+        help="take a delta of one over the number of records or more, or deltas that add up to 1",
+    )
+    parser.add_argument(
+        "--other-records",
+        action="store_true",
+        help="most records are those of another ledger, but other people's: a budget of their own",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -67,7 +78,15 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.neighbours,
         _number("--accuracy", arguments.accuracy),
     )
-    report(release(asked, seed=arguments.seed, output=arguments.output))
+    report(
+        release(
+            asked,
+            seed=arguments.seed,
+            output=arguments.output,
+            large_delta=arguments.allow_large_delta,
+            other_records=arguments.other_records,
+        )
+    )
 
 
 def _number(word: str, text: str) -> float:
@@ -119,8 +138,9 @@ def report(released: Released) -> None:
     """Print what was kept of a choice, what was written, and what all releases have spent."""
     from privcurve.privacy.seeds import SecretSeed
     from privcurve.releases.asked import CARD, MODEL, PAGE
-    from privcurve.releases.book import Price, level, spent
+    from privcurve.releases.before import deltas
     from privcurve.releases.choice import is_choice, kept
+    from privcurve.releases.prices import Price, claim, level
 
     if is_choice(released.asked.learner):
         print(kept(released))
@@ -130,7 +150,7 @@ def report(released: Released) -> None:
         print(f"seed: {released.seed}")
     else:
         print(f"seed: {released.seed}, a public number: epsilon is infinite for whoever knows it")
-    together = "; ".join(f"{level(one)} ({one.neighbours})" for one in spent(released.prices))
+    together = "; ".join(f"{claim(one)} ({one.neighbours})" for one in released.together)
     budget = released.budget
     limit = (
         f"of a budget of {level(Price(budget.epsilon, budget.delta, budget.neighbours))}"
@@ -138,4 +158,7 @@ def report(released: Released) -> None:
         else "no budget is set (budget: {epsilon: …} in the description)"
     )
     number = released.release.number
+    for sentence, large in deltas(released):
+        if large:
+            print(f"warning: {sentence}", file=sys.stderr)
     print(f"ledger: {released.ledger}: release {number}, together {together}; {limit}")

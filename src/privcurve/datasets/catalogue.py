@@ -14,6 +14,7 @@ from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.variants import merged, written_out
+from privcurve.files import shown
 from privcurve.schema import nearest
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -159,13 +160,14 @@ def _checked(path: Path) -> dict[str, Any]:
 def _read(path: Path, changed: tuple[int, ...]) -> Any:
     # Variants of a dataset read it again.
     content = content_of(path)
-    try:
-        _check(content, str(path))
-    except DatasetError as error:
-        if path.parent.name != LOCAL:
-            raise
-        hint = f"privcurve check {path.stem} names the lines, and what to do."
-        raise DatasetError(f"{error}\n{hint}") from None
+    faults = schema.faults(content, SCHEMA)
+    if faults:
+        lines = schema.Lines(path)
+        told = sorted((lines.of(*fault.places[0]), fault.message) for fault in faults)
+        parts = [f"{shown(path)}: line {line}: {message}" for line, message in told]
+        if path.parent.name == LOCAL:
+            parts.append(f"privcurve check {path.stem} says what to do.")
+        raise DatasetError("\n".join(parts))
     return content
 
 

@@ -215,6 +215,8 @@ def _restored(content: Mapping[str, Any]) -> Model:
     fields = dict(content["statement"])
     del fields["text"]
     statement = PrivacyStatement.from_json(json.dumps(fields))
+    # What has no words is not to be found out when it is printed.
+    str(statement)
     if any(fields[key] != content[key] for key in ("epsilon", "delta", "calibration")):
         raise ValueError("its statement is not about its epsilon, delta and calibration")
     parameters = {key: _number(value) for key, value in content["parameters"].items()}

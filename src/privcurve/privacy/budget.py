@@ -16,6 +16,15 @@ PUBLISHED = "published"
 CERTIFIED = "certified"
 CALIBRATIONS = (PUBLISHED, CERTIFIED)
 
+# What is said wherever a comparison of private records is shown.
+LOOKED = """\
+This comparison has looked at the records: its numbers are exact statistics of them, and ε covers
+none of them. Keep them to those who may see the records. A model of the learner that came out
+first has its ε only if the choice is counted as public. If that is too much, choose before looking
+(PrivGAM, the default of release, needs no setting), compare on public data that are alike, or have
+the choice paid for (--private-choice).\
+"""
+
 
 @dataclass(frozen=True)
 class Relation:
