@@ -150,7 +150,7 @@ CHECKS = {
     ),
     "a name of two words": (
         ["check", "my data"],
-        "unknown dataset 'my data': letters, digits",
+        r"unknown dataset 'my data'\. A name is of letters, digits",
         {"descriptions/my data.yaml": DESCRIPTION},
     ),
     "an alias to itself": (CHECK, "an alias stands within", described('["", NA]', "&a [*a]")),

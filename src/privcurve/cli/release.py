@@ -122,7 +122,10 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
 def _structure(key: str, text: str) -> Any:
     from privcurve import schema
 
-    return schema.parse_yaml(text, f"--set {key}")
+    content = schema.parse_yaml(text, f"--set {key}")
+    if content is None:
+        raise CommandError(f"--set {key}: nothing is written there")
+    return content
 
 
 def _value(text: str, kind: type) -> Any:

@@ -25,8 +25,10 @@ SCHEMA = _PACKAGE / "dataset.schema.yaml"
 LOCAL = "descriptions"
 
 # What datasets may be called: their names are those of folders and targets too.
-NAME = re.compile(r"[A-Za-z0-9_-]+")
-NAMED = "letters, digits, - and _ make a name"
+# One that begins with - would be an option of a command.
+MOST_LETTERS = 100
+NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{MOST_LETTERS - 1}}}")
+NAMED = f"A name is of letters, digits, - and _ (at most {MOST_LETTERS}; the first no -)"
 
 
 def folders() -> tuple[Path, ...]:
@@ -43,8 +45,13 @@ def folders() -> tuple[Path, ...]:
 
 def names() -> tuple[str, ...]:
     """Names of all datasets that are described somewhere, sorted."""
-    found = {path.stem for folder in folders() for path in folder.glob(f"*{schema.ENDING}")}
-    return tuple(sorted(found))
+    return tuple(sorted({path.stem for folder in folders() for path in _files(folder)}))
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the descriptions in a folder: folders, links to nowhere and odd names are none."""
+    paths = folder.glob(f"*{schema.ENDING}")
+    return [path for path in paths if path.is_file() and NAME.fullmatch(path.stem)]
 
 
 def describe(name: str) -> Description:
@@ -75,9 +82,12 @@ def find(name: str) -> Path:
     DatasetError
         If there is none, or if one of the user's own has the name of another.
     """
+    if not NAME.fullmatch(name):
+        hint = nearest(Path(name[:MOST_LETTERS]).stem, names())
+        raise DatasetError(f"unknown dataset {name[:MOST_LETTERS]!r}{hint} {NAMED}.")
     found = [path for folder in folders() if (path := folder / f"{name}{schema.ENDING}").is_file()]
-    if not found or not NAME.fullmatch(name):
-        raise DatasetError(_unknown(name, bool(found)))
+    if not found:
+        raise DatasetError(_unknown(name))
     if len(found) > 1 and found[0].parent == Path.cwd() / LOCAL:
         raise DatasetError(
             f"{found[0]} has the name of another dataset, {found[1]}: which one is meant? Give "
@@ -86,16 +96,14 @@ def find(name: str) -> Path:
     return found[0]
 
 
-def _unknown(name: str, is_file: bool) -> str:
+def _unknown(name: str) -> str:
     """Say what could have been meant: the user's own datasets, of which there are few."""
     here = Path.cwd()
-    if is_file:
-        return f"unknown dataset {name!r}: {NAMED}; give the file such a name."
     wanted = f"unknown dataset {name!r}{nearest(name, names())}"
     for stray in schema.strays(here / LOCAL):
         if stray.stem == name:
             return f"{wanted} {schema.misnamed(stray, here / LOCAL)}."
-    own = sorted(path.stem for path in (here / LOCAL).glob(f"*{schema.ENDING}"))
+    own = sorted(path.stem for path in _files(here / LOCAL))
     others = len(set(names()) - set(own))
     listed = f" Your own: {', '.join(own)}." if own else ""
     listed += f" {others} others are in {folders()[-1]}." if others else ""

@@ -113,7 +113,7 @@ def pattern_faults(column: Column) -> list[str]:
                 f"in the group {MISSING!r}; drop it"
             )
         # A star of the lower one is a text that only a star of the upper one fits.
-        above = [one for one, of in given[:place] if of != title and _fits(one, pattern)]
+        above = [one for one, of in given[:place] if of != title and fits(one, pattern)]
         if above:
             faults.append(
                 f"groups of {column.name!r}: whatever fits {pattern!r} fits {above[0]!r}, which "
@@ -122,7 +122,8 @@ def pattern_faults(column: Column) -> list[str]:
     return faults
 
 
-def _fits(pattern: str, text: str) -> bool:
+def fits(pattern: str, text: str) -> bool:
+    """Whether a text fits a pattern of a group."""
     return bool(_regular(pattern).fullmatch(text))
 
 

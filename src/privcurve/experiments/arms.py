@@ -171,7 +171,7 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
         )
     chosen = registry.entry(tuning.NAME) if "tune" in spec else entry
     relation = _relation(chosen, spec.get("neighbours"), study.get("neighbours"))
-    shares = [float(share) for share in study.get("train_shares", [1])]
+    shares = [*map(canonical.real, study.get("train_shares", [1]))]
     alike.check_numbers(TRAIN_SHARE, shares)
     bad = [share for share in shares if not 0 < share <= 1]
     if bad:
@@ -241,14 +241,14 @@ def _budgets(
                 raise ValueError(f"{entry.name} is not private: it takes no {key!r}")
         yield Arm(label, entry.name, title, None, 0.0, (math.inf,), settings)
         return
-    own = tuple(float(e) for e in spec.get("epsilons", epsilons or ()))
+    own = tuple(map(canonical.real, spec.get("epsilons", epsilons or ())))
     if not own:
         raise ValueError("no epsilon: give the study, or this learner, a list 'epsilons'")
     bad = [e for e in own if not e > 0]
     if bad:
         raise ValueError(f"epsilon = {bad[0]:g} is not above 0")
     alike.check_numbers("epsilon", own)
-    deltas = [float(delta) for delta in spec.get("deltas", [0])]
+    deltas = [*map(canonical.real, spec.get("deltas", [0]))]
     alike.check_numbers("delta", deltas)
     for calibration, delta in itertools.product(
         spec.get("calibrations", [entry.calibrations[-1]]), deltas

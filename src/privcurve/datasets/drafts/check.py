@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ _BLANKS = {
     "positive": "the value of positive records, in quotes",
     "negative": "the value of negative records, in quotes",
 }
+# What faults that are alike differ in.
+_PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # What stands for a label that is not decided, so that the columns can be checked.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-"}
 
@@ -92,8 +95,22 @@ def check(name: str) -> Report:
     path = catalogue.find(name)
     report = Report(name, path)
     _Check(report).run()
-    report.faults.sort(key=lambda fault: (fault.line, fault.message))
+    report.faults = _told(report.faults)
     return report
+
+
+def _told(faults: list[Fault]) -> list[Fault]:
+    """Sort faults by line; of many columns that are described at once tell some, count others."""
+    alike: dict[tuple[int, str], list[Fault]] = {}
+    for fault in sorted(faults, key=lambda fault: (fault.line, fault.message)):
+        # But for names and numbers.
+        alike.setdefault((fault.line, _PARTICULAR.sub("", fault.message)), []).append(fault)
+    told = []
+    for (line, _), some in alike.items():
+        told += some[:MOST_NAMED]
+        if len(some) > MOST_NAMED:
+            told.append(Fault(line, f"{len(some) - MOST_NAMED:,} more like these."))
+    return told
 
 
 class _Check:

@@ -12,7 +12,7 @@ from privcurve.datasets.dates import ISO, written
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER
 from privcurve.datasets.drafts.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 from privcurve.datasets.numbers import numbers
-from privcurve.datasets.values import whole
+from privcurve.datasets.values import fits, whole
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
 # apart rather than saying something of them.
@@ -238,8 +238,11 @@ def _text(name: str, profile: Profile, public: bool) -> Proposal:
     }
     if public:
         # A star of the file is no pattern.
-        values = [text for text, _ in profile.values.most_common(MOST_COPIED) if "*" not in text]
-        keys["groups"] = sorted({text.casefold(): text for text in values}.values())
+        groups: list[str] = []
+        for text, _ in profile.values.most_common(MOST_COPIED):
+            if "*" not in text and not any(fits(group, text) for group in groups):
+                groups.append(text)
+        keys["groups"] = sorted(groups)
         remarks["groups"] = "of the file, which is public; all else is other"
     words = frozenset(word(text) for text, _ in profile.values.most_common(MOST_COPIED))
     return Proposal(TEXT, keys, remarks, seen, words=words)
@@ -277,7 +280,7 @@ def _markers(profile: Profile, decimal: str) -> str:
     """
     texts = list(profile.values)
     found, _, wrong = numbers(texts, (), decimal)
-    by_value = {found[row]: texts[row] for row in range(len(texts)) if row not in wrong}
+    by_value = {float(found[row]): texts[row] for row in range(len(texts)) if row not in wrong}
     coded = {value for value, text in by_value.items() if _CODED.fullmatch(text)}
     rest = sorted(set(by_value) - coded - {-1.0})
     if len(rest) < 2:
@@ -338,12 +341,17 @@ def _shown(profile: Profile) -> str:
 
 
 def _round_bounds(low: float, high: float) -> tuple[float, float]:
-    """Round outwards, to a hundredth of the width or less; of one number, leave some width."""
+    """Round outwards, to a hundredth of the width or less; of one number, leave some width.
+
+    What can't be rounded, next to the largest and the smallest numbers, stays as it is.
+    """
     if low == high:
         high = low + max(1.0, abs(low) / 100)
-    step = 10.0 ** (math.floor(math.log10(high - low)) - 1)
-    bounds = (math.floor(low / step) * step, math.ceil(high / step) * step)
-    return tuple(_plain(float(f"{bound:.12g}")) for bound in bounds)  # type: ignore[return-value]
+    width = high - low
+    step = 10.0 ** (math.floor(math.log10(width)) - 1) if math.isfinite(width) else 0.0
+    if step > 0:
+        low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+    return tuple(_plain(float(f"{bound:.12g}")) for bound in (low, high))  # type: ignore[return-value]
 
 
 def _plain(bound: float) -> float:
