@@ -318,6 +318,15 @@ def test_the_order_of_words_for_what_is_missing_counts_no_records(folder):
     assert content["missing"] == ["", "?", "NA"]
 
 
+def test_a_draft_says_that_its_number_of_records_would_be_public_knowledge(folder):
+    lines = ["x,k,sick", *(f"{k},{k % 7},{k % 2}" for k in range(60))]
+    _, private = drafted(lines)
+    said = private.text.partition("n_rows: 60")[2].partition("files:")[0]
+    assert "add-remove" in said
+    assert "public\n# knowledge" in said
+    assert "add-remove" not in drafted(lines, public=True)[1].text
+
+
 def test_lines_that_can_t_be_read_are_told_of(folder, capsys):
     Path("t.csv").write_text("a,sick\n1.5,yes\n2,no,3\n4,no\n")
     assert main.main(["describe", "t.csv", "--label", "sick"]) == 0

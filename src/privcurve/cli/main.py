@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt as stopped:
-        print(f"privcurve: {stopped or 'stopped'}", file=sys.stderr)
+        print(f"privcurve: {str(stopped) or 'stopped'}", file=sys.stderr)
         return 130
     except _expected() as error:
         print(f"privcurve: {error}", file=sys.stderr)

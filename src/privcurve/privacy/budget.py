@@ -16,6 +16,9 @@ PUBLISHED = "published"
 CERTIFIED = "certified"
 CALIBRATIONS = (PUBLISHED, CERTIFIED)
 
+# Below this, numbers near it are no longer told apart.
+LEAST_DELTA = 1e-300
+
 # What is said wherever a comparison of private records is shown.
 LOOKED = """\
 This comparison has looked at the records: its numbers are exact statistics of them, and ε covers
@@ -137,13 +140,18 @@ def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
     ------
     ValueError
         If ε is not a number in (0, ∞] or δ not one in [0, 1): True and False, NaN and text are
-        no numbers.
+        no numbers. Nor may δ be so small that its logarithm is lost to rounding.
     """
     who = f"{who}: " if who else ""
     if not (_is_number(epsilon) and epsilon > 0):
         raise ValueError(f"{who}epsilon = {epsilon!r} is not a number above 0 (inf: not private)")
     if not (_is_number(delta) and 0 <= delta < 1):
         raise ValueError(f"{who}delta = {delta!r} is not a number in [0, 1)")
+    if 0 < delta < LEAST_DELTA:
+        raise ValueError(
+            f"{who}delta = {delta!r} is too small to compute with: give 0, or at least "
+            f"{LEAST_DELTA:g}"
+        )
 
 
 def _is_number(value: Any) -> bool:

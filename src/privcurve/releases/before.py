@@ -24,8 +24,9 @@ ROOM = 2**20
 # A delta of less than this share of one over the number of records calls for no warning.
 SMALL_SHARE = 0.1
 
-# Distinct records that are made up for a rehearsal.
+# Distinct records that are made up for a rehearsal, and how many it has at most.
 MADE_UP = 64
+MOST_MADE_UP = 100_000
 
 
 # δ ---------------------------------------------------------------------------------
@@ -155,8 +156,8 @@ def rehearse(asked: Asked, description: Description, template: Any) -> None:
     """Train on made-up records, so that noise that can't be had is noticed before it is paid for.
 
     Noise is calibrated by public facts alone. So whether there is any for ε, δ and settings shows
-    on any records of the same number (of an unknown number: on few), and tells nothing of the
-    holder's.
+    on any records, as many as there are (of a number that is unknown, few; of a large one, some),
+    and tells nothing of the holder's.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ def rehearse(asked: Asked, description: Description, template: Any) -> None:
     ------
     ReleaseError
     """
-    n = public_number(asked, description) or MADE_UP
+    n = min(public_number(asked, description) or MADE_UP, MOST_MADE_UP)
     X, y, counts = made_up(description.domain, n)
     rng = np.random.Generator(np.random.PCG64(0))
     try:
@@ -180,8 +181,8 @@ def rehearse(asked: Asked, description: Description, template: Any) -> None:
         delta = f", delta = {asked.delta:g}" if asked.delta else ""
         raise ReleaseError(
             f"{asked.learner} can't be trained with epsilon = {asked.epsilon:g}{delta} and these "
-            f"settings, whatever the records are: {error}. Nothing was trained on them, and "
-            "nothing is spent. Take a larger epsilon or delta, or other settings."
+            f"settings, whatever the records are ({error}). Nothing was trained on them, and "
+            "nothing is spent. Take another epsilon or delta, or other settings."
         ) from None
 
 

@@ -24,6 +24,11 @@ _PRIVATE = """\
 # possible), never what the screen showed of them. Fill in each line marked "decide", then:
 #   privcurve check {name}
 """
+# A release for add-remove neighbours hides what this line would tell.
+_ADD_REMOVE = (
+    "# (A release with --neighbours add-remove protects this number too, and n_rows would be public",
+    "# knowledge as soon as others see this file: keep it to yourself then.)",
+)
 _PUBLIC = """\
 # {name}: drafted by privcurve describe --public. Bounds and categories are those of the file: right
 # only if its records are public. Of others they would be a leak that no ε counts.
@@ -66,6 +71,8 @@ def written(
     else:
         lines.append("# budget: {epsilon: 3}  # of all releases together (docs/releases.md)")
     lines.append(f"n_rows: {facts['n_rows']}  # the number of records, taken to be public")
+    if not public:
+        lines += _ADD_REMOVE
     if "n_test" in facts:
         lines.append(f"n_test: {facts['n_test']}")
     lines.append("files:")
