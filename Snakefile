@@ -7,7 +7,7 @@
 #   snakemake --cores 2 summary                             how far the studies are
 from snakemake.utils import min_version
 
-min_version("9.0")
+min_version("9.27.1")
 
 
 configfile: "config/config.yaml"
@@ -24,24 +24,13 @@ include: "workflow/rules/audit.smk"
 include: "workflow/rules/run.smk"
 
 
-# On a cluster these run where Snakemake runs: nodes often have no way to the internet, and what
-# takes seconds should not wait in a queue. Outputs say it of themselves.
-localrules:
-    all,
-    papers,
-    prepare,
-    datasets_ready,
-    manifest,
-    summary,
-
-
 onsuccess:
     for remark in PLAN.failed(STARTED):
         logger.warning(remark)
 
 
 rule all:
-    default_target: True
+    default_target: insides.is_main(workflow)
     input:
         RUN_OUTPUTS,
         MANIFEST,

@@ -42,6 +42,10 @@ RULES = (
     *("prepare", "datasets_ready", "train", "refit"),
 )
 
+# On a cluster these run where Snakemake runs, unless the configuration says otherwise: nodes often
+# have no way to the internet, and what takes seconds should not wait in a queue.
+LOCAL_JOBS = ("data", "outputs")
+
 MANIFEST = "results/manifest.json"
 PAGE = "results/leaderboard.html"
 
@@ -93,6 +97,10 @@ class Plan:
         # The estimate may be wrong by a factor, and a node slower than ours.
         seconds = max(self.configuration["seconds_per_job"], seconds)
         return attempt * (10 + math.ceil(3 * seconds / 60))
+
+    def is_local(self, what: str) -> bool:
+        """Return whether jobs of a kind in `LOCAL_JOBS` run where Snakemake runs."""
+        return what in self.configuration.get("local_jobs", LOCAL_JOBS)
 
     def describe(self, dataset: str) -> Description:
         """Give the public description of a dataset."""
@@ -209,6 +217,11 @@ class Plan:
 
     # Targets
 
+    @property
+    def targets(self) -> list[str]:
+        """All that can be asked for by name."""
+        return [*RULES, *self.studies, *self.broken, *self.outputs]
+
     def notes(self, targets: Sequence[str]) -> list[str]:
         """Name a secret seed, and what is left out: studies, and learners of those asked for."""
         asked = set() if targets else {"all"}
@@ -280,7 +293,7 @@ class Plan:
             If a target is unknown (naming the nearest, the studies, and why some are left out), or
             needs a study that can't be read or a file of the user's own that is not there.
         """
-        known = [*RULES, *self.studies, *self.outputs]
+        known = self.targets
         for target in targets or EVERYTHING[:1]:
             needed = set(Path(target).parts)
             if target in (*EVERYTHING, MANIFEST, LEADERBOARD, PAGE):
