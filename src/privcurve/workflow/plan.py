@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from privcurve import audit, schema
+from privcurve import schema
+from privcurve.audit.digest import code_digest
 from privcurve.datasets import Description
 from privcurve.experiments import jobs
 from privcurve.experiments import study as studies
@@ -213,7 +214,7 @@ class Plan:
         """Give a digest of the auditor and of what it audits: their change is a reason to rerun."""
         files = [own.path_of(learner).read_bytes()] if learner in own.names() else []
         mine = [hashlib.sha256(content).hexdigest() for content in files]
-        return " ".join([str(registry.entry(learner).version), self._auditor, *mine])
+        return " ".join([str(registry.entry(learner).version), code_digest(), *mine])
 
     # Targets
 
@@ -349,11 +350,6 @@ class Plan:
     @cached_property
     def _digests(self) -> dict[str, str]:
         return {}
-
-    @cached_property
-    def _auditor(self) -> str:
-        sources = sorted(Path(audit.__file__).parent.glob("**/*.py"))
-        return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def _is_asked(asked: Asked, targets: Sequence[str]) -> bool:
