@@ -29,7 +29,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 quickstart: $(READY)  ## set up, then a small study on data that needs no download (VERBOSE=1: show Snakemake)
-	@echo '$(BIN)/snakemake --cores $(CORES) $@'
+	@echo '$(BIN)/snakemake $@ --cores $(CORES)'
 	@$(BIN)/python -m privcurve.steps.study --cores $(CORES) $(if $(VERBOSE),--verbose) $@ \
 	  || { $(TELL_OF_LOCK); exit 1; }
 
