@@ -109,7 +109,7 @@ def ready(wildcards):
 def shard_files(wildcards):
     """Give the files of cells of an arm on a dataset."""
     one = curve(wildcards)
-    return [str(one.shard(shard)) for shard in range(one.shards)]
+    return [str(one.shard(shard)) for shard in one.shard_numbers]
 
 
 def shard_digest(wildcards):

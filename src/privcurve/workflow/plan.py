@@ -201,7 +201,7 @@ class Plan:
         for curve in context.curves:
             paths += [curve.selected, *curve.runs] if curve.selects else curve.runs
             if asked.reads.cells:
-                paths += [curve.shard(shard) for shard in range(curve.shards)]
+                paths += map(curve.shard, curve.shard_numbers)
         for dataset in asked.reads.data:
             paths += [jobs.CODED / dataset / name for name in ("encoded.npz", "domain.json")]
         for one in context.others.values():
