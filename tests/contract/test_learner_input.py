@@ -95,6 +95,16 @@ def test_numbers_outside_the_bounds_are_clipped(name):
 
 
 @learners
+def test_weights_of_records_are_refused_with_what_to_give(name):
+    X, y, n_bins = problem(20)
+    learner = make(name, n_bins=n_bins)
+    with pytest.raises(TypeError, match=f"{name} takes no sample_weight: .* give counts="):
+        learner.fit(X, y, sample_weight=np.ones(20))
+    with pytest.raises(TypeError, match=f"{name}: fit takes X, y and counts, not groups"):
+        learner.fit(X, y, groups=y)
+
+
+@learners
 def test_one_class(name):
     X, _, n_bins = problem(40)
     y = np.full(40, "yes")

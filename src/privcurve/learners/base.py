@@ -29,6 +29,7 @@ from privcurve.learners.checks import (
     check_labels,
     check_n_bins,
     generator_of,
+    refuse_others,
 )
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.privacy.ledger import (
@@ -95,7 +96,9 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     _fitted_statement: PrivacyStatement
     _fitted_parameters: Mapping[str, Any]
 
-    def fit(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None, **others: Any
+    ) -> Self:
         """Train.
 
         Parameters
@@ -115,7 +118,10 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If a parameter, a code, a label or a count is not allowed.
+        TypeError
+            If anything else is given, such as ``sample_weight``.
         """
+        refuse_others(self._learner, others)
         fitted = self._train(X, y, [{}], None, counts)[0]
         # Nothing of a former fit may stay, which may have had less noise or none. What else
         # is kept is what `clone` keeps: the metadata requests of scikit-learn.

@@ -168,6 +168,23 @@ def check_codes(given: NDArray[Any], n_bins: NDArray[np.int64]) -> Codes:
     return np.ascontiguousarray(given, dtype=code_type(n_bins))
 
 
+def refuse_others(name: str, others: Mapping[str, Any]) -> None:
+    """Refuse arguments that no learner's `fit` takes.
+
+    Raises
+    ------
+    TypeError
+    """
+    if "sample_weight" in others:
+        raise TypeError(
+            f"{name} takes no sample_weight: noise is made for records that count once each, and "
+            "a weight would need more of it. For rows that stand for several records each, give "
+            "counts= (whole numbers)."
+        )
+    if others:
+        raise TypeError(f"{name}: fit takes X, y and counts, not {', '.join(others)}")
+
+
 def check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
     """Give how many records each row stands for.
 

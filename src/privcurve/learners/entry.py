@@ -79,7 +79,10 @@ class Parameter:
             return value in self.choices
         if isinstance(value, bool) or not hasattr(value, "__float__"):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            return False
         if number != number or (self.kind is int and not number.is_integer()):
             return False
         if self.low is not None and (number < self.low or (self.open_low and number == self.low)):
