@@ -148,6 +148,26 @@ def test_bytes_of_random_trees_follow_their_formula(trust, bytes_each):
     assert measures["messages"] == 3 * 3 * 2
 
 
+def test_sums_over_many_records_are_sent_in_more_bits():
+    """Beyond 2²⁰ records clipped residuals would be no whole units of 32 bits."""
+    X, y = np.zeros((2, 4), dtype=np.uint8), [-1, 1]
+    model = learner("random_trees", n_trees=2, batch=1, depth=1, random_state=0)
+    few, many = (model.fit(X, y, [n, n]).measures_ for n in (2**18, 2**20))
+    assert many["bytes_per_holder"] == 2 * few["bytes_per_holder"]
+
+
+@pytest.mark.parametrize("protocol", ["noisy_counts", "local_rnm"])
+def test_shares_that_would_be_rounded_away_are_refused_before_any_holder_is_asked(
+    protocol, monkeypatch
+):
+    for what in ("vote", "counts"):
+        monkeypatch.setattr(dealt.LocalHolder, what, lambda *_: pytest.fail("asked"))
+    options = {"trust": "secure_sum", "epsilon": 1e11, "protocol": protocol}
+    X, y = np.zeros((2, 4), dtype=np.uint8), [-1, 1]
+    with pytest.raises(ValueError, match="would be rounded away"):
+        learner("distributed_topdown", **options).fit(X, y, [10**6] * 2)
+
+
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_no_message_has_an_exact_count(setting, monkeypatch):
     """Of the noisy numbers none is whole, but by an accident of the ring's last bits."""
