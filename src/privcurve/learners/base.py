@@ -32,6 +32,7 @@ from privcurve.learners.checks import (
     refuse_others,
 )
 from privcurve.learners.registry import check_parameters, entry
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.ledger import (
     ASSUMED_BOTH,
     ASSUMED_CLASSES,
@@ -361,6 +362,10 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             If it is no model for these columns and classes.
         """
 
+    def _neighbours(self) -> str:
+        """Return the relation of neighbours that the fit is private for."""
+        return str(vars(self).get("neighbours", entry(self._learner).neighbours[0]))
+
     # Checks ------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
@@ -378,7 +383,9 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
                 "knowledge and is never read from the rows. Give one int a column "
                 "(for example dataset.domain.n_bins), or one int for all."
             )
-        checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=1)
+        # Of learners for which a record may be added or left out, there may be none.
+        least = 0 if fit and self._neighbours() == ADD_REMOVE else 1
+        checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=least)
         n_columns = checked.shape[1]
         if fit:
             self.n_bins_ = check_n_bins(self.n_bins, n_columns)

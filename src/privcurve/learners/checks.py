@@ -158,7 +158,7 @@ def check_codes(given: NDArray[Any], n_bins: NDArray[np.int64]) -> Codes:
                 "give their public bounds: bounds=(low, high)."
             )
         given = whole
-    too_large = given.max(axis=0) >= n_bins
+    too_large = given.max(axis=0, initial=0) >= n_bins
     if too_large.any():
         column = int(np.argmax(too_large))
         raise ValueError(
@@ -241,10 +241,11 @@ def check_labels(
         raise ValueError(f"X has {n_rows} rows but y has {len(given)}: inconsistent samples")
     if classes is None:
         labels = np.unique(given)
-        if len(labels) == 1:
+        if len(labels) < 2:
+            held = f"one class, {labels[0]!r}, only" if len(labels) else "no label"
             raise ValueError(
-                f"y holds one class, {labels[0]!r}, only. If both labels are public, give "
-                "them: classes=(negative, positive)."
+                f"y holds {held}. If both labels are public, give them: "
+                "classes=(negative, positive)."
             )
         if len(labels) > most:
             raise ValueError(
