@@ -118,6 +118,17 @@ BAD = {
         "no parameter 'rounds'",
     ),
     "a bad value": ({"learner": "lazybb", "parameters": {"density": 2.0}}, "density = 2.0"),
+    "a replaced record may move": (
+        {
+            "learner": "distributed_topdown",
+            "parameters": {"placement": "column", "protocol": "local_rnm"},
+        },
+        "placement = 'column' has no certified guarantee: .* Give placement = 'random' or 'sizes'",
+    ),
+    "by its label": (
+        {"learner": "random_trees", "delta": 1e-6, "parameters": {"placement": "label"}},
+        "random_trees: placement = 'label' has no certified guarantee",
+    ),
     "beside others": (
         {"learner": "privgam", "parameters": {"method": "cyclic"}},
         "needs delta > 0",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Codes, code_type
+from privcurve.learners.base import as_fitted
 from privcurve.learners.chances import cap_of, capped_weights
 from privcurve.learners.checks import RandomState, require
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
@@ -237,6 +238,7 @@ class LazyBBClassifier(VotingClassifier):
         super()._restore()
 
     @property
+    @as_fitted
     def cap_(self) -> float | None:
         """Where weights stop to grow, for probabilities alone (docs/probabilities.md); or None.
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, decided
 from privcurve.learners import registry
-from privcurve.learners.base import CodedClassifier, decided
+from privcurve.learners.base import CodedClassifier, as_fitted
 from privcurve.learners.checks import RandomState
 from privcurve.learners.entry import Facts
 from privcurve.learners.tuning import (
@@ -259,6 +259,7 @@ class TunedClassifier(CodedClassifier):
         return found
 
     @available_if(_gives_chances)
+    @as_fitted
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Give the chance of each class, where the learner does.
 

@@ -143,6 +143,9 @@ def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
         no numbers. Nor may δ be so small that its logarithm is lost to rounding.
     """
     who = f"{who}: " if who else ""
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if _is_number(value) and _is_beyond_floats(value):
+            raise ValueError(f"{who}{name} is larger than any float (1.8e308): give a smaller one")
     if not (_is_number(epsilon) and epsilon > 0):
         raise ValueError(f"{who}epsilon = {epsilon!r} is not a number above 0 (inf: not private)")
     if not (_is_number(delta) and 0 <= delta < 1):
@@ -157,6 +160,14 @@ def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
 def _is_number(value: Any) -> bool:
     # NumPy's numbers are registered as such; its bool is not.
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _is_beyond_floats(value: Any) -> bool:
+    try:
+        float(value)
+    except OverflowError:
+        return True
+    return False
 
 
 def is_private(epsilon: float) -> bool:

@@ -190,6 +190,7 @@ def check(asked: Asked, domain: Domain) -> None:
     try:
         known = registry.entry(asked.learner)
         registry.check_parameters(asked.learner, asked.parameters)
+        registry.check_proved(asked.learner, asked.parameters)
         words.check_budget(asked.epsilon, asked.delta, asked.learner)
         missing = registry.missing_package(asked.learner)
     except ValueError as error:

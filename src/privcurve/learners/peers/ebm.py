@@ -116,9 +116,9 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
         counts: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> PrivacyStatement:
-        self.constant_ = CERTAIN * (only_label(signs) or 0)
-        if self.constant_:
-            # interpret answers one label with infinite scores.
+        self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
+        if self.constant_ or not len(signs):
+            # interpret answers one label with infinite scores, and refuses to fit no record.
             self.model_ = None
             self.n_features_used_ = 0
             return self._statement()
