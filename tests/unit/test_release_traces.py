@@ -44,6 +44,11 @@ def test_a_ledger_is_missed_wherever_its_models_went(mine, tmp_path):
         release(asked(), output=tmp_path / "other")
 
 
+def test_a_folder_that_was_asked_for_may_have_a_number(mine):
+    release(asked(), output=Path("releases/mine/2024"))
+    assert release(asked()).release.number == 2
+
+
 @pytest.mark.parametrize("kept", [0, 1])
 def test_the_holders_folder_knows_how_many_releases_a_ledger_had(mine, kept):
     """With the folder of releases gone; or with a backup of the ledger in it, an older one."""

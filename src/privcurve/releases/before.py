@@ -139,9 +139,12 @@ def check_numbers(home: Path, book: Book) -> None:
     ------
     ReleaseError
     """
-    known = len(book.releases())
+    known = book.releases()
+    # Where --output has put a model, whatever number that folder has for its name.
+    named = {Path(one.facts["folder"]).resolve() for one in known if "folder" in one.facts}
     for path in sorted(home.glob("*/"), key=lambda path: (len(path.name), path.name)):
-        if path.name.isdecimal() and int(path.name) > known:
+        number = int(path.name) if path.name.isdecimal() else 0
+        if number > len(known) and path.resolve() not in named:
             model = path / MODEL
             raise ReleaseError(
                 f"{model if model.exists() else path} is there, but the ledger, {book.path}, does "
