@@ -75,7 +75,7 @@ def test_a_folder_that_is_moved_goes_on_and_of_two_copies_one(mine, tmp_path, mo
     assert len(list((seeds.folder() / FOLDER).glob("*.json"))) == 1
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        ReleaseError, match=r"is that of 'mine' too, whose ledger, /.*/new/releases"
+        ReleaseError, match=r"whose ledger, new/releases/.* release 'mine', in /.*/new\."
     ):
         release(asked())
     assert len(book().releases()) == 1
