@@ -89,6 +89,18 @@ def test_a_trace_that_is_damaged_is_named(mine):
         release(asked())
 
 
+def test_a_key_that_is_gone_is_missed(mine):
+    release(asked(epsilon=0.5))
+    (seeds.folder() / FOLDER / KEY).unlink()
+    with pytest.raises(ReleaseError, match=rf"{KEY} is gone, .* Restore it from a backup"):
+        release(asked(epsilon=0.5))
+    # The seed itself may be deleted after a release.
+    shutil.rmtree(seeds.folder())
+    assert release(asked(epsilon=0.5)).release.number == 2
+    seeds.path_of("mine").unlink()
+    assert release(asked(epsilon=0.5)).release.number == 3
+
+
 def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(mine, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "full").mkdir()

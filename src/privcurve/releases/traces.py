@@ -229,6 +229,12 @@ class Traces:
         seeds.check_secret(path)
         if path.exists():
             return seeds.read(path).key
+        if self._all():
+            raise ReleaseError(
+                f"{path} is gone, without which no records are known again. Restore it from a "
+                f"backup; or, if there is none, move {self.folder} away: what is spent is in the "
+                "ledgers then, and nowhere else."
+            )
         self._new_key = secrets.token_hex(32)
         return bytes.fromhex(self._new_key)
 
