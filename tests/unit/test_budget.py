@@ -26,8 +26,16 @@ def test_what_is_no_delta(delta):
         check_budget(1.0, delta)
 
 
+@pytest.mark.parametrize("delta", [1e-320, 9e-301, 5e-324])
+def test_a_delta_that_arithmetic_loses(delta):
+    with pytest.raises(
+        ValueError, match="is too small to compute with: give 0, or at least 1e-300"
+    ):
+        check_budget(1.0, delta)
+
+
 @pytest.mark.parametrize("epsilon", [1, 1e-300, math.inf, np.float32(0.5), np.int64(3)])
-@pytest.mark.parametrize("delta", [0, 1e-9, np.float64(0.5)])
+@pytest.mark.parametrize("delta", [0, 1e-300, 1e-9, np.float64(0.5)])
 def test_what_is_a_budget(epsilon, delta):
     check_budget(epsilon, delta)
 

@@ -44,6 +44,11 @@ def test_a_ledger_is_missed_wherever_its_models_went(mine, tmp_path):
         release(asked(), output=tmp_path / "other")
 
 
+def test_a_folder_that_was_asked_for_may_have_a_number(mine):
+    release(asked(), output=Path("releases/mine/2024"))
+    assert release(asked()).release.number == 2
+
+
 @pytest.mark.parametrize("kept", [0, 1])
 def test_the_holders_folder_knows_how_many_releases_a_ledger_had(mine, kept):
     """With the folder of releases gone; or with a backup of the ledger in it, an older one."""
@@ -70,7 +75,7 @@ def test_a_folder_that_is_moved_goes_on_and_of_two_copies_one(mine, tmp_path, mo
     assert len(list((seeds.folder() / FOLDER).glob("*.json"))) == 1
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        ReleaseError, match=r"is that of 'mine' too, whose ledger, /.*/new/releases"
+        ReleaseError, match=r"whose ledger, new/releases/.* release 'mine', in /.*/new\."
     ):
         release(asked())
     assert len(book().releases()) == 1
@@ -82,6 +87,18 @@ def test_a_trace_that_is_damaged_is_named(mine):
     trace.write_text("{}")
     with pytest.raises(ReleaseError, match=rf"{trace}.* can't be read.*restored from a backup"):
         release(asked())
+
+
+def test_a_key_that_is_gone_is_missed(mine):
+    release(asked(epsilon=0.5))
+    (seeds.folder() / FOLDER / KEY).unlink()
+    with pytest.raises(ReleaseError, match=rf"{KEY} is gone, .* Restore it from a backup"):
+        release(asked(epsilon=0.5))
+    # The seed itself may be deleted after a release.
+    shutil.rmtree(seeds.folder())
+    assert release(asked(epsilon=0.5)).release.number == 2
+    seeds.path_of("mine").unlink()
+    assert release(asked(epsilon=0.5)).release.number == 3
 
 
 def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(mine, tmp_path):

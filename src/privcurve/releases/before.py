@@ -132,16 +132,27 @@ def check_output(output: Path | None, home: Path) -> None:
         )
 
 
-def check_numbers(home: Path, book: Book) -> None:
+def check_numbers(home: Path, book: Book, output: Path | None) -> None:
     """Refuse a ledger that does not know of a release whose folder is there, whatever is in it.
+
+    Parameters
+    ----------
+    home : Path
+        Of the ledger.
+    book : Book
+    output : Path or None
+        The folder that was asked for, which may have a number for its name.
 
     Raises
     ------
     ReleaseError
     """
-    known = len(book.releases())
+    known = book.releases()
+    folders = [one.facts["folder"] for one in known if "folder" in one.facts]
+    named = {Path(folder).resolve() for folder in (*folders, *([output] if output else []))}
     for path in sorted(home.glob("*/"), key=lambda path: (len(path.name), path.name)):
-        if path.name.isdecimal() and int(path.name) > known:
+        number = int(path.name) if path.name.isdecimal() else 0
+        if number > len(known) and path.resolve() not in named:
             model = path / MODEL
             raise ReleaseError(
                 f"{model if model.exists() else path} is there, but the ledger, {book.path}, does "

@@ -120,7 +120,7 @@ def release(
     begun = None
     try:
         with alone(releases):
-            check_numbers(home, book)
+            check_numbers(home, book, output)
             _check_other_ledgers(releases, records, data)
             book.check(budget, price, large_delta)
             with traces.alone():

@@ -21,7 +21,7 @@ from typing import Any
 from privcurve.datasets import Dataset, Description
 from privcurve.datasets.load import raw_tables
 from privcurve.datasets.readers.table import RawTable
-from privcurve.files import check_room, replace_file
+from privcurve.files import check_room, replace_file, shown
 from privcurve.privacy import seeds
 from privcurve.releases.book import Book, alone
 from privcurve.releases.errors import ReleaseError
@@ -158,9 +158,13 @@ class Traces:
             if not self._book.continues(trace.head) and trace.has(self._sketch)
         ]
         if same and not other_records:
-            name, other = self._description.of_records, same[0]
+            about, other = self._description, same[0]
+            ledger = Path(other.ledger)
+            releases = ledger.parent.parent
+            elsewhere = releases != self._book.path.resolve().parent.parent
+            there = f", in {releases.parent}" if elsewhere else ""
             raise ReleaseError(
-                the_same(name, self._description.name, other.records, Path(other.ledger))
+                the_same(about.of_records, about.name, other.records, shown(ledger), there)
                 + " (More than half of the smaller table's records are in both. If they are other "
                 "people's nevertheless, say --other-records, which the ledger notes.)"
             )
@@ -225,6 +229,12 @@ class Traces:
         seeds.check_secret(path)
         if path.exists():
             return seeds.read(path).key
+        if self._all():
+            raise ReleaseError(
+                f"{path} is gone, without which no records are known again. Restore it from a "
+                f"backup; or, if there is none, move {self.folder} away: what is spent is in the "
+                "ledgers then, and nowhere else."
+            )
         self._new_key = secrets.token_hex(32)
         return bytes.fromhex(self._new_key)
 
@@ -250,9 +260,8 @@ class Traces:
         )
 
 
-def the_same(records: str, dataset: str, other: str, ledger: Path) -> str:
+def the_same(records: str, dataset: str, other: str, ledger: Path, there: str = "") -> str:
     """Say that records have a ledger under another name, and what to do."""
-    there = "" if ledger.parts[:1] != ("/",) else f", in {ledger.parent.parent.parent}"
     return (
         f"the file of {records!r} is that of {other!r} too, whose ledger, {ledger}, has releases "
         f"of it: what they spent would not add up. Describe {dataset!r} as a variant (based_on: "

@@ -26,8 +26,8 @@ _PRIVATE = """\
 """
 # A release for add-remove neighbours hides what this line would tell.
 _ADD_REMOVE = (
-    "# (A release with --neighbours add-remove protects this number too, and n_rows would be public",
-    "# knowledge as soon as others see this file: keep it to yourself then.)",
+    "# (A release with --neighbours add-remove protects this number, too: n_rows would be public",
+    "# knowledge as soon as others saw this file. Keep it to yourself then.)",
 )
 _PUBLIC = """\
 # {name}: drafted by privcurve describe --public. Bounds and categories are those of the file: right
