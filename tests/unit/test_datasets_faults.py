@@ -62,7 +62,8 @@ def test_data_that_earlier_versions_coded_otherwise_are_coded_again(
     own: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as earlier:
-        earlier.setattr("privcurve.datasets.description.CODING", 1)
+        for module in ("description", "origin"):
+            earlier.setattr(f"privcurve.datasets.{module}.CODING", 1)
         own(missing=["?", -999])
         datasets.save(datasets.load("mine"), saved)
         assert datasets.is_current(saved)
