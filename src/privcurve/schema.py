@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ import yaml
 # Comparing a word with each of ten thousand takes a second.
 MOST_COMPARED = 1000
 
-# Numbers and days that are in YAML what they are to a person.
+# Numbers that are in YAML what they are to a person; days and times are what they are written.
+_TIME = "tag:yaml.org,2002:timestamp"
 _MEANT = {
     "tag:yaml.org,2002:int": re.compile(r"[-+]?(0|[1-9][0-9]*)"),
     "tag:yaml.org,2002:float": re.compile(r"[^_:]*"),
-    "tag:yaml.org,2002:timestamp": re.compile(r".*"),
 }
 MERGE = "tag:yaml.org,2002:merge"
 
@@ -49,12 +49,14 @@ def nearest(word: object, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else "."
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, words: Collection[str] = ()) -> Any:
     """Read a YAML file.
 
     Parameters
     ----------
     path : Path
+    words : collection of str
+        Keys below which all is meant as it is written, numbers too: 1.10 is no 1.1, nor +1 a 1.
 
     Returns
     -------
@@ -63,8 +65,8 @@ def read_yaml(path: Path) -> Any:
     Raises
     ------
     SchemaError
-        If it is not valid YAML, repeats a key, or holds a number that YAML reads as another one,
-        naming file and place.
+        If it is not valid YAML, repeats a key, or holds a number or a time that YAML reads as
+        another one, naming file and place.
     """
     # The compiled loader is ten times as fast, but not in every build of PyYAML.
     make_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -75,7 +77,7 @@ def read_yaml(path: Path) -> Any:
                 root = loader.get_single_node()
                 if root is None:
                     return None
-                misread = _misread(root, loader) or _repeated(root, loader)
+                misread = _misread(root, loader, words) or _repeated(root, loader)
                 content = None if misread else loader.construct_document(root)
             finally:
                 loader.dispose()
@@ -111,9 +113,10 @@ def _repeated(root: yaml.Node, loader: Any) -> list[str]:
             continue
         lines: dict[Any, int] = {}
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
+            if not isinstance(key, yaml.ScalarNode):
                 continue
-            word, line = loader.construct_object(key), key.start_mark.line + 1
+            line = key.start_mark.line + 1
+            word = key.value if key.tag == MERGE else loader.construct_object(key)
             if word in lines:
                 twice = f"lines {lines[word]} and {line}"
                 faults.append((line, f"the key {word!r} stands twice, {twice}; keep one"))
@@ -121,11 +124,12 @@ def _repeated(root: yaml.Node, loader: Any) -> list[str]:
     return [fault for _, fault in sorted(faults)]
 
 
-def _misread(root: yaml.Node, loader: Any) -> list[str]:
+def _misread(root: yaml.Node, loader: Any, words: Collection[str]) -> list[str]:
     """Name what is another number in YAML, 0150 (octal), 12:30 (sixties), 1_000, or no day."""
     faults = []
+    as_written = _as_written(root, words)
     for node in _nodes(root):
-        if node.tag not in _MEANT:
+        if node.tag not in _MEANT and node.tag != _TIME:
             continue
         line = node.start_mark.line + 1
         try:
@@ -133,10 +137,26 @@ def _misread(root: yaml.Node, loader: Any) -> list[str]:
         except ValueError as error:
             faults.append((line, f"line {line}: {node.value} can't be: {error}"))
             continue
-        if not _MEANT[node.tag].fullmatch(node.value):
-            said = f"line {line}: YAML reads {node.value} as {value}; put it in quotes, if it is "
-            faults.append((line, f"{said}not meant so, or write {value}"))
+        text = value.isoformat() if node.tag == _TIME else str(value)
+        if node.tag == _TIME or id(node) in as_written:
+            right = node.value == text
+        else:
+            right = bool(_MEANT[node.tag].fullmatch(node.value))
+        if not right:
+            said = f"line {line}: YAML reads {node.value} as {text}; put it in quotes, if it is "
+            faults.append((line, f"{said}not meant so, or write {text}"))
     return [fault for _, fault in sorted(faults)]
+
+
+def _as_written(root: yaml.Node, words: Collection[str]) -> set[int]:
+    """Give the nodes that are meant as they are written: keys, and what is below some of them."""
+    found = set()
+    for node in _nodes(root):
+        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            found.add(id(key))
+            if isinstance(key, yaml.ScalarNode) and key.value in words:
+                found.update(map(id, _nodes(value)))
+    return found
 
 
 def check(content: Any, schema: Path, where: str) -> None:

@@ -1,5 +1,6 @@
 """Schemas: faults are named with their mend, and the shipped files are valid."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,34 @@ def test_a_day_that_can_not_be_is_refused(text, tmp_path):
     path.write_text(text)
     with pytest.raises(schema.SchemaError, match=r"line 2: 20\d\d-\d\d-\d\d can't be: "):
         schema.read_yaml(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{1.10: a, 1.1: b}", "line 1: YAML reads 1.10 as 1.1; put it in quotes"),
+        ("a: {+1: yes}", "YAML reads [+]1 as 1"),
+        ("when: 2024-01-01 12:00:00", "reads 2024-01-01 12:00:00 as 2024-01-01T12:00:00; put"),
+        ("when: 2024-01-01T12:00:00Z", "reads 2024-01-01T12:00:00Z as 2024-01-01T12:00:00[+]00"),
+        ("words: [a, {b: +1}]", "YAML reads [+]1 as 1"),
+        ("words: {1.0e+3: 1.50}", "reads 1.0e[+]3 as 1000.0(.|\n)*reads 1.50 as 1.5"),
+        ("a: &a {b: 1}\nc: &c {b: 2}\nd: {<<: *a, <<: *c}", "the key '<<' stands twice, lines 3"),
+    ],
+)
+def test_words_that_yaml_takes_for_others_are_refused(text, says, tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    with pytest.raises(schema.SchemaError, match=says):
+        schema.read_yaml(path, ["words"])
+
+
+def test_words_may_be_numbers(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text("words: {1.1: [-1, '+1'], '1.10': 2.0}\nelse: [+1, 1.10, 2024-01-01]\n")
+    assert schema.read_yaml(path, ["words"]) == {
+        "words": {1.1: [-1, "+1"], "1.10": 2.0},
+        "else": [1, 1.1, date(2024, 1, 1)],
+    }
 
 
 def test_all_repeated_keys_are_named_at_once(tmp_path):

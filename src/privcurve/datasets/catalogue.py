@@ -23,6 +23,9 @@ SCHEMA = _PACKAGE / "dataset.schema.yaml"
 # Where a user's own descriptions are, in the working folder; git ignores it.
 LOCAL = "descriptions"
 
+# Keys below which a number is a word of the file.
+_WORDS = ("categories", "groups", "classes", "positive", "negative")
+
 
 def folders() -> tuple[Path, ...]:
     """Where descriptions are looked for: the user's own, working folder, checkout, wheel."""
@@ -120,7 +123,7 @@ def content_of(path: Path) -> dict[str, Any]:
     DatasetError
     """
     try:
-        content = _dates_as_texts(schema.read_yaml(path))
+        content = _dates_as_texts(schema.read_yaml(path, _WORDS))
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None
     if not isinstance(content, dict):

@@ -27,8 +27,8 @@ def origin(description: Description) -> dict[str, Any]:
     -------
     dict
         ``coding``, the number of the rules of coding; ``description``, the digest of its meaning;
-        ``yaml``, the checksums of the files that it was read from; ``public_benchmark``, whether the records are public; ``local``, the state of
-        each file of the user's own.
+        ``yaml``, the checksums of the files that it was read from; ``public_benchmark``, whether
+        the records are public; ``local``, the state of each file of the user's own.
     """
     local = {}
     for file in description.source_files():
