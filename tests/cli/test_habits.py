@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from privcurve.cli import check, main
-from privcurve.datasets import describe
+from privcurve.datasets import describe, load
 
 HEADER = "age;income;town;sick"
 
@@ -226,3 +226,15 @@ def test_names_of_rows_are_no_column(folder, capsys):
     assert code == 0
     assert "__index_level_0__  not used     names of rows" in said
     assert "# not used: __index_level_0__" in Path("descriptions/t.yaml").read_text()
+
+
+@pytest.mark.parametrize("header", ["a{1..3},b{2..1},c{1..2}1,c{1..2}2", "a{1..3},a{1..3},b,b"])
+def test_a_name_that_looks_like_a_range_is_one_name(folder, capsys, header):
+    rows = [f"{k},{k % 4},{k % 5},{k % 3},{'yes' if k % 2 else 'no'}" for k in range(8)]
+    (folder / "t.csv").write_text("\n".join([f"{header},sick", *rows]) + "\n")
+    assert main.main(["describe", "t.csv", "--label", "sick", "--public"]) == 0
+    assert main.main(["check", "t"]) == 0
+    mine = load("t")
+    assert mine.domain.names[0] == "a{1..3}"
+    assert len(mine.domain.names) == 4
+    assert len(mine.y) == 8

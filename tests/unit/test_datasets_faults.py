@@ -59,6 +59,19 @@ def test_another_description_is_noticed_by_every_reader(own: Any, saved: Path, c
             compare(saved)
 
 
+def test_data_that_earlier_versions_coded_otherwise_are_coded_again(
+    own: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        for module in ("description", "origin"):
+            earlier.setattr(f"privcurve.datasets.{module}.CODING", 1)
+        own(missing=["?", -999])
+        datasets.save(datasets.load("mine"), saved)
+        assert datasets.is_current(saved)
+    assert saved.is_dir()
+    assert not datasets.is_current(saved)
+
+
 def test_words_without_meaning_for_the_codes_are_free(own: Any, saved: Path) -> None:
     path = Path("resources/datasets/mine.yaml")
     path.write_text("# a remark\n" + path.read_text())

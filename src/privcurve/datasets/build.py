@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -213,8 +212,9 @@ def _named(label: LabelSpec, public: bool) -> Label:
 def _parser_faults(parser: Parser, columns: tuple[Column, ...], label: LabelSpec) -> list[str]:
     faults = []
     try:
-        codecs.lookup(parser.encoding)
-    except LookupError:
+        # Python has codecs that are none of texts, such as rot13.
+        "a".encode(parser.encoding)
+    except (LookupError, ValueError):
         faults.append(f"parser: encoding {parser.encoding!r} is unknown; try utf-8")
     if parser.kind in (DELIMITED, EXCEL) and parser.header == bool(parser.fields):
         faults.append("parser needs either header: true or the list fields")

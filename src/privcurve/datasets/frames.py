@@ -138,9 +138,12 @@ def _values(values: Any) -> Any:
     if isinstance(values, np.ma.MaskedArray):
         gaps = np.ma.getmaskarray(values)
         cells = [None if gap else value for value, gap in zip(values.data, gaps, strict=True)]
+    elif hasattr(groups := getattr(values, "cat", values), "codes"):
+        # Of pandas' categories each has a type of its own; −1 is none of them.
+        each = [*groups.categories, None]
+        cells = [each[code] for code in groups.codes]
     else:
-        # A column of groups has their type, its values have their own.
-        cells = list(np.asarray(values, dtype=object) if hasattr(values, "dtype") else values)
+        cells = list(values)
     # What Arrow would make of 1 and "a", or of a day and a time, is not what it makes of each.
     kinds = {kind for kind in set(map(type, cells)) if kind.__name__ not in ABSENT}
     if kinds in _ALIKE or (len(kinds) == 1 and all(issubclass(kind, _SCALARS) for kind in kinds)):

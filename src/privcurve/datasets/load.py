@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,7 +164,7 @@ def _read(
         before = codes.n_rows + problems.lost
         # A dataset without files is read too.
         for file in files.get(part, (None,)):
-            most = first - codes.n_rows if first else None
+            most = min(first - codes.n_rows, sys.maxsize) if first else None
             for table in readers.read(description, file, problems, most):
                 if watch is not None:
                     watch(table)
@@ -181,23 +182,24 @@ def _read(
 
 
 class _Growing:
-    """Codes that are added a piece at a time, to arrays of the size that is expected of them."""
+    """Codes that are added a piece at a time, to arrays no longer than is expected of them."""
 
     def __init__(self, description: Description, expected: int) -> None:
         domain = description.domain
         self.n_rows = 0
-        self._X = np.empty((expected, len(domain.columns)), dtype=code_type(domain.n_bins))
-        self._y = np.empty(expected, dtype=np.int8)
+        self._expected = expected
+        self._X = np.empty((0, len(domain.columns)), dtype=code_type(domain.n_bins))
+        self._y = np.empty(0, dtype=np.int8)
         self._clipped = np.zeros(len(domain.columns), dtype=np.int64)
 
     def add(self, piece: Coded) -> None:
         end = self.n_rows + len(piece.y)
         if end > len(self._y):
-            room = max(end, 2 * self.n_rows) - self.n_rows
-            self._X = np.concatenate(
-                [self._X[: self.n_rows], np.empty_like(self._X, shape=(room, self._X.shape[1]))]
-            )
-            self._y = np.concatenate([self._y[: self.n_rows], np.empty(room, dtype=np.int8)])
+            # What is expected is said in the description, and may be any number.
+            room = max(end, 2 * self.n_rows)
+            room = min(room, self._expected) if end <= self._expected else room
+            self._X.resize((room, self._X.shape[1]), refcheck=False)
+            self._y.resize(room, refcheck=False)
         self._X[self.n_rows : end], self._y[self.n_rows : end] = piece.X, piece.y
         self._clipped += piece.clipped
         self.n_rows = end

@@ -23,7 +23,8 @@ from privcurve.datasets.frames import DECIDED
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers import DAMAGED
 from privcurve.datasets.readers.delimited import SEPARATORS, records_of, tables
-from privcurve.datasets.readers.lines import lines_of, opened
+from privcurve.datasets.readers.lines import lines_of
+from privcurve.datasets.readers.packed import opened
 from privcurve.datasets.readers.table import RawTable, lacking
 
 ENCODING = Parser(DELIMITED).encoding
@@ -152,7 +153,8 @@ def read_codes(
         raise DatasetError("there is no standard input to read")
     try:
         file = stdin if path == STDIN and stdin is not None else opened(path)
-        numbered = lines_of(file, Parser(DELIMITED, encoding=encoding))
+        below = lines_of(file, Parser(DELIMITED, encoding=encoding))
+        numbered = itertools.dropwhile(lambda line: not line[1].strip(), below)
         start = list(itertools.islice(numbered, _MOST_OF_HEADER))
         if separator is None:
             separator = max(SEPARATORS, key=lambda one: _n_known(domain, start, one))

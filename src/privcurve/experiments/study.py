@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -262,6 +263,8 @@ def _check_words(raw: Mapping[str, Any]) -> None:
         raise ValueError(f"{resampling[0]!r} stands beside 'splits', which says all: keep one")
     if splits is not None and ("holdout" in splits) != ("repeats" in splits):
         raise ValueError("splits: 'holdout' and 'repeats' belong together; give both, or 'folds'")
+    if splits is not None and math.isnan(splits.get("holdout", 0)):
+        raise ValueError("splits: holdout is no number; give a share, such as 0.1")
     if splits is not None and ("holdout" in splits) == ("folds" in splits):
         raise ValueError("splits: give either 'holdout' and 'repeats', or 'folds'")
     if splits is not None and "folds" in splits and not select_all:

@@ -10,6 +10,7 @@ from typing import Any
 from privcurve.datasets.drafts.columns import Proposal
 from privcurve.datasets.drafts.label import Classes
 from privcurve.datasets.drafts.sniff import Format
+from privcurve.datasets.variants import as_pattern
 
 # Words that YAML reads as they are meant.
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_./%-]*")
@@ -77,7 +78,7 @@ def written(
         lines.append(f"n_test: {facts['n_test']}")
     lines.append("files:")
     lines += [f"  {part}: {{local: {scalar(path)}}}" for part, path in facts["files"].items()]
-    lines.append(f"parser: {flow(how.parser)}")
+    lines.append(f"parser: {flow(_with_patterns(how.parser))}")
     if decimal != ".":
         lines.append(f"decimal: {scalar(decimal)}")
     lines.append(f"missing: {flow(facts['missing'])}  # what the file writes for a missing value")
@@ -111,6 +112,7 @@ def _alike(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
     while start < len(rest):
         name, column = rest[start]
         match = _NUMBERED.fullmatch(name)
+        name = as_pattern(name)
         end = start + 1
         least = most = column.largest
         if match:
@@ -124,9 +126,15 @@ def _alike(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
                     break
                 end += 1
             if end - start > 1:
-                name = f"{match[1]}{{{match[2]}..{int(match[2]) + end - start - 1}}}"
+                name = f"{as_pattern(match[1])}{{{match[2]}..{int(match[2]) + end - start - 1}}}"
         yield name, column
         start = end
+
+
+def _with_patterns(parser: Mapping[str, Any]) -> dict[str, Any]:
+    if "fields" not in parser:
+        return dict(parser)
+    return {**parser, "fields": [as_pattern(name) for name in parser["fields"]]}
 
 
 def _line(key: str, value: Any, remark: str | None) -> str:

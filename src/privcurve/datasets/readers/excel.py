@@ -19,6 +19,7 @@ from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.delimited import Record, tables
+from privcurve.datasets.readers.packed import check_archive
 from privcurve.datasets.readers.table import (
     Described,
     RawTable,
@@ -83,9 +84,12 @@ def first_row(path: Path) -> tuple[Record | None, tuple[str, ...]]:
     ------
     python_calamine.CalamineError
         If it is no Excel file.
+    ValueError
+        If it holds too much.
     """
     from python_calamine import CalamineWorkbook
 
+    check_archive(path)
     with CalamineWorkbook.from_path(str(path)) as book:
         cells = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
         number, row = next(_filled(cells), (0, ()))
@@ -226,6 +230,7 @@ def _cells(description: Described, file: RawFile) -> tuple[Any, list[list[Any]]]
     from python_calamine import CalamineError, CalamineWorkbook
 
     wanted = description.parser.sheet
+    check_archive(file.path)
     try:
         with CalamineWorkbook.from_path(str(file.path)) as book:
             names = book.sheet_names
