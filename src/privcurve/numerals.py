@@ -42,7 +42,7 @@ def amount(text: str) -> float:
         If it is none, NaN, or too large for one.
     """
     try:
-        value = number(text)
+        value: float = number(text)
     except ValueError:
         value = math.nan
     if math.isnan(value):
