@@ -2,7 +2,7 @@
 
 YAML takes words for what they look like: ``0150`` for 104, ``12:30`` for 750, ``no`` for false.
 One rule for descriptions, studies and configuration: a word is read as it is written, or refused.
-Keys and days are texts, as they stand there; other words must look like what YAML reads.
+Keys and days are texts, as they stand there; all must look like what YAML reads.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ Faults = Iterator[tuple[int, str]]
 
 
 def _misread(node: yaml.Node, loader: Any) -> Faults:
-    """Name a tag, and what is another number in YAML: 0150 (octal), 12:30 (sixties), 1_000."""
+    """Name a tag, and what is another word in YAML: 0150 (octal), 12:30 (sixties), a time."""
     line = node.start_mark.line + 1
     plain = isinstance(node, yaml.ScalarNode) and not node.style
     implied = loader.resolve(type(node), node.value if plain else None, (plain, not plain))
@@ -152,11 +152,13 @@ def _misread(node: yaml.Node, loader: Any) -> Faults:
         except ValueError as error:
             yield line, f"{_short(node.value)} can't be: {error}"
             return
+        text = value.isoformat() if node.tag == _DAY else str(value)
+        look = _LOOK.get(node.tag)
         if node.tag == _FLOAT and math.isinf(value) and "inf" not in node.value.lower():
             yield line, f"{_short(node.value)} is too large for a number"
-        elif node.tag in _LOOK and not _LOOK[node.tag].fullmatch(node.value):
-            said = f"YAML reads {_short(node.value)} as {value}; put it in quotes, if it is "
-            yield line, f"{said}not meant so, or write {value}"
+        elif not (look.fullmatch(node.value) if look else node.value == text):
+            said = f"YAML reads {_short(node.value)} as {text}; put it in quotes, if it is "
+            yield line, f"{said}not meant so, or write {text}"
 
 
 def _keys(node: yaml.Node, loader: Any) -> Faults:
@@ -168,9 +170,14 @@ def _keys(node: yaml.Node, loader: Any) -> Faults:
             continue
         word = _word(key, loader)
         if str(word) != key.value:
-            read = {None: "nothing", True: "true", False: "false"}.get(word, word)
-            said = f"YAML reads the key {key.value} as {read}" if key.value else "a key is empty"
-            yield line, f"{said}; put the word in quotes"
+            if word is None or isinstance(word, bool):
+                read = "nothing" if word is None else str(word).lower()
+                said = (
+                    f"YAML reads the key {key.value} as {read}" if key.value else "a key is empty"
+                )
+                yield line, f"{said}; put the word in quotes"
+            else:
+                yield line, f"YAML reads {key.value} as {word}; put it in quotes"
 
 
 def _repeated(node: yaml.Node, loader: Any) -> Faults:

@@ -99,11 +99,6 @@ COMMANDS = {
     ),
     "a name like an option": ([*NEW, "--name=-x"], "the first no -", {"t.csv": TABLE}),
     "a name without end": ([*NEW, "--name", "a" * 300], "at most 100", {"t.csv": TABLE}),
-    "a column named like several": (
-        NEW,
-        r"has a column 'a\{1\.\.3\}': .* stands for the columns a1, a2, …; rename it",
-        {"t.csv": "a{1..3},sick\n1.5,yes\n2.5,no\n"},
-    ),
     "a path for a name": (["compare", PATIENTS], "did you mean 'patients'. A name is of", {}),
     "a name and a line end": (["check", "patients\n"], "did you mean 'patients'. A name is of", {}),
     "a name of 5,000 letters": (["check", "a" * 5000], "a': A name is|a'. A name is", {}),

@@ -153,7 +153,10 @@ def loader(request, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("a:\n  {1.10: x}", "line 2: YAML reads the key 1.10 as 1.1; put the word in quotes"),
+        ("a:\n  {1.10: x}", "line 2: YAML reads 1.10 as 1.1; put it in quotes"),
+        ("{1.0e+3: x}", r"YAML reads 1.0e\+3 as 1000.0"),
+        ("a: 2024-01-01 12:00:00", "YAML reads 2024-01-01 12:00:00 as 2024-01-01T12:00:00; put"),
+        ("{2024-01-01T12:00:00Z: x}", r"reads 2024-01-01T12:00:00Z as 2024-01-01T12:00:00\+00:00;"),
         ("yes: x", "line 1: YAML reads the key yes as true; put the word in quotes"),
         ("{+1: x}", r"YAML reads \+1 as 1"),
         ("a: +1", r"YAML reads \+1 as 1"),
@@ -206,12 +209,11 @@ def test_a_file_of_aliases_that_grows_without_end_is_refused(tmp_path):
 @pytest.mark.usefixtures("loader")
 def test_keys_and_days_are_the_texts_that_stand_there(tmp_path):
     text = (
-        "{1: a, 1.5: b, 2024-01-01 12:00:00: c, '<<': d, =: =, "
-        "e: [2024-01-01, 2024-1-1 10:00:00, 1.50]}"
+        "{1: a, 1.5: b, 2024-01-01: c, '<<': d, =: =, e: [2024-01-01, 2024-01-01T09:30:00, 1.50]}"
     )
     assert read(text, tmp_path) == {
-        **{"1": "a", "1.5": "b", "2024-01-01 12:00:00": "c", "<<": "d", "=": "="},
-        "e": ["2024-01-01", "2024-1-1 10:00:00", 1.5],
+        **{"1": "a", "1.5": "b", "2024-01-01": "c", "<<": "d", "=": "="},
+        "e": ["2024-01-01", "2024-01-01T09:30:00", 1.5],
     }
 
 

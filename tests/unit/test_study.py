@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from privcurve.datasets import describe
 from privcurve.experiments import canonical, study
 
 SHIPPED = Path(__file__).parents[2] / "config/studies"
@@ -142,6 +143,19 @@ def test_curves_that_legends_tell_apart_may_have_one_title():
     whole["learners"]["other"] |= {"title": "LazyBB", "grid": {"n_rounds": [5, 9]}}
     with pytest.raises(study.StudyError, match="other: its title"):
         study.from_mapping(whole, "s", "s.yaml")
+
+
+def test_curves_that_only_their_learner_names_are_told_of():
+    raw = content(
+        learners={name: {"learner": "majority_class"} for name in ("one", "other", "last")}
+    )
+    raw["learners"]["last"]["title"] = "last"
+    made = study.from_mapping(raw, "s", "s.yaml")
+    known = {"wdbc": describe("wdbc")}
+    assert list(study.notes(made, known, "s.yaml")) == [
+        "s.yaml: learners: one, other: all are called 'Majority class'; "
+        "give each a title of its own"
+    ]
 
 
 def test_canonical_text_ignores_order_and_number_type():

@@ -13,7 +13,7 @@ from privcurve.datasets.domain import NUMERIC
 from privcurve.datasets.problems import Problems
 from privcurve.schema import nearest
 
-_RANGE = re.compile(r"(?<!\\)\{([0-9]{1,9})\.\.([0-9]{1,9})\}")
+_RANGE = re.compile(r"(?<!\\)\{(\d+)\.\.(\d+)\}")
 _NO_RANGE = re.compile(r"\\(\{\d+\.\.\d+\})")
 MOST_NAMES = 65536
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import unicodedata
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from privcurve.analysis import kinds
@@ -74,9 +74,9 @@ def check_curves(arms: Sequence[Arm], before: Iterable[Arm], *, selected: bool) 
     Raises
     ------
     ValueError
-        If a title is that of another curve, a name is too long for a folder or differs in case
-        alone, which not every file system tells apart, or an ε is that of another curve but for
-        rounding.
+        If a title that was given is that of another curve, a name is too long for a folder or
+        differs in case alone, which not every file system tells apart, or an ε is that of another
+        curve but for rounding.
     """
     legends = {_legend(arm, selected): arm for arm in before}
     names = {arm.name.casefold(): arm for arm in before}
@@ -88,7 +88,7 @@ def check_curves(arms: Sequence[Arm], before: Iterable[Arm], *, selected: bool) 
                 f"{MOST_LETTERS} letters"
             )
         twin = legends.get(_legend(arm, selected))
-        if twin is not None:
+        if twin is not None and not (_is_named_by_learner(arm) and _is_named_by_learner(twin)):
             raise ValueError(
                 f"its title, {arm.title!r}, is that of {twin.name} too; give one of them another "
                 "title"
@@ -102,6 +102,28 @@ def check_curves(arms: Sequence[Arm], before: Iterable[Arm], *, selected: bool) 
                     raise ValueError(
                         _but_for_rounding("epsilon", other, epsilon) + "; write one for both"
                     )
+
+
+def untitled(arms: Iterable[Arm], *, selected: bool) -> Iterator[str]:
+    """Name curves that have no title of their own, and so the one of their learner together.
+
+    Parameters
+    ----------
+    arms : iterable of Arm
+    selected : bool
+        As of :func:`check_curves`.
+    """
+    together: dict[Hashable, list[Arm]] = {}
+    for arm in arms:
+        together.setdefault(_legend(arm, selected), []).append(arm)
+    for some in together.values():
+        if len(some) > 1:
+            names = ", ".join(arm.name for arm in some)
+            yield f"{names}: all are called {some[0].title!r}; give each a title of its own"
+
+
+def _is_named_by_learner(arm: Arm) -> bool:
+    return arm.base_title == one_line(arm.method.title)
 
 
 def one_line(title: str) -> str:

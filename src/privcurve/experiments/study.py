@@ -343,6 +343,8 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
             f"{where}: neighbours: no learner of the study offers {PRIVATE_COLUMNS!r}; leave the "
             "key out"
         )
+    for told in alike.untitled(study.arms.values(), selected=study.select != ALL):
+        yield f"{where}: learners: {told}"
     for name in study.datasets:
         about = datasets[name]
         _check_classes(study, about, where)

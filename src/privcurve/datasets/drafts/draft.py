@@ -19,7 +19,6 @@ from privcurve.datasets.drafts.text import written
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
-from privcurve.datasets.variants import names_of
 from privcurve.schema import nearest
 
 
@@ -107,12 +106,6 @@ def draft(
         )
     if len(how.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
-    ranges = [field for field in how.fields if names_of(field) != [field]]
-    if ranges:
-        raise DatasetError(
-            f"{path} has a column {ranges[0]!r}: in a description that stands for the columns "
-            f"{', '.join(names_of(ranges[0])[:2])}, …; rename it in the file"
-        )
     problems = Problems(name)
     profiles = read(path, how, label, problems)
     seen = profiles.pop(label.column)
