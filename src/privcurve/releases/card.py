@@ -43,10 +43,6 @@ BEFORE = (
     "the choice of this learner was made by it, and a description (bounds, categories) that was "
     "written after a look at the records."
 )
-GENERATOR = (
-    "A weakness of the random generator: the noise is PCG64's, begun by 128 bits that follow from "
-    "a secret of 256; that generator is not made for cryptography."
-)
 POPULATION = (
     "What holds of people in general. The guarantee is about what the model shows of one record's "
     "being there or being so; what it has learned of many, it is there to show."
@@ -381,7 +377,6 @@ def _not_covered(released: Released) -> Iterator[str]:
             "The seed is a secret of the holder's, and used for this release alone: a random word "
             "of the release is part of what the noise follows from."
         )
-        yield GENERATOR
     yield BEFORE
     yield POPULATION
 
