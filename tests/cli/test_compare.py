@@ -9,11 +9,14 @@ import pandas as pd
 import pytest
 import yaml
 
+from privcurve.analysis import kinds
 from privcurve.analysis.ranking import ranking
 from privcurve.cli import compare, main
 from privcurve.datasets.fetch import sha256_of
+from privcurve.experiments import study
 from privcurve.workflow import comparison, running
 
+ROOT = Path(__file__).parents[2]
 TITLES = {"a~certified": "A", "b~certified": "B", "gb": "Boosting", "majority": "Majority"}
 
 
@@ -54,6 +57,25 @@ def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_told(
     assert made.sentence().startswith("at ε = 1 take A: ")
     assert made.sentence().endswith("chosen on the records, which ε does not cover")
     assert "1. B, noise as published" in made.lines()[0]
+
+
+def test_a_learner_whose_setting_nobody_paid_for_is_not_recommended_though_it_is_ahead():
+    mixed = TABLE.assign(kind=["rule", "best setting, not private", "rule", "not private", ""])
+    made = ranking(mixed, "d", 1, TITLES)
+    assert made.sentence() == (
+        "at ε = 1 take B, δ = 1e-06: 0.840 ± 0.004; without privacy 0.861; majority 0.761; "
+        "A has 0.842 with a setting that was chosen on the records, which ε does not cover"
+    )
+    assert made.lines()[0].startswith("  1. A (unpaid)")
+    behind = mixed.assign(accuracy=mixed["accuracy"].replace(0.8423, 0.5))
+    assert "chosen on the records" not in ranking(behind, "d", 1, TITLES).sentence()
+
+
+def test_the_quickstart_shows_what_is_recommended_at_both_deltas():
+    shown = study.load(ROOT / "config/studies/quickstart.yaml")
+    (pure, approximate) = [one for one in shown.arms.values() if one.learner == "privgam"]
+    assert (pure.delta, approximate.delta) == (0, 1e-5)
+    assert kinds.kind(pure) == kinds.kind(approximate) == kinds.RULE
 
 
 RARE = TABLE.assign(

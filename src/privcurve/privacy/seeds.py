@@ -29,6 +29,14 @@ WORKFLOW = "workflow"
 ENDING = ".seed"
 VARIABLE = "PRIVCURVE_SEEDS"
 
+# What no statement covers, whatever the seed is; docs/privacy.md, What is guaranteed.
+NOT_GENERATOR = (
+    "what can be computed of the random numbers: the noise, and the public coins that a model may "
+    "show, are drawn from, or begun by, one stream of NumPy's PCG64, which is not made for "
+    "cryptography and whose seed has been recovered from its output (Bouillaguet, Martinez and "
+    "Sauvage, ToSC 2020(3))"
+)
+
 _SIZE = 32
 _NAMED = b"privcurve: the name of a seed\n"
 _STREAM = b"privcurve: a stream\n"

@@ -40,10 +40,6 @@ COMPARED = (
     "statistics of them: neither what it showed is covered, nor the choice of this learner, if it "
     "was made by it."
 )
-GENERATOR = (
-    "A weakness of the random generator: the noise is PCG64's, begun by 128 bits that follow from "
-    "a secret of 256; that generator is not made for cryptography."
-)
 CONVERTED = (
     "Each line counts all releases. One for add-remove neighbours counts twice its epsilon for "
     "replace-one neighbours, since to replace a record is to leave one out and to add one; one for "
@@ -250,7 +246,6 @@ def _not_covered(released: Released) -> Iterator[str]:
             "The seed is a secret of the holder's, and used for this release alone: a random word "
             "of the release is part of what the noise follows from."
         )
-        yield GENERATOR
     if released.release.n_comparisons:
         yield COMPARED
     yield BEFORE
