@@ -164,7 +164,8 @@ def _misread(node: yaml.Node, loader: Any, exact: bool) -> Faults:
             yield line, f"{_short(node.value)} can't be: {error}"
             return
         text = value.isoformat() if node.tag == _DAY else str(value)
-        look = None if exact else _LOOK.get(node.tag)
+        finite = node.tag == _DAY or math.isfinite(value)
+        look = None if exact and finite else _LOOK.get(node.tag)
         if node.tag == _FLOAT and math.isinf(value) and "inf" not in node.value.lower():
             yield line, f"{_short(node.value)} is too large for a number"
         elif not (look.fullmatch(node.value) if look else node.value == text):
