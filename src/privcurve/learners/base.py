@@ -24,6 +24,8 @@ from privcurve.learners.checks import (
     check_counts,
     check_labels,
     check_n_bins,
+    check_places,
+    check_unmasked,
     generator_of,
 )
 from privcurve.learners.registry import check_parameters, entry
@@ -326,6 +328,8 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
                 "knowledge and is never read from the rows. Give one int a column "
                 "(for example dataset.domain.n_bins), or one int for all."
             )
+        check_places(X)
+        check_unmasked(X, "X")
         checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=1)
         n_columns = checked.shape[1]
         if fit:
