@@ -1,6 +1,7 @@
 """What every learner does with input that is wrong, rare or missing."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_learners import DOMAIN, changes, learners, make, problem
 
@@ -43,6 +44,39 @@ def test_every_row_needs_a_label(name):
         for classes in (None, ("no", "yes")):
             with pytest.raises(ValueError, match=f"y holds {nothing} in row 7"):
                 make(name, n_bins=n_bins, classes=classes).fit(X, labels)
+
+
+@learners
+def test_columns_named_by_numbers_are_not_taken_by_their_place(name):
+    X, y, n_bins = problem(40)
+    frame = pd.DataFrame(X)
+    for other in (frame[[1, 0, 2, 3]], frame.rename(columns=lambda number: number + 1)):
+        with pytest.raises(ValueError, match=r"the columns of X are named 1, .* in their order"):
+            make(name, n_bins=n_bins).fit(other, y)
+
+
+@learners
+def test_a_mask_is_not_lost(name):
+    X, y, n_bins = problem(40)
+    for changes in (
+        {"X": np.ma.array(X, mask=X == 1)},
+        {"y": np.ma.array(y, mask=y == y[0])},
+        {"counts": np.ma.array(np.ones(40, dtype=int), mask=np.arange(40) == 3)},
+    ):
+        given = {"X": X, "y": y, **changes}
+        with pytest.raises(ValueError, match=f"{next(iter(changes))} is masked in some places"):
+            make(name, n_bins=n_bins).fit(**given)
+
+
+def test_names_and_masks_are_looked_at_again_to_predict():
+    X, y, n_bins = problem(40)
+    frame, nothing_masked = pd.DataFrame(X), np.ma.array(X, mask=np.zeros_like(X))
+    model = make("privgam", n_bins=n_bins).fit(frame, y)
+    assert np.array_equal(model.predict(frame), model.predict(nothing_masked))
+    with pytest.raises(ValueError, match="the columns of X are named 3, 2, 1, 0"):
+        model.predict(frame[[3, 2, 1, 0]])
+    with pytest.raises(ValueError, match="X is masked"):
+        model.predict(np.ma.array(X, mask=X == 1))
 
 
 @learners

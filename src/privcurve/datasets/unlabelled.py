@@ -32,6 +32,9 @@ STDIN = Path("-")
 # Of so many records this share tells that a column is written in another way.
 _FEW = 10
 _NEARLY_ALL = 0.95
+_JSON = (
+    " It is JSON, it seems: write its records as CSV or Parquet (in pandas, read_json and to_csv)."
+)
 # Lines of the file in which the names of columns end.
 _MOST_OF_HEADER = 100
 
@@ -166,7 +169,8 @@ def read_codes(
     described = Unlabelled(
         domain, Parser(DELIMITED, separator, header=True, encoding=encoding), source
     )
-    _check(domain, source, fields)
+    is_json = start[0][1].lstrip()[:1] in ("{", "[")
+    _check(domain, source, fields, _JSON if is_json else "")
     records = records_of(itertools.chain(start, numbered), separator)
     lost = Lost(domain)
     pieces = _coded(described, lambda problems: tables(described, source, records, problems), lost)
@@ -227,10 +231,10 @@ def _n_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> in
         return 0
 
 
-def _check(domain: Domain, source: str, fields: list[str]) -> None:
+def _check(domain: Domain, source: str, fields: list[str], hint: str = "") -> None:
     fault = lacking(domain, source, fields)
     if fault is not None:
-        raise fault
+        raise DatasetError(f"{fault}{hint}")
 
 
 def _ignored(domain: Domain, fields: list[str]) -> tuple[str, ...]:

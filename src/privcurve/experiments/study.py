@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -252,8 +251,7 @@ def _of_studies(raw: Mapping[str, Any], name: str) -> Study:
 def _check_words(raw: Mapping[str, Any]) -> None:
     """Refuse words that contradict each other."""
     resampling = [key for key in ("folds", "repeats") if key in raw]
-    splits = raw.get("splits")
-    select_all = raw.get("select") == ALL
+    splits, select_all = raw.get("splits"), raw.get("select") == ALL
     if splits is None and len(resampling) < 2:
         raise ValueError(
             "give 'folds' and 'repeats', or 'splits', for example splits: "
@@ -263,7 +261,7 @@ def _check_words(raw: Mapping[str, Any]) -> None:
         raise ValueError(f"{resampling[0]!r} stands beside 'splits', which says all: keep one")
     if splits is not None and ("holdout" in splits) != ("repeats" in splits):
         raise ValueError("splits: 'holdout' and 'repeats' belong together; give both, or 'folds'")
-    if splits is not None and math.isnan(splits.get("holdout", 0)):
+    if splits is not None and not splits.get("holdout", 1) > 0:  # NaN, which schemas let pass
         raise ValueError("splits: holdout is no number; give a share, such as 0.1")
     if splits is not None and ("holdout" in splits) == ("folds" in splits):
         raise ValueError("splits: give either 'holdout' and 'repeats', or 'folds'")

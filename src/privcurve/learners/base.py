@@ -28,6 +28,8 @@ from privcurve.learners.checks import (
     check_counts,
     check_labels,
     check_n_bins,
+    check_places,
+    check_unmasked,
     generator_of,
     refuse_others,
 )
@@ -383,6 +385,8 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
                 "knowledge and is never read from the rows. Give one int a column "
                 "(for example dataset.domain.n_bins), or one int for all."
             )
+        check_places(X)
+        check_unmasked(X, "X")
         # Of learners for which a record may be added or left out, there may be none.
         least = 0 if fit and self._neighbours() == ADD_REMOVE else 1
         checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=least)

@@ -22,6 +22,9 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 # Sums of more records than this are not exact in float64.
 MOST_RECORDS = 2**53
 
+# Names that a message shows.
+MOST_NAMED = 8
+
 
 def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Generator:
     """Turn scikit-learn's `random_state` into the generator of one fit.
@@ -99,6 +102,41 @@ def check_budget(name: str, epsilon: float, delta: float, calibration: str) -> N
     if calibration not in known.calibrations:
         offered = ", ".join(repr(c) for c in known.calibrations)
         raise ValueError(f"{name}: calibration = {calibration!r} is not offered; it has: {offered}")
+
+
+def check_places(X: object) -> None:
+    """Refuse columns that would be taken by their place, where they have other names.
+
+    Names that are texts are compared with those of the fit; of numbers nothing is remembered.
+
+    Parameters
+    ----------
+    X : object
+        What a learner is given; anything but a frame passes.
+
+    Raises
+    ------
+    ValueError
+    """
+    names = list(getattr(X, "columns", ()))
+    if any(isinstance(name, str) for name in names) or names == list(range(len(names))):
+        return
+    shown = ", ".join(map(str, names[:MOST_NAMED])) + (", …" if len(names) > MOST_NAMED else "")
+    raise ValueError(
+        f"the columns of X are named {shown}: numbers are not compared with the names at fit. Name "
+        "them by texts (X.columns = X.columns.astype(str)), or 0, 1, 2, … in their order"
+    )
+
+
+def check_unmasked(values: object, name: str) -> None:
+    """Refuse an array of which some values are masked: they would count as if they were not.
+
+    Raises
+    ------
+    ValueError
+    """
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} is masked in some places: give those values a code of their own")
 
 
 def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> NDArray[np.int64]:
@@ -195,6 +233,7 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
     """
     if counts is None:
         return np.ones(n_rows, dtype=np.int64)
+    check_unmasked(counts, "counts")
     given = np.asarray(counts)
     numbers = given.dtype.kind in "iuf" and given.shape == (n_rows,)
     if not numbers or not (given == np.floor(given)).all() or (given < 1).any():
@@ -231,6 +270,7 @@ def check_labels(
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    check_unmasked(y, "y")
     given = np.asarray(column_or_1d(y, warn=True))
     if given.dtype == object:
         for row, label in enumerate(given):

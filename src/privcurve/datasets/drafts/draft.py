@@ -19,6 +19,7 @@ from privcurve.datasets.drafts.text import written
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
+from privcurve.datasets.readers.table import shown
 from privcurve.schema import nearest
 
 
@@ -102,7 +103,7 @@ def draft(
     if label.column not in how.fields:
         raise DatasetError(
             f"{path} has no column {label.column!r}{nearest(label.column, how.fields)} Its "
-            f"columns: {', '.join(how.fields)}."
+            f"columns: {shown(how.fields)}."
         )
     if len(how.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
