@@ -39,7 +39,7 @@ class Table:
 
     def _delimited(self, folder: Path) -> bytes:
         rows = [self.names, *self.rows] if self.header else self.rows
-        return (self.above + "".join(map(self._line, rows))).encode(self.encoding)
+        return (self.above + "".join(map(self._line, rows))).encode(self.encoding, "replace")
 
     def _line(self, cells: list[Any]) -> str:
         quoted = {self.separator, '"', "\n", "\r"}
@@ -51,7 +51,7 @@ class Table:
 
     def _libsvm(self, folder: Path) -> bytes:
         lines = [" ".join([str(row[-1]), *row[:-1]]) + self.line_end for row in self.rows]
-        return (self.above + "".join(lines)).encode(self.encoding)
+        return (self.above + "".join(lines)).encode(self.encoding, "replace")
 
     def _parquet(self, folder: Path) -> bytes:
         import pyarrow

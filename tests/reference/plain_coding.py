@@ -40,7 +40,7 @@ def coded(name, folder="descriptions"):
     ------
     RefusedError
     """
-    about = describe(name, lambda one: (Path(folder) / f"{one}.yaml").read_bytes())
+    about = describe(name, lambda one: file_of(Path(folder) / f"{one}.yaml"))
     used = [*(about.records.parts or ["train"]), *(["test"] if about.n_test else [])]
     check_files([file for part in used for file in about.files[part]])
     train, clipped = part_of(about, about.records.parts or ["train"], about.records.first)
@@ -54,6 +54,12 @@ def coded(name, folder="descriptions"):
     if about.sampled and len(train) != about.n_rows:
         raise RefusedError(f"{len(train)} records, not {about.n_rows}")
     return SimpleNamespace(about=about, train=train, test=test, clipped=clipped + clipped_test)
+
+
+def file_of(path):
+    if not path.is_file():
+        raise RefusedError(f"there is no {path}")
+    return path.read_bytes()
 
 
 def check_files(files):

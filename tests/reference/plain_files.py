@@ -119,7 +119,7 @@ def table_of(about, rows, most, whole=None):
     fields = parser.fields
     rows = iter(rows)
     if parser.header:
-        fields = [name.strip() for name in next(rows, [])]
+        fields = [str(name).strip() for name in next(rows, [])]
     place = places(about, fields)
     found = []
     for row in rows:
