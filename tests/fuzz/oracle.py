@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
+
 from typing import Any
 
 import plain_coding
@@ -121,6 +121,6 @@ def plain_domain(about: Any) -> list[Any]:
     return found
 
 
-def rounded(edge: float | Fraction) -> float:
+def rounded(edge: float) -> float:
     """Give an edge to twelve digits, which is what both agree on."""
     return float(f"{float(edge):.12g}") if math.isfinite(edge) else float(edge)

@@ -64,7 +64,8 @@ def called(content: Any, path: tuple[Any, ...]) -> list[str]:
 def written(value: Any) -> list[str]:
     """Give how a message may write a value."""
     if isinstance(value, (dict, list)):
-        return []
+        entries = [*value, *value.values()] if isinstance(value, dict) else value
+        return [text for entry in entries for text in written(entry)]
     return [text for text in (str(value), repr(value)) if len(text) > 1]
 
 

@@ -10,7 +10,6 @@ import re
 import unicodedata
 from datetime import date, datetime
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -173,20 +172,18 @@ def marker_numbers(marker, decimal):
 
 
 def plain_number(text, decimal):
-    """Give the exact value of a written number; None if it is none, or not finite."""
+    """Give the value of a written number; None if it is none, or not finite."""
     if "_" in text or (decimal != "." and "." in text):
         return None
     try:
-        written = text.strip().replace(decimal, ".")
-        if not math.isfinite(float(written)):
-            return None
-        return Fraction(Decimal(written))
-    except (ValueError, ArithmeticError):
+        number = float(text.strip().replace(decimal, "."))
+    except ValueError:
         return None
+    return number if math.isfinite(number) else None
 
 
 def number_of(about, cell):
-    """Give the exact number in a cell; None if it is missing."""
+    """Give the number in a cell; None if it is missing."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return None
     if isinstance(cell, str):
@@ -197,11 +194,11 @@ def number_of(about, cell):
         if number is None:
             raise RefusedError(f"{text!r} is not a number")
         return number
-    if not isinstance(cell, (int, float, Decimal)) or not math.isfinite(cell):
+    truth = isinstance(cell, bool) and about.parser.kind != "parquet"
+    if truth or not isinstance(cell, (int, float, Decimal)) or not math.isfinite(cell):
         raise RefusedError(f"{cell!r} is not a number")
-    number = Fraction(Decimal(repr(cell))) if isinstance(cell, float) else Fraction(cell)
     markers = [meant for m in about.missing for meant in marker_numbers(m, about.decimal)]
-    return None if number in markers else number
+    return None if float(cell) in markers else float(cell)
 
 
 def date_of(about, column, cell):
@@ -231,6 +228,8 @@ def written(about, column, cell):
         return text.replace(".", about.decimal) if about.parser.kind == "excel" else text
     if isinstance(cell, datetime) or isinstance(cell, date):
         return cell.isoformat()
+    if not isinstance(cell, (str, int, Decimal)):
+        raise RefusedError(f"{cell!r} is no text")
     return unicodedata.normalize("NFC", str(cell))
 
 

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from datetime import UTC, date, datetime
 from decimal import Decimal, localcontext
-from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -272,25 +271,25 @@ def values_of(entry):
 
 
 def edges_of(entry, column):
-    """Give the edges of bins, as exact fractions of what is written."""
+    """Give the edges of bins: of equal width ``low + (high - low) k / n``, of dates whole days."""
     if column.kind == "date":
         check_format(column.format)
         low, high = (day_of(bound) for bound in entry["bounds"])
         if not low < high or high - low < column.n_bins:
             raise RefusedError("bounds of days")
-        steps = [Fraction(high - low) * k / column.n_bins for k in range(column.n_bins + 1)]
-        return [math.ceil(low + step) for step in steps]
-    low, high = map(exact, entry["bounds"])
-    shift = 1 if column.spacing == "log1p" else 0
+        # Upwards to a whole day.
+        n = column.n_bins
+        return [-(-(low * n + (high - low) * k) // n) for k in range(n + 1)]
+    low, high = map(finite, entry["bounds"])
+    shift = 1.0 if column.spacing == "log1p" else 0.0
     if not low < high or (column.spacing != "equal" and low + shift <= 0):
         raise RefusedError("bounds")
     if column.spacing == "equal":
         inner = [low + (high - low) * k / column.n_bins for k in range(1, column.n_bins)]
     else:
-        inner = ratio_edges(low + shift, high + shift, column.n_bins, shift)
+        inner = ratio_edges(low, high, column.n_bins, int(shift))
     edges = [low, *inner, high]
-    rounded = [float(edge) for edge in edges]
-    if any(not 0 < b - a < math.inf for a, b in itertools.pairwise(rounded)):
+    if any(not 0 < b - a < math.inf for a, b in itertools.pairwise(edges)):
         raise RefusedError("bounds leave no width")
     return edges
 
@@ -299,21 +298,20 @@ def ratio_edges(low, high, n_bins, shift):
     """Edges of equal ratio have twelve digits."""
     with localcontext() as context:
         context.prec = 60
-        first = Decimal(low.numerator) / Decimal(low.denominator)
-        ratio = (Decimal(high.numerator) / Decimal(high.denominator)) / first
-        logarithm = ratio.ln()
+        first, last = (Decimal(repr(bound)) + shift for bound in (low, high))
+        logarithm = (last / first).ln()
         found = [first * (logarithm * k / n_bins).exp() - shift for k in range(1, n_bins)]
-        return [Fraction(Decimal(f"{edge:.12g}")) for edge in found]
+        return [float(f"{edge:.12g}") for edge in found]
 
 
-def exact(number):
-    """Give a number as it is written: a tenth, not the nearest power of two's multiple."""
+def finite(bound):
     try:
-        if not math.isfinite(float(number)):
-            raise RefusedError(f"{number} is not finite")
+        number = float(bound)
     except OverflowError:
-        raise RefusedError("a bound of hundreds of digits") from None
-    return Fraction(Decimal(repr(number)))
+        number = math.inf
+    if not math.isfinite(number):
+        raise RefusedError("a bound is not finite")
+    return number
 
 
 def check_format(form):
