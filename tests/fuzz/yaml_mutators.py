@@ -58,6 +58,8 @@ def called(content: Any, path: tuple[Any, ...]) -> list[str]:
         one = at(content, path[:end])
         if isinstance(one, dict) and "name" in one:
             found.append(str(one["name"]).partition("{")[0])
+    # Of a list, a message may name one.
+    found += [name.removesuffix("s") for name in found if len(name) > 4]
     return found or [str(step) for step in path]
 
 
@@ -238,7 +240,7 @@ def near(number: int) -> list[str]:
 
 
 def _bare(spelling: str) -> str:
-    return spelling.strip("'\"!+").removeprefix("!str ")
+    return spelling.split()[-1].strip("'\"") if spelling.startswith("!!") else spelling.strip("'\"+")
 
 
 def line_twice(rng: Random, text: str) -> tuple[str, str, list[str]]:

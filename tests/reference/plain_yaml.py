@@ -14,6 +14,7 @@ class RefusedError(Exception):
 INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 # Of a number with a point or an exponent, as people write it: no 1_000.5 and no 12:30.5.
 FLOAT = re.compile(r"[-+]?[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?")
+TAGS = "tag:yaml.org,2002:"
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 TRUE = {"yes", "true", "on"}
 
@@ -32,6 +33,8 @@ def value_of(node, above):
     if id(node) in above:
         raise RefusedError("an alias inside of what it stands for")
     above = (*above, id(node))
+    if node.tag.startswith("tag:yaml.org,2002:python/") or not node.tag.startswith(TAGS):
+        raise RefusedError(f"the tag {node.tag}")
     if isinstance(node, yaml.MappingNode):
         return mapping_of(node, above)
     if isinstance(node, yaml.SequenceNode):
