@@ -38,7 +38,15 @@ def mutation(number: int) -> Mutation:
         if len(done) == len(told):
             words = "; then ".join(words for words, _ in done)
             names = [name for _, names in done for name in names if name.strip()]
-            return Mutation(number, case, words, names)
+            return Mutation(number, case, words, [*names, *_elsewhere(names, case)])
+
+
+def _elsewhere(names: list[str], case: Case) -> list[str]:
+    """Give where else a culprit shows: a file that is read in another way does so line by line."""
+    if "parser" in names:
+        return list(case.tables)
+    # Who says which records are taken says what stands beside it, too.
+    return ["n_test", "n_rows"] if {"records", "label", "sick"} & {n.strip("'") for n in names} else []
 
 
 def _one(rng: Random, case: Case, kind: str) -> Told | None:

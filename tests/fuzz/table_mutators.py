@@ -60,7 +60,7 @@ def cell(rng: Random, case: Case) -> Told | None:
     if repr(new) == repr(old):
         return None
     table.rows[row][j] = new
-    names = [repr(table.names[j]), str(new).strip(), repr(new), path]
+    names = [repr(table.names[j]), str(new).strip(), repr(new), *case.tables]
     return f"{table.names[j]} of record {row + 1} of {path} is {new!r} in place of {old!r}", names
 
 

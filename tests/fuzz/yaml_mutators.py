@@ -198,9 +198,9 @@ def move(rng: Random, content: Any) -> Told | None:
     target = rng.choice(mappings)
     if path[:-1] == target or target[: len(path)] == path:
         return None
-    names = called(content, path)
     value = at(content, path)
     here = at(content, target)
+    names = [*called(content, path), *called(content, (*target, path[-1])), *written(value)]
     if rng.random() < 0.5:
         del at(content, path[:-1])[path[-1]]
     here[path[-1]] = copy.deepcopy(value)
@@ -230,7 +230,8 @@ def respell(rng: Random, text: str) -> tuple[str, str, list[str]]:
         value = " " * bool(head.strip() and not head.endswith(" ")) + spelling
     lines[number] = head + value
     above = [line.strip(" -").partition(":")[0] for line in lines[max(0, number - 6) : number + 1]]
-    names = [*near(number), spelling, _bare(spelling), *filter(None, [key, *above])]
+    old = match["value"].strip().strip("'")
+    names = [*near(number), spelling, _bare(spelling), *filter(None, [old, key, *above])]
     return "\n".join(lines) + "\n", f"line {number + 1} is {lines[number]!r}", names
 
 

@@ -234,10 +234,15 @@ def parquet(about, path, most):
         table = parquet.read_table(path)
         place = places(about, table.column_names)
         table = table.select([table.column_names[j] for j in place.values()])
-        found = table.to_pylist()
+        found = [{name: decoded(cell) for name, cell in one.items()} for one in table.to_pylist()]
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise RefusedError(f"{path} is no Parquet file: {error}") from None
     return found if most is None else found[:most]
+
+
+def decoded(cell):
+    """Read bytes as a text."""
+    return cell.decode() if isinstance(cell, bytes) else cell
 
 
 # Excel ---------------------------------------------------------------------------------
