@@ -1,4 +1,4 @@
-"""What is mutated: descriptions of each kind of file, with a small table each, all of them right."""
+"""What is mutated: descriptions of each kind of file with a small table each, all of them right."""
 
 from __future__ import annotations
 
@@ -422,13 +422,17 @@ def variant() -> Case:
     content = {
         "title": "patients, balanced",
         "based_on": "all_patients",
-        "columns": [{"name": "grade", "categories": {1: "good", 2: "good", "other": "other", "?": "?"}}],
+        "columns": [
+            {"name": "grade", "categories": {1: "good", 2: "good", "other": "other", "?": "?"}}
+        ],
         "n_bins": {"age": 4},
         "public": ["town", "grade"],
         "records": {"balance": "first", "first": 7},
         "n_rows": 6,
     }
-    return Case("variant", content, {"data/mine.csv": PATIENTS}, others={"all_patients": patients().content})
+    return Case(
+        "variant", content, {"data/mine.csv": PATIENTS}, others={"all_patients": patients().content}
+    )
 
 
 def sample() -> Case:

@@ -46,7 +46,9 @@ def _elsewhere(names: list[str], case: Case) -> list[str]:
     if "parser" in names:
         return list(case.tables)
     # Who says which records are taken says what stands beside it, too.
-    return ["n_test", "n_rows"] if {"records", "label", "sick"} & {n.strip("'") for n in names} else []
+    return (
+        ["n_test", "n_rows"] if {"records", "label", "sick"} & {n.strip("'") for n in names} else []
+    )
 
 
 def _one(rng: Random, case: Case, kind: str) -> Told | None:

@@ -1,11 +1,10 @@
-"""What must come of a mutation: one message that names the culprit, or the plain program's result."""
+"""What must come of a mutation: one message that names the culprit, or the result in plain Python."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Sequence
-
 from typing import Any
 
 import plain_coding
@@ -85,9 +84,7 @@ def differences(found: Dataset, expected: Any) -> list[str]:
     if found.n_clipped + found.n_clipped_test != expected.clipped:
         clipped = found.n_clipped + found.n_clipped_test
         faults.append(f"{clipped} values clipped, not {expected.clipped}")
-    for mine, plain in zip(
-        domain_of(found.domain), plain_domain(expected.about), strict=False
-    ):
+    for mine, plain in zip(domain_of(found.domain), plain_domain(expected.about), strict=False):
         if mine != plain:
             faults.append(f"domain: {mine}, not {plain}")
     return faults
@@ -116,7 +113,9 @@ def plain_domain(about: Any) -> list[Any]:
     label = about.label
     found: list[Any] = [len(about.columns), (label.column, label.names, about.public_label)]
     for column in about.columns:
-        codes = [rounded(edge) for edge in column.edges] if hasattr(column, "edges") else column.titles
+        codes = (
+            [rounded(edge) for edge in column.edges] if hasattr(column, "edges") else column.titles
+        )
         found.append((column.name, codes, column.n_codes, column.public))
     return found
 

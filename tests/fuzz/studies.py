@@ -1,4 +1,4 @@
-"""Studies that are mutated, and what must come of them: one message, or the plain program's cells."""
+"""Studies that are mutated, and what must come of them: one message, or the cells in plain Python."""
 
 from __future__ import annotations
 
@@ -57,7 +57,11 @@ STUDIES: dict[str, dict[str, Any]] = {
                 "vary": {"n_trees": [5, 25], "splits": ["threshold", "equality"]},
                 "grid": {"learning_rate": [0.1, 0.3]},
             },
-            "bound": {"learner": "gradient_boosting", "title": "boosting", "fixed": {"max_depth": 2}},
+            "bound": {
+                "learner": "gradient_boosting",
+                "title": "boosting",
+                "fixed": {"max_depth": 2},
+            },
         },
         "outputs": ["accuracy", "learning_curves"],
         "figure": "hold_outs",
@@ -83,7 +87,11 @@ STUDIES: dict[str, dict[str, Any]] = {
         "finalists": {"settings": 3, "draws": 2},
         "neighbours": "add-remove",
         "learners": {
-            "gam": {"learner": "privgam", "neighbours": "replace-one", "grid": {"n_rounds": [5, 9]}},
+            "gam": {
+                "learner": "privgam",
+                "neighbours": "replace-one",
+                "grid": {"n_rounds": [5, 9]},
+            },
             "other": {"learner": "privgam", "fixed": {"n_estimate": 500}},
             "majority": MAJORITY,
         },
@@ -173,8 +181,14 @@ def values(rng: Random, content: Any) -> tuple[str, list[str]] | None:
     own = [
         ("learner", rng.choice(list(LEARNERS))),
         ("grid", rng.choice([{}, {"n_rounds": []}, {"n_rounds": [3, 3.0]}, {"depth": [1, 2]}])),
-        ("vary", rng.choice([{"n_rounds": [3, 5]}, {"C": [0.5, 2]}, {"mechanism": ["auto", None]}])),
-        ("fixed", rng.choice([{"n_trees": 3}, {"weak_learner": "topdown", "depth": 2}, {"depth": 2}])),
+        (
+            "vary",
+            rng.choice([{"n_rounds": [3, 5]}, {"C": [0.5, 2]}, {"mechanism": ["auto", None]}]),
+        ),
+        (
+            "fixed",
+            rng.choice([{"n_trees": 3}, {"weak_learner": "topdown", "depth": 2}, {"depth": 2}]),
+        ),
         ("deltas", rng.choice([[0], [1e-5], [0, 1e-5], [0.5, 1], [-0.1]])),
         ("calibrations", rng.choice([["published"], ["certified"], ["published", "certified"]])),
         ("epsilons", [rng.randrange(1, 5)]),
@@ -183,7 +197,11 @@ def values(rng: Random, content: Any) -> tuple[str, list[str]] | None:
         ("title", rng.choice(["boosting", "", "A title", "t"])),
     ]
     learners = content.get("learners")
-    specs = [one for one in learners.values() if isinstance(one, dict)] if isinstance(learners, dict) else []
+    specs = (
+        [one for one in learners.values() if isinstance(one, dict)]
+        if isinstance(learners, dict)
+        else []
+    )
     if specs and rng.random() < 0.5:
         key, value = rng.choice(own)
         rng.choice(specs)[key] = value
@@ -191,7 +209,12 @@ def values(rng: Random, content: Any) -> tuple[str, list[str]] | None:
         key, value = rng.choice(top)
         content[key] = value
     leaves = json.dumps(value).replace('"', " ").replace("{", " ").replace("}", " ").split()
-    return f"{key} is {value}", [key, str(value), *[leaf.strip("[]:,") for leaf in leaves], "select"]
+    return f"{key} is {value}", [
+        key,
+        str(value),
+        *[leaf.strip("[]:,") for leaf in leaves],
+        "select",
+    ]
 
 
 @cache
@@ -271,5 +294,7 @@ def faults_of_study(folder: Path, names: list[str]) -> list[str]:
         return [] if many else [f"accepted, but {reason}: {sum(found.values())} cells"]
     if found != expected:
         more, less = found - expected, expected - found
-        return [f"{len(more)} cells too many, {list(more)[:2]}; {len(less)} missing, {list(less)[:2]}"]
+        return [
+            f"{len(more)} cells too many, {list(more)[:2]}; {len(less)} missing, {list(less)[:2]}"
+        ]
     return []

@@ -11,8 +11,34 @@ from typing import Any
 from cases import Case, Table
 from yaml_mutators import Told
 
-NUMBERS = ["  7 ", "+3", ".5", "3.", "1e1", "-0", "0.30000000000000004", "1E2", "007", "5e-324", "99.5"]
-TEXTS = ["I21", "i2", "E10", "e11.9", "E1", "0150", "150", "12", "12.0", "12.00", "+12", "x", "OTHER"]
+NUMBERS = [
+    "  7 ",
+    "+3",
+    ".5",
+    "3.",
+    "1e1",
+    "-0",
+    "0.30000000000000004",
+    "1E2",
+    "007",
+    "5e-324",
+    "99.5",
+]
+TEXTS = [
+    "I21",
+    "i2",
+    "E10",
+    "e11.9",
+    "E1",
+    "0150",
+    "150",
+    "12",
+    "12.0",
+    "12.00",
+    "+12",
+    "x",
+    "OTHER",
+]
 GRADES = ["1", "2", "3", "1.0", "2.00", "03", "4", "-1", "NA", "?", "other", "x", "3.5"]
 TIMES = ["", "T00:00", " 23:59:59", "T23:30:00-05:00", "T00:30:00+01:00", "T12:00:00Z"]
 
@@ -46,9 +72,14 @@ def numbers(rng: Random, case: Case) -> Told | None:
         value = edge if rng.random() < 0.6 else edge + unit * rng.randrange(-9, 9) / 7
         text = str(value) if len(str(value)) < 12 else f"{value:.9g}"
         text = rng.choice(NUMBERS) if rng.random() < 0.1 else text
-        row[j] = float(text) if table.kind == "parquet" else text.replace(".", "," if comma else ".")
+        row[j] = (
+            float(text) if table.kind == "parquet" else text.replace(".", "," if comma else ".")
+        )
     told = {key: column[key] for key in ("bounds", "n_bins", "spacing") if key in column}
-    return f"{column['name']} is {told} with {[row[j] for row in table.rows]}", [column["name"], path]
+    return f"{column['name']} is {told} with {[row[j] for row in table.rows]}", [
+        column["name"],
+        path,
+    ]
 
 
 def values(rng: Random, case: Case) -> Told | None:
@@ -65,7 +96,7 @@ def values(rng: Random, case: Case) -> Told | None:
             day = date(1999, 1, 1) + timedelta(days=rng.randrange(9999))
             form = column.get("format")
             row[j] = day.strftime(form) if form else day.isoformat() + rng.choice(TIMES)
-        elif column.get("kind") == "text" or rng.random() < 0.5 and column["name"] == "grade":
+        elif column.get("kind") == "text" or (rng.random() < 0.5 and column["name"] == "grade"):
             row[j] = rng.choice(pool)
         else:
             row[j] = rng.choice([*map(str, column.get("categories", pool)), "?"])
@@ -79,7 +110,10 @@ def words(rng: Random, case: Case) -> Told | None:
     options: list[tuple[str, Any]] = [
         ("unknown", rng.choice(["fail", "other"])),
         ("clipping", "expected"),
-        ("missing", rng.choice(["", "NA", ["", "NA", "?"], -999, ["-999.0"], [12, "x"], "1.0", "31"])),
+        (
+            "missing",
+            rng.choice(["", "NA", ["", "NA", "?"], -999, ["-999.0"], [12, "x"], "1.0", "31"]),
+        ),
         ("decimal", rng.choice([".", ","])),
         ("public_label", True),
         ("public_benchmark", True),
@@ -93,14 +127,20 @@ def words(rng: Random, case: Case) -> Told | None:
         entries = [("public", True), ("source", "a law"), ("n_bins", rng.randrange(2, 300))]
         entries += [("missing", "bin"), ("spacing", rng.choice(["equal", "log", "log1p"]))]
         entries += [("groups", rng.choice([["E*"], {"a": ["*"]}, {"b": ["*1*", 150], "c": "i*"}]))]
-        entries += [("categories", rng.choice([["1", "2"], {"1": "a", "2": "a", "?": "b"}, ["?", "other"]]))]
+        entries += [
+            ("categories", rng.choice([["1", "2"], {"1": "a", "2": "a", "?": "b"}, ["?", "other"]]))
+        ]
         inner, value = rng.choice(entries)
         column[inner] = value
         return f"{inner} of {column.get('name')} is {value!r}", [inner, str(column.get("name"))]
     content[key] = copy.deepcopy(value)
     if key == "records":
         content["n_rows"] = value["first"]
-    return f"{key} is {value!r}", [key, "n_rows", "label"] if key == "records" else [key, "missing", "'"]
+    return f"{key} is {value!r}", [key, "n_rows", "label"] if key == "records" else [
+        key,
+        "missing",
+        "'",
+    ]
 
 
 def column_kind(rng: Random, case: Case) -> Told | None:

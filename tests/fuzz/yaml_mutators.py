@@ -20,14 +20,51 @@ ODD_VALUES: list[Any] = [
     *("a{3..1}", "a{0..99999999}", "../x", "x/y", "*", "?", "other", "%d", "\n"),
 ]
 SPELLINGS = [
-    *("0150", "1_000", "12:30", "yes", "no", "On", "off", "~", "null", "1e5", "0x1F", "0b11", "0o17"),
+    *(
+        "0150",
+        "1_000",
+        "12:30",
+        "yes",
+        "no",
+        "On",
+        "off",
+        "~",
+        "null",
+        "1e5",
+        "0x1F",
+        "0b11",
+        "0o17",
+    ),
     *("+5", "1.0", "1.10", "-.5", "5.", ".inf", "-.INF", ".nan", ".NaN", "2020-1-1", "2020-02-30"),
     *("2020-01-01", "2020-01-01 12:00:00", "2020-01-01T12:00:00Z", "'5'", '"0150"', "!!str 5"),
-    *("!!float 5", "!!int '7'", "!!binary aGk=", "!!python/name:os.system", "&a 5", "*a", "@x", "`x`"),
-    *("[1, 2", "{a: 1", "- x", "a: b", "? x", "|", ">", "# gone", "%x", "'open", "5 # said", "=", "<<"),
+    *(
+        "!!float 5",
+        "!!int '7'",
+        "!!binary aGk=",
+        "!!python/name:os.system",
+        "&a 5",
+        "*a",
+        "@x",
+        "`x`",
+    ),
+    *(
+        "[1, 2",
+        "{a: 1",
+        "- x",
+        "a: b",
+        "? x",
+        "|",
+        ">",
+        "# gone",
+        "%x",
+        "'open",
+        "5 # said",
+        "=",
+        "<<",
+    ),
 ]
-# Whose entries are values of the data, not keys of ours.
-OF_DATA = ("groups", "categories", "classes", "grid", "fixed", "vary", "learners")
+# What YAML can't read: it says where it stopped, which may be lines later.
+BROKEN = ("[1, 2", "{a: 1", "'open", "? x", "|", ">", "a: b", "- x", "*a", "%x", "@x", "`x`")
 CONTAINERS = ("columns", "files", "train", "test")
 
 
@@ -232,6 +269,7 @@ def respell(rng: Random, text: str) -> tuple[str, str, list[str]]:
     above = [line.strip(" -").partition(":")[0] for line in lines[max(0, number - 6) : number + 1]]
     old = match["value"].strip().strip("'")
     names = [*near(number), spelling, _bare(spelling), *filter(None, [old, key, *above])]
+    names += ["mine.yaml is not valid YAML"] if spelling in BROKEN else []
     return "\n".join(lines) + "\n", f"line {number + 1} is {lines[number]!r}", names
 
 
@@ -241,7 +279,9 @@ def near(number: int) -> list[str]:
 
 
 def _bare(spelling: str) -> str:
-    return spelling.split()[-1].strip("'\"") if spelling.startswith("!!") else spelling.strip("'\"+")
+    return (
+        spelling.split()[-1].strip("'\"") if spelling.startswith("!!") else spelling.strip("'\"+")
+    )
 
 
 def line_twice(rng: Random, text: str) -> tuple[str, str, list[str]]:

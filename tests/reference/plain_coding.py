@@ -17,7 +17,7 @@ from plain_description import day_of, describe
 from plain_files import records_of
 from plain_yaml import RefusedError
 
-LEADING_ZERO = re.compile(r"0[0-9*]")
+LEADING_ZERO = re.compile(r"[+-]?0[0-9*]")
 
 
 def coded(name, folder="descriptions"):
@@ -63,7 +63,7 @@ def file_of(path):
 
 def check_files(files):
     digests = []
-    for file in [one for file in files for one in (file, file.get("labels")) if one]:
+    for file in [*files, *(one["labels"] for one in files if "labels" in one)]:
         path = Path(file["local"])
         if not path.is_file():
             raise RefusedError(f"there is no file {path}")
@@ -159,12 +159,22 @@ def code_of(about, column, cell):
 
 def is_marker(about, text):
     """Tell whether a text stands for a missing value; a number, however it is written."""
+    return text in about.missing or plain_number(text, about.decimal) in amounts_of(about)
+
+
+def is_other_marker(about, text, listed):
+    """Tell the same where texts are listed, which are what they are; 0150 is no number there."""
     if text in about.missing:
         return True
-    number = plain_number(text, about.decimal)
-    return number is not None and number in [
-        meant for marker in about.missing for meant in marker_numbers(marker, about.decimal)
-    ]
+    own = [plain_number(one, about.decimal) for one in listed if not LEADING_ZERO.match(one)]
+    number = None if LEADING_ZERO.match(text) else plain_number(text, about.decimal)
+    return number in amounts_of(about) and number not in own
+
+
+def amounts_of(about):
+    """Give the numbers that stand for a missing value."""
+    numbers = [n for marker in about.missing for n in marker_numbers(marker, about.decimal)]
+    return [number for number in numbers if number is not None]
 
 
 def marker_numbers(marker, decimal):
@@ -194,11 +204,9 @@ def number_of(about, cell):
         if number is None:
             raise RefusedError(f"{text!r} is not a number")
         return number
-    truth = isinstance(cell, bool) and about.parser.kind != "parquet"
-    if truth or not isinstance(cell, (int, float, Decimal)) or not math.isfinite(cell):
+    if not isinstance(cell, (int, float, Decimal)) or not math.isfinite(cell):
         raise RefusedError(f"{cell!r} is not a number")
-    markers = [meant for m in about.missing for meant in marker_numbers(m, about.decimal)]
-    return None if float(cell) in markers else float(cell)
+    return None if float(cell) in amounts_of(about) else float(cell)
 
 
 def date_of(about, column, cell):
@@ -226,7 +234,7 @@ def written(about, column, cell):
     if isinstance(cell, float):
         text = str(int(cell)) if cell.is_integer() else repr(cell)
         return text.replace(".", about.decimal) if about.parser.kind == "excel" else text
-    if isinstance(cell, datetime) or isinstance(cell, date):
+    if isinstance(cell, date):
         return cell.isoformat()
     if not isinstance(cell, (str, int, Decimal)):
         raise RefusedError(f"{cell!r} is no text")
@@ -253,10 +261,15 @@ def listed_of(about, titles, text, absent):
     """Give the title of a category; a text that is listed is one, whatever it means elsewhere."""
     if not absent and text in titles:
         return titles[text]
-    if "?" in titles and (absent or is_marker(about, text)):
+    listed = [value for value in titles if value != "?"]
+    missing = absent or is_other_marker(about, text, listed)
+    # Nothing at all is no other text; where these are refused, someone is to decide on it.
+    missing = missing or (text == "" and about.unknown == "other" and "other" in titles)
+    if missing and "?" in titles:
         return titles["?"]
-    if not absent and whole(text) in titles:
-        return titles[whole(text)]
+    alike = [title for value, title in titles.items() if not absent and whole(value) == whole(text)]
+    if alike:
+        return alike[0]
     return titles.get("other") if about.unknown == "other" else None
 
 
@@ -269,7 +282,7 @@ def whole(text):
 def group_of(about, values, text):
     """Give the title of the first pattern that fits; a marker that no pattern spells is missing."""
     spelt = [pattern.casefold() for pattern, title in values if title != "?"]
-    if not text or (is_marker(about, text) and text.casefold() not in spelt):
+    if not text or (text.casefold() not in spelt and is_other_marker(about, text, spelt)):
         return "?"
     for pattern, title in values:
         regular = ".*".join(map(re.escape, pattern.split("*")))

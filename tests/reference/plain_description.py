@@ -11,12 +11,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import plain_yaml
-import yaml
-from jsonschema import Draft202012Validator
-from plain_yaml import RefusedError
+from plain_yaml import RefusedError, check_numbers, validator_of
 
 SCHEMA = Path(__file__).parents[2] / "src/privcurve/datasets/dataset.schema.yaml"
-VALIDATOR = Draft202012Validator(yaml.safe_load(SCHEMA.read_text()))
+VALIDATOR = validator_of(SCHEMA)
 WITH_FILES = ("delimited", "parquet", "libsvm", "excel", "idx")
 NUMBERED = ("libsvm", "idx")
 RANGE = re.compile(r"\{([0-9]+)\.\.([0-9]+)\}")
@@ -58,18 +56,6 @@ def checked(content):
 def check_schema(content):
     if not VALIDATOR.is_valid(content):
         raise RefusedError("the schema does not allow it")
-
-
-def check_numbers(content):
-    """NaN says nothing, wherever it stands."""
-    entries = content.values() if isinstance(content, dict) else content
-    if isinstance(content, dict):
-        check_numbers(list(content))
-    for entry in entries:
-        if isinstance(entry, (dict, list)):
-            check_numbers(entry)
-        elif isinstance(entry, float) and math.isnan(entry):
-            raise RefusedError("NaN")
 
 
 def written_out(content):

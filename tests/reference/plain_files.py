@@ -320,7 +320,9 @@ def check_cells(about, rows, kept, merged):
     """Refuse cells that are used and hold no value of their own."""
     fields = about.parser.fields
     if about.parser.header:
-        above = next(row for number, row in enumerate(rows, start=1) if is_header(about, number, row))
+        above = next(
+            row for number, row in enumerate(rows, start=1) if is_header(about, number, row)
+        )
         fields = [str(name).strip() for name in above]
     used = [j for j, name in enumerate(fields) if name in places(about, fields)]
     numbers = [number for number, _ in kept]

@@ -8,17 +8,16 @@ import itertools
 import json
 import math
 import re
+import unicodedata
 from collections import Counter
 from pathlib import Path
 
 import plain_yaml
-import yaml
-from jsonschema import Draft202012Validator
-from plain_description import check_numbers, check_repeats
-from plain_yaml import RefusedError
+from plain_description import check_repeats
+from plain_yaml import RefusedError, check_numbers, validator_of
 
 SCHEMA = Path(__file__).parents[2] / "workflow/schemas/study.schema.yaml"
-VALIDATOR = Draft202012Validator(yaml.safe_load(SCHEMA.read_text()))
+VALIDATOR = validator_of(SCHEMA)
 PRIVATE_COLUMNS, REPLACE_ONE, CERTIFIED = "private-columns", "replace-one", "certified"
 WORD = re.compile(r"[A-Za-z0-9_.-]+")
 DEFAULT_OUTPUTS = ["accuracy", "selected_settings", "learning_curves"]
@@ -57,10 +56,9 @@ def cells(data, learners, datasets, words):
     check_words(content)
     arms = []
     for label, spec in content["learners"].items():
-        if not isinstance(label, str):
-            raise RefusedError(f"the name {label!r} is no text")
-        arms += arms_of(label, spec, content, learners)
-    check_titles(arms)
+        own = list(arms_of(label, spec, content, learners))
+        check_telling(own, arms, content)
+        arms += own
     check_outputs(content, arms, words)
     for name in content["datasets"]:
         if name not in datasets:
@@ -107,7 +105,7 @@ def arms_of(label, spec, content, learners):
     chosen = learners["tuned"] if chooses else entry
     relation = relation_of(chosen, spec.get("neighbours"), content.get("neighbours"))
     shares = [float(share) for share in content.get("train_shares", [1])]
-    check_repeats(shares)
+    check_rounding(shares)
     if not all(0 < share <= 1 for share in shares):
         raise RefusedError("a share outside (0, 1]")
     for varied in varied_of(spec):
@@ -115,7 +113,9 @@ def arms_of(label, spec, content, learners):
         if chooses:
             axes = {name: [value] for name, value in {**spec.get("fixed", {}), **varied}.items()}
             own = {key: value for key, value in spec["tune"].items() if key != "grid"}
-            settings = [{"learner": entry.name, "settings": {**axes, **spec["tune"]["grid"]}, **own}]
+            settings = [
+                {"learner": entry.name, "settings": {**axes, **spec["tune"]["grid"]}, **own}
+            ]
             check_setting(chosen, settings[0])
         for setting in settings:
             check_public(chosen, setting, relation)
@@ -132,8 +132,14 @@ def arms_of(label, spec, content, learners):
                     "claim": relation or chosen.neighbours[0],
                     "neighbours": None if entry.neighbours[0] == relation else relation,
                     "share": share,
-                    "title": spec.get("title"),
+                    "title": titled(spec.get("title", entry.title), varied, share, content),
                 }
+
+
+def titled(title, varied, share, content):
+    """Give a title with what is varied."""
+    axes = {**varied, **({"train_share": share} if "train_shares" in content else {})}
+    return ", ".join([title, *(f"{axis} = {varied_name(value)}" for axis, value in axes.items())])
 
 
 def learner_of(name, learners):
@@ -251,8 +257,8 @@ def budgets(spec, content, entry):
     deltas = [number(one) for one in spec.get("deltas", [0])]
     if not epsilons or not all(one > 0 for one in epsilons):
         raise RefusedError("epsilons")
-    check_repeats(epsilons)
-    check_repeats(deltas)
+    check_rounding(epsilons)
+    check_rounding(deltas)
     calibrations = spec.get("calibrations", [entry.calibrations[-1]])
     for calibration, delta in itertools.product(calibrations, deltas):
         offered = entry.pure if delta == 0 else entry.approximate
@@ -268,10 +274,37 @@ def number(value):
         raise RefusedError("a number of hundreds of digits") from None
 
 
-def check_titles(arms):
-    """Two entries of one title could not be told apart in a figure."""
-    titles = {arm["label"]: arm["title"] for arm in arms}
-    check_repeats([title for title in titles.values() if title is not None])
+def check_telling(arms, before, content):
+    """Refuse curves of one legend, names that differ in case, and ε that differ in rounding."""
+    legends = [legend_of(arm, content) for arm in before]
+    for arm in arms:
+        if legend_of(arm, content) in legends:
+            raise RefusedError(f"{arm['title']} is the title of two curves")
+        if arm["label"].casefold() in [one["label"].casefold() for one in before]:
+            raise RefusedError(f"{arm['label']} differs in case alone")
+        for one in before:
+            check_rounding(
+                [*arm["epsilons"], *(e for e in one["epsilons"] if e not in arm["epsilons"])]
+            )
+
+
+def legend_of(arm, content):
+    kind = "rule"
+    if arm["calibration"] is None:
+        kind = "not private"
+    elif arm["learner"] == "tuned":
+        kind = "tuned"
+    elif len(arm["settings"]) > 1 and content.get("select") != "all":
+        kind = "best"
+    title = " ".join(unicodedata.normalize("NFC", arm["title"]).split()).casefold()
+    return title, arm["calibration"], arm["delta"], kind
+
+
+def check_rounding(numbers):
+    """Refuse numbers that stand twice, but for rounding."""
+    for one, other in itertools.combinations(numbers, 2):
+        if math.isclose(one, other, rel_tol=1e-9):
+            raise RefusedError(f"{one} and {other} are one number")
 
 
 # The study -----------------------------------------------------------------------------
@@ -323,7 +356,8 @@ def cells_of(content, arm, dataset, has_test):
     else:
         selection = [(f"{k}/{folds}", 0) for k in range(1, folds + 1)]
         fresh = [
-            ("test" if has_test else selection[(k - 1) % folds][0], k) for k in range(1, repeats + 1)
+            ("test" if has_test else selection[(k - 1) % folds][0], k)
+            for k in range(1, repeats + 1)
         ]
         fresh = fresh or selection
     head = (dataset, arm["learner"], arm["calibration"])
