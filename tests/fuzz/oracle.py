@@ -1,4 +1,4 @@
-"""What must come of a mutation: one message that names the culprit, or the result in plain Python."""
+"""What must come of a mutation: one message that names the culprit, or the plain result."""
 
 from __future__ import annotations
 

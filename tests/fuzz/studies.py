@@ -1,4 +1,4 @@
-"""Studies that are mutated, and what must come of them: one message, or the cells in plain Python."""
+"""Studies that are mutated, and what must come of them: one message, or the plain cells."""
 
 from __future__ import annotations
 

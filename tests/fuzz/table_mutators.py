@@ -9,7 +9,8 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from cases import Case, Table
+from cases import Case
+from tables import Table
 from yaml_mutators import Told
 
 ODD_TEXTS = [
