@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tables import Table
+from raw_tables import Table
 
 
 @dataclass

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from cases import Case
-from tables import Table
+from raw_tables import Table
 from yaml_mutators import Told
 
 ODD_TEXTS = [

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from cases import Case
-from tables import Table
+from raw_tables import Table
 from yaml_mutators import Told
 
 NUMBERS = [
