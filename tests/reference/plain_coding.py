@@ -13,7 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
-from plain_description import day_of, describe
+from plain_columns import day_of, fits
+from plain_description import describe
 from plain_files import records_of
 from plain_yaml import RefusedError
 
@@ -285,10 +286,8 @@ def group_of(about, values, text):
     if not text or (text.casefold() not in spelt and is_other_marker(about, text, spelt)):
         return "?"
     for pattern, title in values:
-        regular = ".*".join(map(re.escape, pattern.split("*")))
-        for form in (text, whole(text)):
-            if re.fullmatch(regular, form, re.IGNORECASE | re.DOTALL):
-                return title
+        if fits(pattern, text) or fits(pattern, whole(text)):
+            return title
     return "other"
 
 

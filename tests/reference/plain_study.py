@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import plain_yaml
-from plain_description import check_repeats
+from plain_columns import check_repeats
 from plain_yaml import RefusedError, check_numbers, validator_of
 
 SCHEMA = Path(__file__).parents[2] / "workflow/schemas/study.schema.yaml"
