@@ -267,6 +267,7 @@ def respell(rng: Random, text: str) -> tuple[str, str, list[str]]:
         value = " " * bool(head.strip() and not head.endswith(" ")) + spelling
     lines[number] = head + value
     above = [line.strip(" -").partition(":")[0] for line in lines[max(0, number - 6) : number + 1]]
+    above += [line.partition("name: ")[2] for line in lines[: number + 1] if "- name: " in line][-1:]
     old = match["value"].strip().strip("'")
     names = [*near(number), spelling, _bare(spelling), *filter(None, [old, key, *above])]
     names += ["mine.yaml is not valid YAML"] if spelling in BROKEN else []

@@ -112,6 +112,8 @@ def scalar_of(node):
         return int(text)
     if kind == "float":
         return float_of(text)
+    if kind == "merge":
+        raise RefusedError("<< is for keys")
     if kind == "timestamp":
         try:
             datetime.date.fromisoformat(
