@@ -209,12 +209,9 @@ def values(rng: Random, content: Any) -> tuple[str, list[str]] | None:
         key, value = rng.choice(top)
         content[key] = value
     leaves = json.dumps(value).replace('"', " ").replace("{", " ").replace("}", " ").split()
-    return f"{key} is {value}", [
-        key,
-        str(value),
-        *[leaf.strip("[]:,") for leaf in leaves],
-        "select",
-    ]
+    names = [key, key.removesuffix("s"), str(value), *(leaf.strip("[]:,") for leaf in leaves)]
+    # What has one setting less has the title of another.
+    return f"{key} is {value}", [*names, "select", "title"]
 
 
 @cache

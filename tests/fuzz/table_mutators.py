@@ -335,7 +335,8 @@ def damage(rng: Random, case: Case) -> Told | None:
     else:
         data = data.rstrip(b"\n")
     case.raw[path] = data
-    return f"{path} is damaged: {how} at byte {place}", [path, *(f"line {k}" for k in range(1, 12))]
+    names = [path, "'label'", *(f"line {k}" for k in range(1, 12))]
+    return f"{path} is damaged: {how} at byte {place}", names
 
 
 def description_file(rng: Random, case: Case) -> Told | None:

@@ -105,7 +105,8 @@ def written(value: Any) -> list[str]:
     if isinstance(value, (dict, list)):
         entries = [*value, *value.values()] if isinstance(value, dict) else value
         return [text for entry in entries for text in written(entry)]
-    return [text for text in (str(value), repr(value)) if len(text) > 1]
+    # Of what has hundreds of letters, it shows the first.
+    return [text[:20] for text in (str(value), repr(value)) if len(text) > 1]
 
 
 def misspell_key(rng: Random, content: Any) -> Told | None:
@@ -266,12 +267,24 @@ def respell(rng: Random, text: str) -> tuple[str, str, list[str]]:
     else:
         value = " " * bool(head.strip() and not head.endswith(" ")) + spelling
     lines[number] = head + value
-    above = [line.strip(" -").partition(":")[0] for line in lines[max(0, number - 6) : number + 1]]
-    above += [line.partition("name: ")[2] for line in lines[: number + 1] if "- name: " in line][-1:]
     old = match["value"].strip().strip("'")
-    names = [*near(number), spelling, _bare(spelling), *filter(None, [old, key, *above])]
+    names = [
+        *near(number),
+        spelling,
+        _bare(spelling),
+        *filter(None, [old, key]),
+        *above(lines, number),
+    ]
     names += ["mine.yaml is not valid YAML"] if spelling in BROKEN else []
     return "\n".join(lines) + "\n", f"line {number + 1} is {lines[number]!r}", names
+
+
+def above(lines: list[str], number: int) -> list[str]:
+    """Give the keys above a line, and the name of its column: a value has no name of its own."""
+    before = lines[: number + 1]
+    keys = [line.strip(" -").partition(":")[0].strip("'") for line in before[-7:]]
+    names = [line.partition("name: ")[2] for line in before if "- name: " in line]
+    return [word for word in [*keys, *names[-1:]] if word]
 
 
 def near(number: int) -> list[str]:
@@ -291,7 +304,7 @@ def line_twice(rng: Random, text: str) -> tuple[str, str, list[str]]:
     number = rng.randrange(len(lines) or 1)
     lines.insert(number + 1, lines[number])
     key = lines[number].strip(" -").partition(":")[0]
-    names = [f"line {number + 2}", f"line {number + 1}", key, key.strip("'"), f"lines {number + 1}"]
+    names = [*near(number), f"lines {number + 1}", key, key.strip("'"), *above(lines, number)]
     return "\n".join(lines) + "\n", f"line {number + 1}, {lines[number]!r}, stands twice", names
 
 

@@ -57,9 +57,10 @@ def coded(name, folder="descriptions"):
 
 
 def file_of(path):
-    if not path.is_file():
-        raise RefusedError(f"there is no {path}")
-    return path.read_bytes()
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise RefusedError(f"there is no {path}") from None
 
 
 def check_files(files):

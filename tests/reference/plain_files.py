@@ -52,7 +52,11 @@ def lines_of(about, path):
 
 
 def is_idle(line, parser):
-    return not line.strip() or bool(parser.comment and line.startswith(parser.comment))
+    """Tell whether a line is blank or a remark; tabs may separate fields of nothing."""
+    fields_of_nothing = parser.kind == "delimited" and parser.separator == "\t" and "\t" in line
+    if not line.strip():
+        return not fields_of_nothing
+    return bool(parser.comment and line.startswith(parser.comment))
 
 
 # Fields and separators -----------------------------------------------------------------
@@ -81,8 +85,8 @@ def rows_of(lines, parser):
         text = line
         while not_closed(text, parser.separator):
             _, line = next(waiting, (0, None))
-            if line is None or is_idle(line, parser):
-                raise RefusedError("a quote is not closed, or holds a blank line or a remark")
+            if line is None:
+                raise RefusedError("a quote is not closed")
             text += line
         try:
             # What stands on several lines must be right to the letter.
@@ -154,15 +158,15 @@ def check_order(above, fields):
 def libsvm(about, path, most):
     parser = about.parser
     base = 0 if parser.zero_based else 1
-    found, lowest = [], base + 1
+    found, indices = [], []
     for _, line in lines_of(about, path)[parser.skip_rows :]:
         if is_idle(line, parser):
             continue
-        if most is not None and len(found) == most:
-            break
         label, *entries = line.split()
-        record = dict.fromkeys(parser.fields, 0.0)
-        used = []
+        if most is not None and len(found) == most:
+            indices += [int(one.partition(":")[0]) for one in entries if one[:1].isdigit()]
+            continue
+        record, own = dict.fromkeys(parser.fields, 0.0), []
         for entry in entries:
             index, colon, text = entry.partition(":")
             try:
@@ -170,15 +174,15 @@ def libsvm(about, path, most):
                 number = float(text)
             except ValueError:
                 raise RefusedError(f"{entry} is not index:number") from None
-            if "_" in entry or not colon or place in used or not math.isfinite(number):
+            if "_" in entry or not colon or place in own or not math.isfinite(number):
                 raise RefusedError(f"{entry} is not index:number, or stands twice")
             if not 0 <= place < len(parser.fields):
                 raise RefusedError(f"{entry} has no name")
-            used.append(place)
-            lowest = min(lowest, place + base)
+            own.append(place)
             record[parser.fields[place]] = number
+        indices += [place + base for place in own]
         found.append({**record, "label": label})
-    if parser.zero_based and lowest > 0:
+    if parser.zero_based and 0 not in indices:
         raise RefusedError("no index is 0: the file begins with 1")
     return found
 
@@ -196,10 +200,12 @@ def idx(about, images_path, labels_path, most):
         raise RefusedError("no blocks of this side")
     if n_pixels // blocks ** len(shape) != len(about.parser.fields):
         raise RefusedError("other numbers of pixels and names")
-    if len(pixels) != count * n_pixels or len(values) != count:
-        raise RefusedError("too few bytes, or too many")
+    wanted = count if most is None else min(most, count)
+    for held, each in ((len(pixels), n_pixels), (len(values), 1)):
+        if held < wanted * each or (wanted == count and held > count * each):
+            raise RefusedError("too few bytes, or too many")
     found = []
-    for k in range(count if most is None else min(most, count)):
+    for k in range(wanted):
         image = pixels[k * n_pixels : (k + 1) * n_pixels]
         means = block_means(image, shape, blocks)
         record = dict(zip(about.parser.fields, means, strict=True))

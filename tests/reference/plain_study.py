@@ -111,6 +111,8 @@ def arms_of(label, spec, content, learners):
     for varied in varied_of(spec):
         settings = settings_of(entry, spec, varied)
         if chooses:
+            for setting in settings:
+                check_public(entry, setting, REPLACE_ONE)
             axes = {name: [value] for name, value in {**spec.get("fixed", {}), **varied}.items()}
             own = {key: value for key, value in spec["tune"].items() if key != "grid"}
             settings = [
