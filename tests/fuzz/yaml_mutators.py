@@ -268,13 +268,8 @@ def respell(rng: Random, text: str) -> tuple[str, str, list[str]]:
         value = " " * bool(head.strip() and not head.endswith(" ")) + spelling
     lines[number] = head + value
     old = match["value"].strip().strip("'")
-    names = [
-        *near(number),
-        spelling,
-        _bare(spelling),
-        *filter(None, [old, key]),
-        *above(lines, number),
-    ]
+    names = [*near(number), spelling, _bare(spelling), *filter(None, [old, key])]
+    names += above(lines, number)
     names += ["mine.yaml is not valid YAML"] if spelling in BROKEN else []
     return "\n".join(lines) + "\n", f"line {number + 1} is {lines[number]!r}", names
 

@@ -368,10 +368,12 @@ def cells_of(content, arm, dataset, has_test):
         budget = (*head, epsilon, arm["delta"], arm["neighbours"], arm["share"])
         texts = [canonical(setting) for setting in arm["settings"]]
         if content.get("select") == "all":
-            found.update((*budget, *one) for one in grid_of(texts, fresh))
+            found.update((*budget, text, *split) for text, split in itertools.product(texts, fresh))
             continue
         if not (share and len(texts) == 1):
-            found.update((*budget, *one) for one in grid_of(texts, selection))
+            found.update(
+                (*budget, text, *split) for text, split in itertools.product(texts, selection)
+            )
         found.update((*budget, SELECTED, *split) for split in fresh)
         second = content.get("finalists")
         if second and arm["calibration"] and len(texts) > 1:
@@ -379,10 +381,6 @@ def cells_of(content, arm, dataset, has_test):
             for draw, (fold, _) in itertools.product(range(int(second["draws"])), selection):
                 found[(*budget, FINALIST, fold, -draw - 1)] += times
     return found
-
-
-def grid_of(texts, splits):
-    return [(text, *split) for text, split in itertools.product(texts, splits)]
 
 
 def canonical(value):
