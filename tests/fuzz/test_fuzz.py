@@ -9,13 +9,18 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import oracle
 import pytest
-from cases import CASES, Case
+from cases import CASES, Case, libsvm
 from mutations import mutation
-from oracle import coded, faults_of
+from oracle import coded, faults_of, faults_of_message, plain
 from studies import STUDIES, faults_of_study, study_mutation
 from studies import dumped as written
+
+from privcurve.datasets import encode
 
 # Of each part: mutations of a description or its table, and of a study.
 N_PARTS, N_DATASETS, N_STUDIES = 12, 190, 60
@@ -76,3 +81,43 @@ def of_studies(folder: Path, numbers: range) -> Iterator[str]:
         one = study_mutation(number)
         (folder / "mine.yaml").write_bytes(one.data)
         yield from (f"{one}: {fault}" for fault in faults_of_study(folder, one.names))
+
+
+# The oracle itself -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("data/mine.csv has no column 'age'", []),
+        ("data/mine.csv has no column 'town'", ["none of ['age'] is named"]),
+        ("'age' is missing\n'age' is missing", ["said twice: 'age' is missing"]),
+        ("'age' is <object object at 0x7f>", ["object at 0x in the message"]),
+        (" \n", ["the message is empty"]),
+    ],
+)
+def test_messages_are_judged(fault: str, said: list[str]) -> None:
+    found = faults_of_message(fault, ["age"])
+    assert len(found) == len(said)
+    assert all(one.startswith(start) for one, start in zip(found, said, strict=True))
+
+
+def test_a_value_on_an_edge_in_the_bin_below_is_noticed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def below(numbers: Any, edges: Any) -> Any:
+        return np.searchsorted(np.asarray(edges)[1:-1], numbers, side="left")
+
+    monkeypatch.setattr(encode, "code_between", below)
+    libsvm().write(folder)
+    assert [fault.split()[0] for fault in faults_of(())] == ["codes"]
+
+
+def test_another_word_for_missing_is_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = CASES[0].copy()
+    case.write(folder)
+    before = plain()
+    case.content["missing"] = ["?"]
+    case.write(folder)
+    monkeypatch.setattr(oracle, "plain", lambda: before)
+    assert any("refused, but it is right" in fault for fault in faults_of(["'NA'"]))
