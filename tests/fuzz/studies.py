@@ -1,0 +1,297 @@
+"""Studies that are mutated, and what must come of them: one message, or the plain cells."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import plain_study
+from cases import dumped
+from oracle import faults_of_message
+from plain_yaml import RefusedError
+from yaml_mutators import OF_CONTENT, OF_TEXT
+
+from privcurve import datasets
+from privcurve.learners.entries import LEARNERS
+from privcurve.outputs.registry import OUTPUTS
+from privcurve.workflow import reading
+
+ROOT = Path(__file__).parents[2]
+DATASETS = ("toy-line", "wdbc", "adult", "mnist", "adult-balanced")
+BOOST = {
+    "learner": "lazybb",
+    "calibrations": ["certified", "published"],
+    "deltas": [0, 1e-6],
+    "fixed": {"weak_learner": "one_rule"},
+    "grid": {"n_rounds": [5, 9], "density": [0.25, 1]},
+}
+MAJORITY = {"learner": "majority_class"}
+
+STUDIES: dict[str, dict[str, Any]] = {
+    "cross-validation": {
+        "title": "t",
+        "datasets": ["toy-line", "adult"],
+        "epsilons": [0.5, 1],
+        "folds": 3,
+        "repeats": 5,
+        "learners": {"boost": BOOST, "majority": MAJORITY},
+    },
+    "hold-outs": {
+        "title": "t",
+        "datasets": ["wdbc"],
+        "epsilons": [0.1, 3],
+        "splits": {"holdout": 0.1, "repeats": 4},
+        "train_shares": [0.25, 1],
+        "metric": "auc",
+        "learners": {
+            "trees": {
+                "learner": "dpboost",
+                "epsilons": [1],
+                "vary": {"n_trees": [5, 25], "splits": ["threshold", "equality"]},
+                "grid": {"learning_rate": [0.1, 0.3]},
+            },
+            "bound": {
+                "learner": "gradient_boosting",
+                "title": "boosting",
+                "fixed": {"max_depth": 2},
+            },
+        },
+        "outputs": ["accuracy", "learning_curves"],
+        "figure": "hold_outs",
+    },
+    "all settings": {
+        "title": "t",
+        "datasets": ["mnist", "toy-line"],
+        "splits": {"folds": 3},
+        "select": "all",
+        "epsilons": [1, 2],
+        "learners": {
+            "forest": {"learner": "random_trees", "deltas": [1e-5], "grid": {"n_trees": [3, 9]}},
+            "majority": MAJORITY,
+        },
+        "outputs": [{"sweep": {"x": "epsilon"}}],
+    },
+    "finalists": {
+        "title": "t",
+        "datasets": ["toy-line"],
+        "epsilons": [0.5, 1],
+        "folds": 2,
+        "repeats": 2,
+        "finalists": {"settings": 3, "draws": 2},
+        "neighbours": "add-remove",
+        "learners": {
+            "gam": {
+                "learner": "privgam",
+                "neighbours": "replace-one",
+                "grid": {"n_rounds": [5, 9]},
+            },
+            "other": {"learner": "privgam", "fixed": {"n_estimate": 500}},
+            "majority": MAJORITY,
+        },
+    },
+    "public columns": {
+        "title": "t",
+        "datasets": ["adult-balanced"],
+        "epsilons": [1],
+        "folds": 2,
+        "repeats": 3,
+        "select": "all",
+        "neighbours": "private-columns",
+        "learners": {
+            "boost": {"learner": "lazybb", "fixed": {"start": "public"}},
+            "linear": {"learner": "dp_logistic_regression", "grid": {"C": [0.1, 1]}},
+            "tree": {"learner": "topdown"},
+            "bound": {"learner": "logistic_regression", "fixed": {"columns": "public"}},
+        },
+        "outputs": [{"sweep": {"x": "epsilon"}}],
+    },
+    "tuned": {
+        "title": "t",
+        "datasets": ["toy-line"],
+        "epsilons": [2],
+        "folds": 2,
+        "repeats": 2,
+        "learners": {
+            "boost": {
+                "learner": "lazybb",
+                "deltas": [0, 1e-5],
+                "tune": {"grid": {"n_rounds": [3, 5]}, "expected_runs": 4, "eta": 0},
+                "fixed": {"density": 0.5},
+            },
+        },
+    },
+}
+
+
+@dataclass
+class StudyMutation:
+    """A mutated study."""
+
+    number: int
+    title: str
+    data: bytes
+    words: str
+    names: list[str]
+
+    def __str__(self) -> str:
+        return f"mutation {self.number} of the study {self.title!r}: {self.words}"
+
+
+def study_mutation(number: int) -> StudyMutation:
+    """Give a mutation of a study by its number; one of five is two."""
+    rng = Random(f"study {number}")
+    while True:
+        title = rng.choice(list(STUDIES))
+        content = copy.deepcopy(STUDIES[title])
+        n_content = rng.choice([0, 1, 1, 1, 1, 2])
+        told = [rng.choice([*OF_CONTENT, values, values])(rng, content) for _ in range(n_content)]
+        text = dumped(content)
+        if not n_content or rng.random() < 0.1:
+            text, words, names = rng.choice(OF_TEXT)(rng, text)
+            told.append((words, names))
+        if all(told):
+            done = [one for one in told if one]
+            names = [name for _, names in done for name in names if name.strip()]
+            said = "; then ".join(words for words, _ in done)
+            return StudyMutation(number, title, text.encode(), said, names)
+
+
+def values(rng: Random, content: Any) -> tuple[str, list[str]] | None:
+    """Say something else that is allowed, mostly."""
+    top = [
+        ("epsilons", rng.choice([[0.1], [0.1, 0.2, 0.3], [1, 1.0], [float("inf"), 1], [1e-9]])),
+        ("train_shares", rng.choice([[1], [0.5], [0.1, 0.5, 1.0], [0.1, 0.10]])),
+        ("metric", rng.choice(["accuracy", "balanced_accuracy", "auc", "log_loss"])),
+        ("select", rng.choice(["best", "all"])),
+        ("datasets", rng.sample(DATASETS, rng.randrange(1, 4))),
+        ("neighbours", rng.choice(["replace-one", "private-columns", "add-remove"])),
+        ("outputs", rng.choice([["accuracy"], ["learning_curves"], ["accuracy", "accuracy"]])),
+        ("finalists", {"settings": rng.randrange(2, 9), "draws": rng.randrange(1, 4)}),
+        ("folds", rng.randrange(2, 9)),
+        ("repeats", rng.randrange(2, 9)),
+        ("splits", rng.choice([{"folds": 4}, {"holdout": 0.5, "repeats": 3}, {"holdout": 0.3}])),
+    ]
+    own = [
+        ("learner", rng.choice(list(LEARNERS))),
+        ("grid", rng.choice([{}, {"n_rounds": []}, {"n_rounds": [3, 3.0]}, {"depth": [1, 2]}])),
+        (
+            "vary",
+            rng.choice([{"n_rounds": [3, 5]}, {"C": [0.5, 2]}, {"mechanism": ["auto", None]}]),
+        ),
+        (
+            "fixed",
+            rng.choice([{"n_trees": 3}, {"weak_learner": "topdown", "depth": 2}, {"depth": 2}]),
+        ),
+        ("deltas", rng.choice([[0], [1e-5], [0, 1e-5], [0.5, 1], [-0.1]])),
+        ("calibrations", rng.choice([["published"], ["certified"], ["published", "certified"]])),
+        ("epsilons", [rng.randrange(1, 5)]),
+        ("neighbours", rng.choice(["replace-one", "private-columns", "add-remove"])),
+        ("tune", {"grid": {"n_rounds": [2, 4]}}),
+        ("title", rng.choice(["boosting", "", "A title", "t"])),
+    ]
+    learners = content.get("learners")
+    specs = (
+        [one for one in learners.values() if isinstance(one, dict)]
+        if isinstance(learners, dict)
+        else []
+    )
+    if specs and rng.random() < 0.5:
+        key, value = rng.choice(own)
+        rng.choice(specs)[key] = value
+    else:
+        key, value = rng.choice(top)
+        content[key] = value
+    leaves = json.dumps(value).replace('"', " ").replace("{", " ").replace("}", " ").split()
+    names = [key, key.removesuffix("s"), str(value), *(leaf.strip("[]:,") for leaf in leaves)]
+    # What has one setting less has the title of another.
+    return f"{key} is {value}", [*names, "select", "title"]
+
+
+@cache
+def facts() -> dict[str, Any]:
+    """Give what a study may know of the datasets that mutations name."""
+    found = {}
+    for name in datasets.names():
+        about = datasets.describe(name)
+        found[name] = SimpleNamespace(
+            n_classes=about.domain.n_classes,
+            has_test=about.n_test > 0,
+            public_label=about.domain.public_label,
+            all_public=all(column.public for column in about.domain.columns),
+        )
+    return found
+
+
+@cache
+def outputs() -> dict[str, tuple[bool, str | None]]:
+    """Give what each output needs: selected settings, and another output."""
+    made_from = {"learning_curves": "accuracy", "rademacher": "accuracy"}
+    return {word: (one.selects, made_from.get(word)) for word, one in OUTPUTS.items()}
+
+
+def asked(folder: Path) -> tuple[Counter[Any] | None, str]:
+    """Give the cells that the program cuts the study in a folder into, or its message."""
+    configuration = {"studies": ["mine"], "studies_folder": str(folder), "audit": False, "seed": 1}
+    plan = reading.read({**configuration, "seconds_per_job": 30}, ROOT)
+    if "mine" in plan.broken:
+        return None, plan.broken["mine"]
+    study = plan.studies["mine"]
+    if max(study.folds, study.repeats) > plain_study.MANY:
+        return Counter(), ""
+    found: Counter[Any] = Counter()
+    for dataset in study.datasets:
+        for arm in study.arms.values():
+            found += cells_of(plan.curve("mine", dataset, arm.name))
+    return found, ""
+
+
+def cells_of(curve: Any) -> Counter[Any]:
+    """Give the cells of a curve: of its shards, its finalists, and its fresh trainings."""
+    arm = curve.arm
+    head = (curve.dataset.name, arm.learner, arm.calibration)
+    tail = (arm.delta, arm.neighbours, arm.train_share)
+    found: Counter[Any] = Counter()
+    for shard in range(curve.shards):
+        for point, split in curve.tasks(shard):
+            found[(*head, point.epsilon, *tail, point.text, split.fold, split.repeat)] += 1
+    if curve.selects:
+        second = curve.finalists
+        for epsilon in arm.epsilons:
+            for split in curve.fresh_splits(curve.dataset.n_test > 0):
+                found[(*head, epsilon, *tail, plain_study.SELECTED, split.fold, split.repeat)] += 1
+            for split in curve.final_splits:
+                key = (*head, epsilon, *tail, plain_study.FINALIST, split.fold, split.repeat)
+                found[key] += min(second.settings, len(arm.settings))
+    return found
+
+
+def faults_of_study(folder: Path, names: list[str]) -> list[str]:
+    """Say what is wrong with what the program makes of a study: nothing, mostly."""
+    data = (folder / "mine.yaml").read_bytes()
+    found, message = asked(folder)
+    try:
+        expected, reason = plain_study.cells(data, LEARNERS, facts(), outputs()), ""
+    except RefusedError as error:
+        expected, reason = None, str(error)
+    if found is None:
+        faults = faults_of_message(message, names)
+        # Options of an output have tests of their own, for each output.
+        if expected is not None and ": outputs: sweep" not in message:
+            faults.append(f"refused, but it is right: {message}")
+        return faults
+    if expected is None:
+        many = "room" in reason and not found
+        return [] if many else [f"accepted, but {reason}: {sum(found.values())} cells"]
+    if found != expected:
+        more, less = found - expected, expected - found
+        return [
+            f"{len(more)} cells too many, {list(more)[:2]}; {len(less)} missing, {list(less)[:2]}"
+        ]
+    return []

@@ -1,0 +1,123 @@
+"""Mutations of descriptions, tables and studies: one message that names the culprit, or the result
+of the plain programs in tests/reference.
+
+A failure names its number. To look at one:  python tests/fuzz/show.py dataset 123
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from cases import CASES, Case, libsvm
+from mutations import mutation
+from oracle import coded, faults_of, faults_of_message, plain
+from studies import STUDIES, faults_of_study, study_mutation
+from studies import dumped as written
+
+from privcurve.datasets import encode
+
+# Of each part: mutations of a description or its table, and of a study.
+N_PARTS, N_DATASETS, N_STUDIES = 12, 190, 60
+# Mutations of the default tests: those after the others.
+FEW = range(N_PARTS * N_DATASETS, N_PARTS * N_DATASETS + 45)
+FEW_STUDIES = range(N_PARTS * N_STUDIES, N_PARTS * N_STUDIES + 15)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, where no file of another machine is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PRIVCURVE_DATA", raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+def test_what_is_mutated_is_right(case: Case, folder: Path) -> None:
+    case.write(folder)
+    assert coded()[1] == ""
+    assert faults_of(()) == []
+
+
+@pytest.mark.parametrize("title", STUDIES)
+def test_studies_that_are_mutated_are_right(title: str, folder: Path) -> None:
+    (folder / "mine.yaml").write_text(written(STUDIES[title]))
+    assert faults_of_study(folder, []) == []
+
+
+def test_a_few_mutations(folder: Path) -> None:
+    assert list(of_datasets(folder, FEW)) == []
+    assert list(of_studies(folder, FEW_STUDIES)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_three_thousand_mutations(part: int, folder: Path) -> None:
+    faults = [
+        *of_datasets(folder, range(part * N_DATASETS, (part + 1) * N_DATASETS)),
+        *of_studies(folder, range(part * N_STUDIES, (part + 1) * N_STUDIES)),
+    ]
+    assert not faults, "\n".join(faults)
+
+
+def of_datasets(folder: Path, numbers: range) -> Iterator[str]:
+    """Give what is wrong with what comes of some mutations of descriptions and tables."""
+    for number in numbers:
+        one = mutation(number)
+        for name in ("descriptions", "data"):
+            shutil.rmtree(folder / name, ignore_errors=True)
+        one.case.write(folder)
+        yield from (f"{one}: {fault}" for fault in faults_of(one.names))
+
+
+def of_studies(folder: Path, numbers: range) -> Iterator[str]:
+    """Give the same of some mutations of studies."""
+    for number in numbers:
+        one = study_mutation(number)
+        (folder / "mine.yaml").write_bytes(one.data)
+        yield from (f"{one}: {fault}" for fault in faults_of_study(folder, one.names))
+
+
+# The oracle itself -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("data/mine.csv has no column 'age'", []),
+        ("data/mine.csv has no column 'town'", ["none of ['age'] is named"]),
+        ("'age' is missing\n'age' is missing", ["said twice: 'age' is missing"]),
+        ("'age' is <object object at 0x7f>", ["object at 0x in the message"]),
+        (" \n", ["the message is empty"]),
+    ],
+)
+def test_messages_are_judged(fault: str, said: list[str]) -> None:
+    found = faults_of_message(fault, ["age"])
+    assert len(found) == len(said)
+    assert all(one.startswith(start) for one, start in zip(found, said, strict=True))
+
+
+def test_a_value_on_an_edge_in_the_bin_below_is_noticed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def below(numbers: Any, edges: Any) -> Any:
+        return np.searchsorted(np.asarray(edges)[1:-1], numbers, side="left")
+
+    monkeypatch.setattr(encode, "code_between", below)
+    libsvm().write(folder)
+    assert [fault.split()[0] for fault in faults_of(())] == ["codes"]
+
+
+def test_another_word_for_missing_is_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = CASES[0].copy()
+    case.write(folder)
+    before = plain()
+    case.content["missing"] = ["?"]
+    case.write(folder)
+    monkeypatch.setattr(oracle, "plain", lambda: before)
+    assert any("refused, but it is right" in fault for fault in faults_of(["'NA'"]))
