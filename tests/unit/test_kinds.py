@@ -61,7 +61,7 @@ def test_datasets_that_set_a_rule_are_told_from_those_that_did_not():
     others = [name for name in shown.datasets if name not in seen]
     assert len(others) >= 3
     titles = {name: panel_title(shown, name) for name in shown.datasets}
-    assert [name for name in titles if "set constants of PrivGAM's rule" in titles[name]] == seen
+    assert [name for name in titles if "set PrivGAM's constants" in titles[name]] == seen
     (note,) = rule_notes(shown)
     assert f"test rows of {', '.join(seen)}: there its settings are not apart" in note
 

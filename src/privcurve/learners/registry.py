@@ -97,7 +97,7 @@ def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
     """
     for key, value in parameters.items():
         known = entry(name).parameters[key]
-        if value in known.unproved:
+        if isinstance(value, str) and value in known.unproved:
             proved = " or ".join(repr(one) for one in known.choices if one not in known.unproved)
             raise ValueError(
                 f"{name}: {key} = {value!r} has no certified guarantee: {known.unproved[value]}. "

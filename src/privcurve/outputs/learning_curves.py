@@ -43,7 +43,7 @@ class LearningCurves(Output):
 def panel_title(study: Study, name: str) -> str:
     """Return the title of a dataset's panel: it says where a rule is not apart from the records."""
     seen = name in set_the_rule(study)
-    return dataset_title(name) + (" (set constants of PrivGAM's rule)" if seen else "")
+    return dataset_title(name) + (" (set PrivGAM's constants)" if seen else "")
 
 
 def dataset_title(name: str) -> str:
