@@ -56,13 +56,13 @@ def test_quickstart_gives_the_same_bytes(quickstart):
 
 def test_a_job_that_runs_out_of_time_gets_more(out_of_time, undisturbed):
     project, running, job = out_of_time
-    project.wait_for_state(job.number, "TIMEOUT", seconds=180)
+    project.wait_for_state(job.number, "TIMEOUT")
     before = project.stored()
     project.release()
     project.finish(running)
     first, second = project.jobs("train")
     assert (first.state, first.time_limit) == ("TIMEOUT", "1:00")
-    assert (second.state, second.time_limit) == ("COMPLETED", "2:00")
+    assert (second.state, second.time_limit) == ("COMPLETED", "2:00:00")
     check_resumed(project, before, undisturbed)
 
 
