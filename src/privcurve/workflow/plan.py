@@ -42,7 +42,7 @@ RULES = (
     *("prepare", "datasets_ready", "train", "refit"),
 )
 
-# Where Snakemake runs: nodes may have no internet, and what takes seconds should not wait in a queue.
+# They run where Snakemake runs: nodes may have no internet, and some jobs take but seconds.
 LOCAL_JOBS = ("data", "outputs")
 
 MANIFEST = "results/manifest.json"
