@@ -11,6 +11,7 @@ from packaging.specifiers import SpecifierSet
 from snakemake import report
 from snakemake.exceptions import WorkflowError
 from snakemake.scheduling.job_scheduler import JobScheduler
+from snakemake_interface_executor_plugins.settings import SharedFSUsage
 
 from privcurve.workflow.snakemake import (
     TESTED,
@@ -110,6 +111,7 @@ def workflow_of(**parts):
     whole = {
         "modifier": SimpleNamespace(is_main_snakefile=lambda: True, modify_rulename=str),
         "is_main_process": False,
+        "storage_settings": SimpleNamespace(shared_fs_usage=SharedFSUsage.all()),
         "_prepare_dag": lambda: None,
         "dag": SimpleNamespace(forcefiles=set()),
         "persistence": SimpleNamespace(metadata=lambda target: None),
@@ -117,11 +119,25 @@ def workflow_of(**parts):
     return SimpleNamespace(**{k: v for k, v in (whole | parts).items() if v is not None})
 
 
+def prepared(workflow):
+    """Prepare the DAG of a workflow."""
+    before_dag(workflow, lambda targets: None, list)
+    workflow._prepare_dag()
+
+
+def test_an_executor_without_shared_files_is_refused():
+    """It would take the store of another node for an empty one, and train all cells again."""
+    usage = SimpleNamespace(shared_fs_usage={SharedFSUsage.SOURCES})
+    with pytest.raises(WorkflowError, match="a file system that all jobs see"):
+        prepared(workflow_of(storage_settings=usage))
+
+
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
         ("_prepare_dag", {"_prepare_dag": None}),
         ("modify_rulename", {"modifier": SimpleNamespace(is_main_snakefile=lambda: True)}),
+        ("storage_settings", {"storage_settings": None}),
         ("forcefiles", {"dag": SimpleNamespace(forced=set())}),
         ("forcefiles", {"dag": SimpleNamespace(forcefiles=())}),
         ("metadata", {"persistence": SimpleNamespace(metadata=lambda path, job: None)}),
@@ -130,13 +146,9 @@ def workflow_of(**parts):
 def test_insides_of_a_workflow_that_have_changed_are_refused(name, parts):
     """An input function that raised would be passed over, and a stale file taken for good."""
 
-    def run(workflow):
-        before_dag(workflow, lambda targets: None, list)
-        workflow._prepare_dag()
-
-    run(workflow_of())
+    prepared(workflow_of())
     with pytest.raises(WorkflowError, match=rf"no \w+\.{name} of the kind.* 'snakemake>="):
-        run(workflow_of(**parts))
+        prepared(workflow_of(**parts))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,11 @@ rule audit_learner:
     wildcard_constraints:
         learner="|".join(plan.audited()),
     resources:
-        mem_mb=growing(2000),
+        mem_mb=growing(
+            lambda wildcards: needs.to_audit(
+                wildcards.learner, PLAN.describe(PLAN.audited_dataset)
+            )
+        ),
         runtime=growing(30),
     params:
         folder=subpath(input.data, parent=True),

@@ -15,7 +15,7 @@ from privcurve import datasets
 from privcurve.experiments import jobs, results
 from privcurve.outputs import record
 from privcurve.steps._common import failed_attempts
-from privcurve.workflow import plan, reading, snakemake as insides
+from privcurve.workflow import needs, plan, reading, snakemake as insides
 from privcurve.workflow.snakemake import growing
 
 # Where this workflow is: `workflow.basedir` is that of who imports it as a module.
@@ -120,6 +120,16 @@ def shard_digest(wildcards):
 def refit_digest(wildcards):
     """Give the digest of what the selection and fresh trainings of an arm depend on."""
     return curve(wildcards).refit_digest
+
+
+def memory(needed):
+    """Give the memory that jobs of a curve ask for, by what they need."""
+    return growing(lambda wildcards: needed(wildcards).memory)
+
+
+def minutes(needed):
+    """Give the time limit that jobs of a curve ask for, by what they need."""
+    return growing(lambda wildcards: needed(wildcards).minutes)
 
 
 def attempts(wildcards):

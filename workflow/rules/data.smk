@@ -1,6 +1,11 @@
 # Raw files to coded matrices.
 
 
+def to_prepare(wildcards):
+    """Give what it takes to code a dataset."""
+    return needs.to_prepare(PLAN.describe(wildcards.dataset))
+
+
 rule prepare:
     input:
         lambda wildcards: PLAN.local_files(wildcards.dataset),
@@ -21,8 +26,8 @@ rule prepare:
     priority: 100
     localrule: PLAN.is_local("data")
     resources:
-        mem_mb=growing(1000),
-        runtime=growing(30),
+        mem_mb=memory(to_prepare),
+        runtime=minutes(to_prepare),
     params:
         folder=subpath(output[0], parent=True),
         description=lambda wildcards: PLAN.description_digest(wildcards.dataset),

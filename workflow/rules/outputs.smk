@@ -35,7 +35,11 @@ for asked in PLAN.outputs.values():
             plan.benchmark(asked)
         localrule: asked.output.local and PLAN.is_local("outputs")
         resources:
-            mem_mb=growing(asked.output.memory),
+            mem_mb=growing(
+                lambda wildcards, asked=asked: needs.to_make(
+                    asked.output.memory, map(PLAN.describe, asked.reads.data)
+                )
+            ),
             runtime=growing(10),
         params:
             study=str(PLAN.files[asked.study.name]),

@@ -6,7 +6,6 @@ Nothing here knows Snakemake, and nothing trains.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,8 +42,7 @@ RULES = (
     *("prepare", "datasets_ready", "train", "refit"),
 )
 
-# On a cluster these run where Snakemake runs, unless the configuration says otherwise: nodes often
-# have no way to the internet, and what takes seconds should not wait in a queue.
+# They run where Snakemake runs: nodes may have no internet, and some jobs take but seconds.
 LOCAL_JOBS = ("data", "outputs")
 
 MANIFEST = "results/manifest.json"
@@ -92,12 +90,6 @@ class Plan:
     def bundles(self) -> list[Bundle]:
         """The jobs that small curves share."""
         return bundles(c for of_study in self._curves.values() for c in of_study.values())
-
-    def minutes(self, seconds: float, attempt: int) -> int:
-        """Give the time limit of a job that is estimated to train so many seconds."""
-        # The estimate may be wrong by a factor, and a node slower than ours.
-        seconds = max(self.configuration["seconds_per_job"], seconds)
-        return attempt * (10 + math.ceil(3 * seconds / 60))
 
     def is_local(self, what: str) -> bool:
         """Return whether jobs of a kind in `LOCAL_JOBS` run where Snakemake runs."""
@@ -294,7 +286,6 @@ class Plan:
             If a target is unknown (naming the nearest, the studies, and why some are left out), or
             needs a study that can't be read or a file of the user's own that is not there.
         """
-        known = self.targets
         for target in targets or EVERYTHING[:1]:
             needed = set(Path(target).parts)
             if target in (*EVERYTHING, MANIFEST, LEADERBOARD, PAGE):
@@ -313,8 +304,8 @@ class Plan:
                     f"{target}: no configured study has the output accuracy, which it shows: "
                     f"{', '.join(self.configured)}"
                 )
-            if target not in known and "/" not in target and not Path(target).exists():
-                hint = schema.nearest(target, known)
+            if "/" not in target and target not in self.targets and not Path(target).exists():
+                hint = schema.nearest(target, self.targets)
                 own = (*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "summary")
                 raise StudyError(
                     f"there is no target {target!r}{hint} Studies: {', '.join(self.studies)}. "

@@ -137,7 +137,8 @@ def before_dag(
     prepare = _inside(workflow, "_prepare_dag")
     main, named = is_main(workflow), _inside(workflow.modifier, "modify_rulename")
 
-    def checked(*arguments: Any, **options: Any) -> Any:
+    def checked(*arguments: Any, **options: Any) -> None:
+        _refuse_without_shared_files(workflow)
         if workflow.is_main_process and not workflow.dag_settings.target_jobs:
             targets = sorted(map(str, workflow.dag_settings.targets or ()))
             mine = {named(name): name for name in names()}
@@ -152,15 +153,42 @@ def before_dag(
     workflow._prepare_dag = checked
 
 
+def _refuse_without_shared_files(workflow: Any) -> None:
+    """Refuse to run where jobs do not see the working folder.
+
+    They read and write files there that no rule declares, such as the store: Snakemake would not
+    bring them. An executor that goes without says so after the Snakefile was read.
+    """
+    from snakemake.exceptions import WorkflowError
+
+    usage = {one.name for one in _inside(workflow, "storage_settings", bool).shared_fs_usage}
+    if "INPUT_OUTPUT" not in usage:
+        raise WorkflowError(
+            "privcurve needs a file system that all jobs see, and this executor (or "
+            "--shared-fs-usage) goes without one: take another executor, such as slurm "
+            "(docs/clusters.md)"
+        )
+
+
 def jobs_at_once(workflow: Any) -> int:
     """Give how many jobs may run at once: on a cluster more than this machine has cores."""
     in_queue = workflow.nodes or sys.maxsize
     return int(workflow.cores or 1) if in_queue == sys.maxsize else int(in_queue)
 
 
-def growing(amount: int) -> Callable[[Any, int], int]:
-    """Give a resource that grows with the attempts at a job: what ran out, gets more."""
-    return lambda wildcards, attempt: attempt * amount
+def growing(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
+    """Return a resource that grows with the attempts at a job: what ran out, gets more.
+
+    Parameters
+    ----------
+    amount : int or callable
+        That of the first attempt; or given wildcards, returns it.
+    """
+
+    def of_attempt(wildcards: Any, attempt: int) -> int:
+        return attempt * (amount(wildcards) if callable(amount) else amount)
+
+    return of_attempt
 
 
 # Snakemake asks input functions before it decides what is to be run. The next two name no file;
