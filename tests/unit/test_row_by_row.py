@@ -32,7 +32,7 @@ REFUSED = "refused"
 FILLED = "filled"
 
 SHORT = settings(max_examples=80)
-LONG = settings(max_examples=4000, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=1000, suppress_health_check=list(HealthCheck))
 
 
 def outcome(code, *arguments):
@@ -229,7 +229,7 @@ def check_predictions(columns, model, path):
         assert (REFUSED if whole == REFUSED else [row[0] for row in whole]) == names
 
 
-@pytest.mark.parametrize("n", [10, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_saved_model_says_of_a_table_what_it_says_of_each_row(n, model, tmp_path_factory):
     path = tmp_path_factory.mktemp("predictions")
     strategy = tables(TEXTS, nothing=False, of=ALL)
