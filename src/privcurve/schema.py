@@ -149,7 +149,7 @@ def _misread(root: yaml.Node, loader: Any, words: Collection[str]) -> list[str]:
 
 
 def _as_written(root: yaml.Node, words: Collection[str]) -> set[int]:
-    """Give the nodes that are meant as they are written: keys, and what is below some of them."""
+    """Return the nodes that are meant as they are written: keys, and what is below some of them."""
     found = set()
     for node in _nodes(root):
         for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
