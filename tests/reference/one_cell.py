@@ -134,8 +134,9 @@ def group(cell, column, domain):
             return REFUSED
     ways = spellings(cell, domain)
     text = next((way for way in ways if way in listed), ways[0]).strip()
-    # 3.0 is 3; 3.50 is another text than 3.5.
-    whole = re.sub(rf"^([+-]?\d+){re.escape(domain.decimal)}0*$", r"\1", text)
+    # 3.0 is 3; 3.50 is another text than 3.5, and 3.000 a thousand where a comma is the point.
+    end = r"\.0*" if domain.decimal == "." else r"(,0*|\.(?!(000)+$)0*)"
+    whole = re.sub(rf"^([+-]?\d+){end}$", r"\1", text)
     said = {word.casefold() if column.patterns else word
             for word, title in listed.items() if title != "?"}  # fmt: skip
     fold = str.casefold if column.patterns else str

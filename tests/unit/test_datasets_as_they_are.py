@@ -107,8 +107,8 @@ def test_a_comma_may_stand_for_the_point(own: Any) -> None:
 
 def test_where_a_comma_stands_for_the_point_codes_have_commas(own: Any) -> None:
     grades = {"name": "x", "kind": "categorical", "categories": [1, 2, "other"]}
-    found = coded(own, ["1", "2,0", "2.000"], grades, decimal=",", unknown="other")
-    assert found == [0, 1, 2]
+    found = coded(own, ["1", "2,0", "2.0", "2.000"], grades, decimal=",", unknown="other")
+    assert found == [0, 1, 1, 2]
 
 
 def test_codes_that_are_whole_numbers_may_have_a_point(own: Any) -> None:

@@ -94,7 +94,7 @@ def test_a_frame_is_coded_as_the_file_is():
         ({name: FRAME[name][: 2 + (name == "age")] for name in FRAME}, "different lengths"),
         (np.zeros((2, 3)), "does not have the 4 columns"),
         (7, "does not have the 4 columns"),
-        ({**FRAME, "age": 50}, "'age' of the frame is a int, not a column"),
+        ({**FRAME, "age": 50}, "'age' of the frame is of the type int, not a column"),
         (FRAME.assign(town=[b"\xff"] * 5), "'town' of the frame is of the type"),
     ],
 )

@@ -109,8 +109,8 @@ def _column(name: str, values: Any) -> Any:
         return values
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
         raise DatasetError(
-            f"{name!r} of {FRAME} is a {type(values).__name__}, not a column: of one record give a "
-            "list of one value"
+            f"{name!r} of {FRAME} is of the type {type(values).__name__}, not a column: of one "
+            "record give a list of one value"
         )
     kind = getattr(values, "dtype", np.dtype(object))
     if kind == np.dtype(object) or hasattr(kind, "categories"):

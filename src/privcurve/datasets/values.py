@@ -128,6 +128,13 @@ def fits(pattern: str, text: str) -> bool:
 
 
 def whole(text: str, decimal: str = ".") -> str:
-    """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps."""
-    head, point, tail = text.partition(decimal)
-    return head if point and not tail.strip("0") and head.lstrip("+-").isdigit() else text
+    """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps.
+
+    Where a comma stands for the point, ``3,0`` is 3, too, but not ``3.000``: that is a thousand.
+    """
+    for mark in dict.fromkeys((decimal, ".")):
+        head, point, tail = text.partition(mark)
+        in_thousands = mark != decimal and tail and len(tail) % 3 == 0
+        if point and not tail.strip("0") and not in_thousands and head.lstrip("+-").isdigit():
+            return head
+    return text

@@ -222,7 +222,7 @@ def _filled(cells: list[list[Any]]) -> Iterator[Record]:
 
 
 def _titles(cells: Sequence[Any], decimal: str = ".") -> list[str]:
-    """Give the names that a row of cells holds."""
+    """Return the names that a row of cells holds."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]
 
 

@@ -138,7 +138,7 @@ def _from_compress(data: bytes) -> Iterator[bytes]:
 
 
 def _next_group(start: int, n_read: int, width: int) -> int:
-    """Give where codes of another width begin: they come in groups of eight."""
+    """Return where codes of another width begin: they come in groups of eight."""
     return start + width * -(-n_read // 8)
 
 
