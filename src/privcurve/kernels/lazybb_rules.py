@@ -182,9 +182,9 @@ def _noisy_least(
     best_value = -np.inf
     for literal in range(2 * len(bins) + 2):
         error = literal_error(bins, positive_weight, negative_weight, literal)
-        value = noise[literal] - rate * error
-        if value > best_value:
-            best, best_value = literal, value
+        noise[literal] -= rate * error
+        if noise[literal] > best_value:
+            best, best_value = literal, noise[literal]
     return best
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import MOST_CLASSES, Codes, code_type, equal_width
+from privcurve.coding import MOST_CLASSES, Codes, Records, code_type, equal_width
 from privcurve.learners.checks import (
     RandomState,
     check_bounds,
@@ -28,6 +28,7 @@ from privcurve.learners.checks import (
 )
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.privacy import budget
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
     ASSUMED_BOTH,
     ASSUMED_CLASSES,
@@ -127,17 +128,17 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         if len(settings) != len(rngs):
             raise ValueError(f"{len(settings)} settings but {len(rngs)} generators")
-        return self._train(X, y, settings, rngs, counts)
+        return self._train(X, y, settings, [Curator(rng) for rng in rngs], counts)
 
     def _train(
         self,
         X: ArrayLike,
         y: ArrayLike,
         settings: Sequence[Mapping[str, Any]],
-        rngs: Sequence[np.random.Generator] | None,
+        curators: Sequence[Curator] | None,
         counts: ArrayLike | None,
     ) -> list[Self]:
-        """Train; without generators each learner has that of its own random_state."""
+        """Train; without curators each learner has one with the stream of its random_state."""
         learners = []
         for setting in settings:
             # A shallow copy is enough: parameters are never changed in place.
@@ -155,10 +156,14 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             learner.check_classes(len(labels))
             learner.n_bins_ = self.n_bins_
             learner._labels_from_rows = self.classes is None
-        if rngs is None:
-            n = int(weights.sum())
-            rngs = [generator_of(each.random_state, each._facts(n)) for each in learners]
-        self._fit_batch(learners, codes, targets, weights, rngs)
+        records = Records(codes, targets, weights, self.n_bins_)
+        if curators is None:
+            n = records.n
+            streams = [generator_of(each.random_state, each._facts(n)) for each in learners]
+            curators = [Curator(stream) for stream in streams]
+        self._fit_batch(learners, records, curators)
+        for learner, curator in zip(learners, curators, strict=True):
+            curator.check(learner._fitted_statement)
         return learners
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -264,26 +269,17 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     def _fit_batch(
         self,
         learners: Sequence[Self],
-        codes: Codes,
-        signs: NDArray[Any],
-        counts: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
+        records: Records,
+        curators: Sequence[Curator],
     ) -> None:
-        for learner, rng in zip(learners, rngs, strict=True):
+        for learner, curator in zip(learners, curators, strict=True):
             # One that writes into what it is given changes it for no other fit.
-            mine = codes.copy(), signs.copy(), counts.copy()
-            learner._fitted_statement = learner._fit_one(*mine, rng)
+            learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[Any],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
-        """Train, and give what the fit guarantees.
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        """Train, and return what the fit guarantees: records are asked through the curator.
 
-        `signs` are −1 and +1 (int8); of a learner that takes more than two classes they are
+        Labels are −1 and +1 (int8); of a learner that takes more than two classes they are
         positions in ``classes_`` (int64), whatever the number of classes.
         """
         raise NotImplementedError

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.kernels.boosted_trees import (
     BEST,
     DRAWN,
@@ -40,6 +40,7 @@ from privcurve.privacy.calibration.bdpe import (
     bdpe,
 )
 from privcurve.privacy.calibration.ensemble_truth import CONSTANT, EXACT
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.sensitivity.ensembles import ensemble_weight_bound
@@ -189,13 +190,9 @@ class BDPEClassifier(TreeSumClassifier):
                         f"{self.calibration!r}: leave it out, or change the calibration"
                     )
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         n_trees, depth, alpha = int(self.n_trees), int(self.depth), float(self.boost_alpha)
         self.n_records_ = int(counts.sum())
         noise = self._noise(self.n_records_)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Records
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.checks import RandomState
@@ -17,6 +17,7 @@ from privcurve.learners.roles import Roles
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.boosting_for_people import PeopleNoise, people_noise
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
 
@@ -82,13 +83,9 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         self._roles = self._roles_read()
         n = int(counts.sum())
         noise = people_noise(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Records
 from privcurve.kernels.brc import positive_rows, project_rows
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.checks import RandomState
@@ -23,6 +23,7 @@ from privcurve.learners.half_spaces import (
 from privcurve.learners.roles import Roles
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.brc import BRCNoise
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import draw_piece
 
@@ -147,13 +148,9 @@ class BRCClassifier(HalfSpaceVoteClassifier):
             choice_share=float(self.intercept_share) if self.intercept == "em" else 0.0,
         )
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         self._roles = self._roles_read()
         n = int(counts.sum())
         noise = self._noise(n)

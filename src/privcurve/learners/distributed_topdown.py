@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.holders.best_first import BestFirst, grow_best_first
 from privcurve.holders.by_levels import ByLevels, grow_by_levels
 from privcurve.holders.holder import Holder
@@ -33,6 +33,7 @@ from privcurve.privacy.calibration.holders import (
     level_holders,
 )
 from privcurve.privacy.calibration.holders_published import published_holders
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 # Where nothing is given: what the paper has, and what the certified protocols have.
@@ -185,13 +186,9 @@ class DistributedTopDownClassifier(LinkedClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[Any],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         self.n_records_ = int(counts.sum())
         if self.protocol == SINGLE and self.calibration == CERTIFIED:
             return self._fit_topdown(codes, signs, counts, rng)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes, bin_starts
+from privcurve.coding import Codes, Records, bin_starts
 from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import OneHotClassifier
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.dp_bagging import BaggingNoise, bagging
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
 
@@ -102,13 +103,9 @@ class DPBaggingClassifier(OneHotClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         if not is_private(self.epsilon):
             rng = np.random.default_rng(0)
         records = np.repeat(np.arange(len(signs)), counts)

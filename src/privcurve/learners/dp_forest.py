@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Records
 from privcurve.kernels.boosted_trees import draw_tree, find_leaves, leaf_weights
 from privcurve.learners.chances import succession
 from privcurve.learners.checks import RandomState
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.forest import MarginNoise, forest
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
 
@@ -99,13 +100,9 @@ class DPForestClassifier(TreeSumClassifier):
                 "or change the calibration"
             )
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         n_trees, depth = int(self.n_trees), int(self.depth)
         noise, starts = self._noise(), self._bin_starts()
         self.n_records_ = int(counts.sum())

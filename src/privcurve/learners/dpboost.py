@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
 from privcurve.learners.checks import RandomState
 from privcurve.learners.tree_sums import TreeSumClassifier
@@ -21,6 +21,7 @@ from privcurve.privacy.calibration.dpboost import (
     dpboost,
     leaf_bounds,
 )
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
 
@@ -122,13 +123,9 @@ class DPBoostClassifier(TreeSumClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         noise = self._noise()
         n_trees, depth = int(self.n_trees), int(self.max_depth)
         self.n_records_ = int(counts.sum())

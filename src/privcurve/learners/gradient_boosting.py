@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import ensemble
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.learners.staged import StagedClassifier
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 
@@ -65,13 +66,9 @@ class GradientBoostingClassifier(StagedClassifier, LogOddsClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         self.constant_ = CERTAIN * (only_label(signs) or 0)
         if self.constant_:
             # scikit-learn refuses to fit one label.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes, code_type
+from privcurve.coding import Codes, Records, code_type
 from privcurve.learners.chances import cap_of, capped_weights
 from privcurve.learners.checks import RandomState, require
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
@@ -23,6 +23,7 @@ from privcurve.learners.roles import Roles
 from privcurve.learners.trees import TOP_DOWN_TREES, TreeModel
 from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.privacy.budget import PUBLISHED
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.public_facts import with_public
 
@@ -197,11 +198,10 @@ class LazyBBClassifier(VotingClassifier):
     def _fit_batch(
         self,
         learners: Sequence[Self],
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
+        records: Records,
+        curators: Sequence[Curator],
     ) -> None:
+        codes, signs, counts, _ = records
         starts: dict[tuple[int, ...], PublicStart] = {}
         for learner in learners:
             roles = learner._roles()
@@ -210,7 +210,7 @@ class LazyBBClassifier(VotingClassifier):
                     found = PublicStart.of(codes, signs, counts, roles, learner.n_bins_)
                     starts[roles.public] = found
                 learner.start_ = starts[roles.public]
-        super()._fit_batch(learners, codes, signs, counts, rngs)
+        super()._fit_batch(learners, records, curators)
         for learner in learners:
             public = learner._roles().public
             if public is not None:

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.checks import RandomState
 from privcurve.learners.linear_inputs import SCALED, LinearClassifier
@@ -30,6 +30,7 @@ from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.box import box, box_statement
 from privcurve.privacy.calibration.logistic_regression import Perturbation
 from privcurve.privacy.calibration.objective import Objective
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.public_facts import state_public
 
@@ -88,13 +89,8 @@ class LogisticRegressionClassifier(LinearClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        labels: NDArray[np.int64],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, labels, counts, _ = records
         read = self._read()
         signs = (2 * labels - 1).astype(np.int8)
         if len(self.classes_) > 2:
@@ -222,13 +218,9 @@ class DPLogisticRegressionClassifier(LinearClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         if self.noise == "box":
             return self._fit_box(codes, signs, counts, rng)
         # Scaled rows have no norm of their own, so their certified form has a column of ones.

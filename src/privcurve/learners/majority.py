@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 from sklearn.dummy import DummyClassifier
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.learners.checks import RandomState, require
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.one_label import CERTAIN, log_shares
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 
@@ -54,13 +55,8 @@ class MajorityClassClassifier(LogOddsClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        labels: NDArray[np.int64],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, labels, counts, _ = records
         self.model_ = DummyClassifier(strategy="prior").fit(codes, labels, sample_weight=counts)
         if len(self.classes_) > 2:
             self.score_ = log_shares(labels, counts, len(self.classes_))

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.learners.checks import RandomState, require
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.public_part import NO_START, PublicStart, started_roles
 from privcurve.learners.roles import Roles
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.noisy_bayes import BayesNoise, columns_counted, noisy_bayes
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import MECHANISMS
 
 
 class NoisyBayesClassifier(LogOddsClassifier):
@@ -103,19 +102,16 @@ class NoisyBayesClassifier(LogOddsClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
         roles, m, noise = self._plan(codes.shape[1])
         available = roles.private
         bins = self.n_bins_.tolist()
         tables = [label_counts(codes[:, j], bins[j], signs, counts) for j in available]
-        chosen = _choose(np.array([column_score(t) for t in tables]), m, noise, rng)
-        noisy = [_released(tables[k], noise, rng) for k in chosen]
+        chosen = _choose(np.array([column_score(t) for t in tables]), m, noise, curator)
+        exact = np.concatenate([tables[k] for k in chosen])
+        released = curator.numbers(noise.of_counts, exact)
+        noisy = np.split(released, np.cumsum([bins[available[k]] for k in chosen])[:-1])
         if roles.public is None:
             totals = _pooled_totals(noisy)
             rates = np.log(np.maximum(totals, 0.0) + noise.scale + float(self.smoothing))
@@ -201,28 +197,15 @@ def column_score(table: NDArray[np.int64]) -> float:
     return float(np.abs(table[:, 1] - table[:, 0]).sum()) / 2
 
 
-def _choose(
-    scores: NDArray[np.float64], m: int, noise: BayesNoise, rng: np.random.Generator
-) -> list[int]:
+def _choose(scores: NDArray[np.float64], m: int, noise: BayesNoise, curator: Curator) -> list[int]:
     """Choose m columns one after another; all of them without looking."""
     left = list(range(len(scores)))
     if m == len(left):
         return left
     chosen = []
-    for _ in range(m):
-        values = scores[left]
-        if not math.isinf(noise.rate):
-            values = noise.rate * values + MECHANISMS[noise.mechanism].draw(rng, len(left))
-        chosen.append(left.pop(int(np.argmax(values))))
+    for k in range(m):
+        chosen.append(left.pop(curator.choose(noise.of_choice(k), scores[left])))
     return chosen
-
-
-def _released(
-    table: NDArray[np.int64], noise: BayesNoise, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    if noise.scale == 0:
-        return table.astype(np.float64)
-    return table + MECHANISMS[noise.counts].draw(rng, table.shape, noise.scale)
 
 
 def _pooled_totals(noisy: list[NDArray[np.float64]]) -> NDArray[np.float64]:

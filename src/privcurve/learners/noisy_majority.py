@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
-from privcurve.privacy.budget import CERTIFIED, is_private
+from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.forest import MarginNoise, majority
+from privcurve.privacy.curator import Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import MECHANISMS
 
 
 class NoisyMajorityClassifier(CodedClassifier):
@@ -62,19 +62,12 @@ class NoisyMajorityClassifier(CodedClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         noise = self._noise()
-        self.n_records_ = int(counts.sum())
+        self.n_records_ = records.n
         self.n_features_used_ = 0
-        self.margin_ = float(counts @ signs.astype(np.int64))
-        if is_private(self.epsilon):
-            self.margin_ += float(MECHANISMS[noise.mechanism].draw(rng, 1, 1 / noise.rate)[0])
+        margin = float(records.counts @ records.labels.astype(np.int64))
+        self.margin_ = curator.number(call_of(*noise.statement.ledger or [None]), margin)
         return noise.statement
 
     def _noise(self) -> MarginNoise:

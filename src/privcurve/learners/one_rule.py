@@ -16,7 +16,7 @@ from privcurve.kernels.packing import PackedRows, pack
 from privcurve.learners.checks import RandomState, all_between, require
 from privcurve.learners.voting import Boosting, VotingClassifier
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
-from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.privacy.curator import Curator, call_of
 
 
 class Vote(NamedTuple):
@@ -187,10 +187,12 @@ class OneRules:
         self,
         rows: RuleRows,
         plan: RulePlan,
-        rng: np.random.Generator,
+        curator: Curator,
         begin: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], float]:
         """Pick a literal in each round."""
+        calls = [call_of(entry, plan.noise.mechanism) for entry in plan.noise.statement.ledger]
+        noise = curator.noise(calls, (len(calls), rows.n_literals)) if calls else None
         return boost(
             rows.packed,
             rows.positive,
@@ -199,7 +201,7 @@ class OneRules:
             plan.learning_rate,
             plan.noise.rates,
             plan.noise.normalise,
-            draw_noise(plan.noise, rows.n_literals, rng),
+            noise,
             begin,
         )
 
@@ -211,26 +213,6 @@ class OneRules:
 
 
 ONE_RULES = OneRules()
-
-
-def draw_noise(
-    calibrated: OneRuleNoise, n_literals: int, rng: np.random.Generator
-) -> NDArray[np.float64] | None:
-    """Draw what is added to the scores of all rounds.
-
-    Parameters
-    ----------
-    calibrated : OneRuleNoise
-    n_literals : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (n_rounds, n_literals), or None at ε = ∞
-    """
-    if np.isinf(calibrated.rates).any():
-        return None
-    return MECHANISMS[calibrated.mechanism].draw(rng, (len(calibrated.rates), n_literals))
 
 
 class OneRuleClassifier(VotingClassifier):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes, scaled
+from privcurve.coding import Codes, Records, scaled
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import LogOddsClassifier
@@ -20,6 +20,7 @@ from privcurve.learners.roles import PublicRows, Roles, distinct_keys
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.pate import pate_noise
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
 
@@ -120,13 +121,9 @@ class PATEClassifier(LogOddsClassifier):
                 f"and the {n_rows} distinct rows to be scored: give at least {n_records + n_rows}"
             )
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         if self.public_columns is None:
             raise ValueError(
                 "pate needs public_columns=, the positions of public columns (in a study: "

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.additive.model import AdditiveModel
@@ -19,6 +19,7 @@ from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.registry import entry
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, REPLACE_ONE
 from privcurve.privacy.calibration.privgam import statement
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 
@@ -131,13 +132,9 @@ class PrivGAMClassifier(LogOddsClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         fit, maps = self._fitted(codes, signs, counts, rng)
         self.model_ = AdditiveModel.of(fit, maps)
         self.method_ = fit.method

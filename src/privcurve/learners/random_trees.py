@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.holder import Holder
 from privcurve.holders.placement import RANDOM
@@ -25,6 +25,7 @@ from privcurve.learners.staged import StagedClassifier
 from privcurve.learners.trees import TreeModel
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.random_trees import random_trees
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 
@@ -200,13 +201,9 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier):
         self.classes = classes
         self.random_state = random_state
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[Any],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         self.n_records_ = int(counts.sum())
         questions = list_questions(self.n_bins_, check_ordered(self.ordered, len(self.n_bins_)))
         holders = deal_to_holders(self, questions, codes, signs, counts, rng)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier, decided
 from privcurve.learners.checks import RandomState
@@ -27,6 +27,7 @@ from privcurve.learners.tuning import (
 from privcurve.privacy.accountants.selection import runs
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.selection import UNITS, SelectionBudget
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
 from privcurve.privacy.ledger import PrivacyStatement
 
@@ -151,13 +152,9 @@ class TunedClassifier(CodedClassifier):
     def _facts_of_columns(self) -> Facts:
         return Facts(self.n_bins_, self.ordered)
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         candidates = candidates_of(self.learner, self.settings)
         self.n_records_ = int(counts.sum())
         budget: SelectionBudget | None = None

@@ -13,12 +13,13 @@ from diffprivlib.models.forest import DecisionTreeClassifier
 from diffprivlib.utils import PrivacyLeakWarning
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.checks import RandomState
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_COVERED, NOT_PROVED, LedgerEntry, PrivacyStatement
 
 # diffprivlib's forest hands its trees labels 0, 1, …, but looks for the values of
@@ -49,13 +50,9 @@ class _RandomTrees(CodedClassifier):
         """Give the fitted trees."""
         raise NotImplementedError
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         if not is_private(self.epsilon):
             rng = np.random.default_rng(0)
         # diffprivlib ignores weights, so each record gets a row.

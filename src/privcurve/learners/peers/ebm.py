@@ -15,13 +15,14 @@ from interpret import privacy
 from interpret.glassbox import ExplainableBoostingClassifier
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.learners.checks import RandomState
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_COVERED, NOT_PROVED, LedgerEntry, PrivacyStatement
 
 # interpret's share of ε for the bins (its default); it gives them half of δ.
@@ -109,13 +110,9 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
         if is_private(self.epsilon) and self.delta == 0:
             raise ValueError(f"{self._learner} offers no pure privacy: delta must be above 0")
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         self.constant_ = CERTAIN * (only_label(signs) or 0)
         if self.constant_:
             # interpret answers one label with infinite scores.

@@ -11,6 +11,7 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
+from privcurve.privacy.curator import EXACT, Call, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import (
     EXPONENTIAL,
@@ -51,6 +52,15 @@ class BayesNoise:
     counts: str
     scale: float
     statement: PrivacyStatement
+
+    @property
+    def of_counts(self) -> Call:
+        """The call that releases all counts."""
+        return call_of(self.statement.ledger[-1]) if self.statement.private else EXACT
+
+    def of_choice(self, k: int) -> Call:
+        """Return the call of the k-th choice, from 0."""
+        return call_of(self.statement.ledger[k]) if self.statement.private else EXACT
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,191 @@
+"""A curator whose answers follow a script: the same fit again, and what its records changed.
+
+Two neighbours are trained with the same answers. Whatever differs between them but the exact
+values of their calls is a leak, and by how much those differ is the privacy loss of the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.privacy.curator import Call, Curator
+from privcurve.privacy.ledger import LedgerEntry
+from privcurve.privacy.mechanisms import MECHANISMS, SELECTIONS
+
+# What is added to the noise of candidates that the script does not choose: no score outweighs it,
+# and what the loop adds can still be read off to eight digits.
+FAR = 2.0**26
+
+# The script's numbers are exact ones of the first side and noise of so many scales.
+SPREADS = (0.0, 0.3, 1.0, 10.0)
+
+
+@dataclass
+class Event:
+    """One call of a fit.
+
+    Attributes
+    ----------
+    kind : str
+        The method of the curator.
+    calls : ndarray of Call
+        One, or one for each place along the first axes.
+    exact : ndarray
+        What noise is added to, in units of the noise's scale; written when the fit has ended where
+        a compiled loop adds to the noise.
+    answer : ndarray
+        What the script answered.
+    """
+
+    kind: str
+    calls: NDArray[Any]
+    exact: NDArray[np.float64]
+    answer: NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the exact values."""
+        return self.exact.shape
+
+    def losses(self, other: Event) -> dict[LedgerEntry, NDArray[np.float64]]:
+        """Return by entry how far the two sides of its calls are apart, in units of the noise.
+
+        Returns
+        -------
+        dict of LedgerEntry to ndarray
+            Numbers and labels: the difference of each. Choices: the range of the differences of a
+            call's scores.
+        """
+        apart = self.exact - other.exact
+        by_entry: dict[LedgerEntry, list[NDArray[np.float64]]] = {}
+        for place in np.ndindex(*self.calls.shape):
+            call: Call = self.calls[place]
+            assert call.entry is not None
+            own = apart[place]
+            if call.mechanism in SELECTIONS:
+                rows = own.reshape(-1, own.shape[-1])
+                own = rows.max(axis=1) - rows.min(axis=1)
+            by_entry.setdefault(call.entry, []).append(np.abs(own).ravel())
+        return {entry: np.concatenate(parts) for entry, parts in by_entry.items()}
+
+
+class OtherCalls(RuntimeError):
+    """The second side made another call than the first, where all answers were the same."""
+
+
+@dataclass
+class Script:
+    """The answers of one fit.
+
+    Attributes
+    ----------
+    seed : sequence of int
+        Of public coins, which are the same on both sides, and of answers.
+    events : list of Event
+        Those of the first side, which the second follows.
+    """
+
+    seed: Sequence[int]
+    events: list[Event] = field(default_factory=list)
+
+    def record(self) -> Replay:
+        """Return the curator of the first side."""
+        return Replay(self, None)
+
+    def follow(self) -> Replay:
+        """Return the curator of the second side."""
+        return Replay(self, self.events)
+
+
+class Replay(Curator):
+    """A curator whose answers follow a script.
+
+    Attributes
+    ----------
+    events : list of Event
+        What was called.
+    """
+
+    def __init__(self, script: Script, followed: Sequence[Event] | None) -> None:
+        super().__init__(np.random.default_rng([*script.seed, 0]))
+        self._answers = np.random.default_rng([*script.seed, 1])
+        self._followed = followed
+        self._handed: list[tuple[Event, NDArray[np.float64]]] = []
+        self.events: list[Event] = [] if followed is not None else script.events
+
+    def _event(self, kind: str, calls: Any, exact: NDArray[np.float64]) -> Event:
+        """Note a call; its answer is the first side's, or still to be filled in."""
+        if isinstance(calls, Call):
+            one = np.empty((), dtype=object)
+            one[()] = calls
+            calls = one
+        event = Event(kind, calls, exact, np.empty(0))
+        place = len(self.events)
+        self.events.append(event)
+        if self._followed is not None:
+            if place >= len(self._followed):
+                raise OtherCalls(f"a call more: {_named(event)}")
+            first = self._followed[place]
+            same = first.kind == kind and first.shape == event.shape
+            same = same and np.array_equal(first.calls, calls)
+            if not same:
+                raise OtherCalls(f"{_named(first)}, and on the other side {_named(event)}")
+            event.answer = first.answer
+        return event
+
+    def close(self) -> list[Event]:
+        """Return all calls, with what compiled loops added to their noise.
+
+        Raises
+        ------
+        OtherCalls
+            If there were fewer than on the first side.
+        """
+        if self._followed is not None and len(self.events) < len(self._followed):
+            raise OtherCalls(f"a call less: {_named(self._followed[len(self.events)])}")
+        for event, noise in self._handed:
+            event.exact = noise - event.answer
+        return self.events
+
+    def _numbers(self, call: Call, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+        event = self._event("numbers", call, exact / call.scale)
+        if self._followed is None:
+            spread = self._answers.choice(SPREADS)
+            drawn = MECHANISMS[call.mechanism].draw(self._answers, exact.shape)
+            event.answer = exact + spread * call.scale * drawn
+        return event.answer.copy()
+
+    def _signs(self, call: Call, margins: NDArray[np.float64]) -> NDArray[np.bool_]:
+        event = self._event("signs", call, margins / call.scale)
+        if self._followed is None:
+            event.answer = self._answers.random(margins.shape) < 0.5
+        return event.answer.copy()
+
+    def _choose(self, call: Call, scores: NDArray[np.float64]) -> int:
+        event = self._event("choose", call, scores / call.scale)
+        if self._followed is None:
+            event.answer = self._answers.integers(len(scores), size=1)
+        return int(event.answer[0])
+
+    def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        event = self._event("noise", calls, np.zeros(shape))
+        if self._followed is None and calls.size:
+            if calls.flat[0].mechanism in SELECTIONS:
+                event.answer = np.full(shape, -FAR)
+                chosen = self._answers.integers(shape[-1], size=shape[:-1])
+                np.put_along_axis(event.answer, chosen[..., None], 0.0, axis=-1)
+            else:
+                event.answer = np.where(self._answers.random(shape) < 0.5, -FAR, FAR)
+        noise = event.answer.reshape(shape).copy()
+        self._handed.append((event, noise))
+        return noise
+
+
+def _named(event: Event) -> str:
+    whats = dict.fromkeys(call.entry.what for call in event.calls.ravel().tolist() if call.entry)
+    return f"{event.kind} of the shape {event.shape} for {'; '.join(list(whats)[:3])}"

@@ -1,0 +1,263 @@
+"""The one door between records and a model: each answer about records goes through a curator.
+
+A learner announces its mechanism calls (its ledger), and then asks a :class:`Curator` to add noise
+to numbers, to choose among candidates, or for noise that a compiled loop adds to its own scores.
+Nothing else draws noise, and at the end of a fit what was called must be what was announced. The
+contract (``privcurve.audit.contract``) puts another curator in its place, whose answers follow a
+script, and so sees of any learner all that its records can change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.mechanisms import MECHANISMS, draw_piece
+
+
+class DoorError(RuntimeError):
+    """A learner called a mechanism that it did not announce, or did not call one that it did."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One announced mechanism call, ready to be made.
+
+    Attributes
+    ----------
+    mechanism : str
+        Whose noise is drawn: a name of ``mechanisms.MECHANISMS``.
+    scale : float
+        Of the noise: b, σ, or 1/η of a choice; 0 where there is no noise (ε = ∞).
+    entry : LedgerEntry or None
+        What the call is charged to; None where nothing is charged.
+    """
+
+    mechanism: str
+    scale: float
+    entry: LedgerEntry | None = None
+
+    def scaled(self, factor: float) -> Call:
+        """Return the call for numbers that are `factor` times as large: a public factor."""
+        return replace(self, scale=self.scale * factor)
+
+    @property
+    def private(self) -> bool:
+        """Whether there is any noise."""
+        return self.scale > 0
+
+
+def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
+    """Return the call that a ledger's entry announces.
+
+    Parameters
+    ----------
+    entry : LedgerEntry or None
+        None: a call without noise, of a fit that is not private.
+    mechanism : str, optional
+        Whose noise is drawn, where the ledger has another name for what it costs.
+    """
+    if entry is None:
+        return Call(mechanism or "", 0.0)
+    return Call(mechanism or entry.mechanism, 1 / entry.noise_rate, entry)
+
+
+# What a call is of, when there is no noise to be charged.
+EXACT = call_of(None)
+
+
+class Curator:
+    """Answers questions about records, with the noise that their ledger announces.
+
+    Parameters
+    ----------
+    coins : numpy.random.Generator
+        Noise, and the public coins of a fit (an order of records, questions of random trees).
+
+    Attributes
+    ----------
+    coins : numpy.random.Generator
+        For public coins alone: what is drawn from it may end up in a model.
+    """
+
+    def __init__(self, coins: np.random.Generator) -> None:
+        self.coins = coins
+        self._made: dict[LedgerEntry, int] = {}
+
+    # Answers -------------------------------------------------------------------------
+
+    def numbers(self, call: Call, exact: ArrayLike) -> NDArray[np.float64]:
+        """Return numbers with noise.
+
+        Parameters
+        ----------
+        call : Call
+        exact : array-like
+
+        Returns
+        -------
+        ndarray of the shape of `exact`
+        """
+        values = np.asarray(exact, dtype=np.float64)
+        self._charge(call)
+        return self._numbers(call, values) if call.private else values.copy()
+
+    def number(self, call: Call, exact: float) -> float:
+        """Return one number with noise."""
+        return float(self.numbers(call, [exact])[0])
+
+    def signs(self, call: Call, margins: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return for each margin whether the label drawn for it is +; exact: if it is above 0.
+
+        The chance of + is that of ``margin + noise > 0``: nothing but the labels is released.
+        """
+        self._charge(call)
+        return self._signs(call, margins) if call.private else margins > 0
+
+    def choose(self, call: Call, scores: ArrayLike) -> int:
+        """Return the place of the chosen candidate; without noise, of the first of the best.
+
+        Parameters
+        ----------
+        call : Call
+            By the exponential mechanism or permute-and-flip.
+        scores : array-like of shape (n_candidates,)
+            Higher is better.
+        """
+        values = np.asarray(scores, dtype=np.float64)
+        self._charge(call)
+        return self._choose(call, values) if call.private else int(np.argmax(values))
+
+    def threshold(
+        self, call: Call, ends: NDArray[np.float64], scores: NDArray[np.float64]
+    ) -> float:
+        """Return a point of an interval, chosen by a score that is constant on pieces of it.
+
+        Parameters
+        ----------
+        call : Call
+            By the exponential mechanism.
+        ends, scores
+            See :func:`~privcurve.privacy.mechanisms.draw_piece`.
+        """
+        self._charge(call)
+        return self._threshold(call, ends, scores)
+
+    def noise(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return standard noise, for a compiled loop to add its scores to.
+
+        The loop writes ``noise + score/scale`` in place and takes the largest of a row (a
+        choice), or the sign (a label): a replay reads there what the scores were.
+
+        Parameters
+        ----------
+        calls : Call, or (nested) sequence of Call
+            Of one mechanism: one for all, or one for each place along the first axes.
+        shape : tuple of int
+            Of a choice the last axis is that of its candidates.
+
+        Returns
+        -------
+        ndarray of `shape`
+        """
+        return self._noise(self._charge_all(calls, shape), shape)
+
+    def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return uniform numbers, by each of which a compiled loop draws one of the candidates.
+
+        Parameters
+        ----------
+        calls, shape
+            As of :meth:`noise`; of a choice there is one number.
+        """
+        self._charge_all(calls, shape)
+        return self.coins.random(shape)
+
+    # How they are drawn ----------------------------------------------------------------
+
+    def _numbers(self, call: Call, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+        return exact + MECHANISMS[call.mechanism].draw(self.coins, exact.shape, call.scale)
+
+    def _signs(self, call: Call, margins: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return self._numbers(call, margins) > 0
+
+    def _choose(self, call: Call, scores: NDArray[np.float64]) -> int:
+        drawn = MECHANISMS[call.mechanism].draw(self.coins, scores.shape)
+        return int(np.argmax(scores / call.scale + drawn))
+
+    def _threshold(
+        self, call: Call, ends: NDArray[np.float64], scores: NDArray[np.float64]
+    ) -> float:
+        rate = 1 / call.scale if call.private else math.inf
+        return draw_piece(ends, scores, rate, self.coins)
+
+    def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        return (
+            MECHANISMS[calls.flat[0].mechanism].draw(self.coins, shape)
+            if calls.size
+            else np.zeros(shape)
+        )
+
+    # What was called ---------------------------------------------------------------------
+
+    def _charge_all(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+        spread = _spread(calls, shape)
+        for call in dict.fromkeys(spread.ravel().tolist()):
+            self._charge(call)
+        return spread
+
+    def _charge(self, call: Call) -> None:
+        if call.entry is None:
+            if call.private:
+                raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
+            return
+        if call.entry in self._made and not call.entry.parallel:
+            raise DoorError(f"called twice, but charged once: {call.entry.what}")
+        self._made[call.entry] = self._made.get(call.entry, 0) + 1
+
+    def check(self, statement: PrivacyStatement) -> None:
+        """Check that what was called is what was announced.
+
+        Raises
+        ------
+        DoorError
+            If it is not.
+        """
+        announced = set(statement.ledger)
+        for entry in self._made:
+            if entry not in announced:
+                raise DoorError(f"called, but not announced in the ledger: {entry.what}")
+        if self._made:
+            for entry in statement.ledger:
+                if entry not in self._made:
+                    raise DoorError(f"announced in the ledger, but never called: {entry.what}")
+
+
+def _spread(calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the call of each place along the first axes of a shape."""
+    if isinstance(calls, Call):
+        one = np.empty((), dtype=object)
+        one[()] = calls
+        return one
+    axes = []
+    level: Any = calls
+    while not isinstance(level, Call):
+        axes.append(len(level))
+        if not axes[-1]:
+            return np.empty(axes, dtype=object)
+        level = level[0]
+    spread = np.empty(axes, dtype=object)
+    for place in np.ndindex(*axes):
+        call: Any = calls
+        for i in place:
+            call = call[i]
+        spread[place] = call
+    if spread.shape != shape[: spread.ndim]:
+        raise ValueError(f"{spread.shape} calls do not fit noise of the shape {shape}")
+    return spread
