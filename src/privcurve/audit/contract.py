@@ -14,7 +14,6 @@ Together they prove ε, but for the theorem of the accountant and what floating 
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from privcurve.audit.replay_fits import Event, OtherCalls, Script
+from privcurve.audit.replay_fits import Event, OtherCallsError, Script
 from privcurve.audit.states import left_on, numbers
 from privcurve.coding import Records, class_labels
 from privcurve.learners import registry
@@ -33,7 +32,7 @@ from privcurve.learners.entry import Facts
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.curator import Call, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry, epsilon_of_ledger
-from privcurve.privacy.mechanisms import GAUSSIAN, SELECTIONS
+from privcurve.privacy.mechanisms import GAUSSIAN
 
 CONTROL = "control"
 POST_PROCESSING = "post-processing"
@@ -150,9 +149,11 @@ def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
         return found
     for name, (part, entry) in found.largest.items():
         if part < 0.5 and not case.idle:
-            why = f"{name}: announced {entry.sensitivity:.6g}, but no more than {part:.3g} of it seen"
-            found.broken.append(Broken(SENSITIVITY, f"{why}: the call shows nothing of the records, "
-                                       "or its bound is idle"))  # fmt: skip
+            why = (
+                f"{name}: no more than {part:.3g} of the announced {entry.sensitivity:.6g} was "
+                "seen: its answer is not made of the records, or the bound is idle"
+            )
+            found.broken.append(Broken(SENSITIVITY, why))
             return found
     broken = _check_noise(case, seed)
     if broken is not None:
@@ -169,7 +170,7 @@ def _check_pair(
         try:
             model = train(case, side, curator)
             sides.append((model, curator.close()))
-        except OtherCalls as error:
+        except OtherCallsError as error:
             return Broken(CONTROL, str(error), left, right)
         except DoorError as error:
             return Broken(CHARGE, str(error), left, right)
@@ -207,7 +208,7 @@ def _check_costs(
             losses.setdefault(entry, []).append(apart)
     for entry, parts in losses.items():
         apart = np.concatenate(parts)
-        loss = math.sqrt(float(apart @ apart)) if entry.mechanism == GAUSSIAN else float(apart.sum())
+        loss = float(np.linalg.norm(apart) if entry.mechanism == GAUSSIAN else apart.sum())
         announced = announced_loss(entry)
         if loss > announced * (1 + TOLERANCE) + 1e-9:
             factor = loss / announced
@@ -398,4 +399,3 @@ def run(cases: Iterable[Case], n_random: int = 60, seed: int = 0) -> list[Verdic
 
 
 __all__ = ["POINTS", "Broken", "Case", "Verdict", "check", "run"]
-_ = SELECTIONS

@@ -64,9 +64,9 @@ class Event:
         apart = self.exact - other.exact
         by_entry: dict[LedgerEntry, list[NDArray[np.float64]]] = {}
         for place in np.ndindex(*self.calls.shape):
-            call: Call = self.calls[place]
+            call: Any = self.calls[place]
             assert call.entry is not None
-            own = apart[place]
+            own = apart[place].reshape(-1) if apart[place].ndim == 0 else apart[place]
             if call.mechanism in SELECTIONS:
                 rows = own.reshape(-1, own.shape[-1])
                 own = rows.max(axis=1) - rows.min(axis=1)
@@ -74,7 +74,7 @@ class Event:
         return {entry: np.concatenate(parts) for entry, parts in by_entry.items()}
 
 
-class OtherCalls(RuntimeError):
+class OtherCallsError(RuntimeError):
     """The second side made another call than the first, where all answers were the same."""
 
 
@@ -129,12 +129,12 @@ class Replay(Curator):
         self.events.append(event)
         if self._followed is not None:
             if place >= len(self._followed):
-                raise OtherCalls(f"a call more: {_named(event)}")
+                raise OtherCallsError(f"a call more: {_named(event)}")
             first = self._followed[place]
             same = first.kind == kind and first.shape == event.shape
             same = same and np.array_equal(first.calls, calls)
             if not same:
-                raise OtherCalls(f"{_named(first)}, and on the other side {_named(event)}")
+                raise OtherCallsError(f"{_named(first)}, and on the other side {_named(event)}")
             event.answer = first.answer
         return event
 
@@ -143,11 +143,11 @@ class Replay(Curator):
 
         Raises
         ------
-        OtherCalls
+        OtherCallsError
             If there were fewer than on the first side.
         """
         if self._followed is not None and len(self.events) < len(self._followed):
-            raise OtherCalls(f"a call less: {_named(self._followed[len(self.events)])}")
+            raise OtherCallsError(f"a call less: {_named(self._followed[len(self.events)])}")
         for event, noise in self._handed:
             event.exact = noise - event.answer
         return self.events

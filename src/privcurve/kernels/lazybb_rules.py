@@ -53,7 +53,8 @@ def boost(
         (the unnormalised form of PRIVACY.md §a).
     noise : ndarray of shape (n_rounds, n_literals), or None
         Added to −η_t·error: Gumbel gives the exponential mechanism, standard exponential
-        gives permute-and-flip. None if and only if the rates are infinite.
+        gives permute-and-flip. Scores are added in place. None if and only if the rates are
+        infinite.
     begin : ndarray of shape (n_rows,), optional
         The margin of each row before the first round, in votes; 0 by default.
 

@@ -38,7 +38,7 @@ class BinnedRows(NamedTuple):
 
 
 class TreeNoise(NamedTuple):
-    """All random numbers of a fit.
+    """All random numbers of a fit. The kernel adds its scores in place.
 
     Attributes
     ----------

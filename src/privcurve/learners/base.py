@@ -9,7 +9,7 @@ nothing of it is read from the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,11 +36,13 @@ from privcurve.privacy.ledger import (
     ASSUMED_LABELS,
     PrivacyStatement,
 )
+from privcurve.privacy.noise import Announced, noise_of
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CodedClassifier(ClassifierMixin, BaseEstimator):
     """Base class of the learners: classifiers over a coded matrix.
 
@@ -68,11 +70,11 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     _released: ClassVar[Mapping[str, Any]] = {}
     _kept_back: ClassVar[str] = "what it learns is not written down in a form of its own"
 
-    n_bins: int | Sequence[int] | None
-    bounds: tuple[ArrayLike, ArrayLike] | None
-    classes: Sequence[Any] | None
-    random_state: RandomState
-    _fitted_statement: PrivacyStatement
+    n_bins: int | Sequence[int] | None = None
+    bounds: tuple[ArrayLike, ArrayLike] | None = None
+    classes: Sequence[Any] | None = None
+    random_state: RandomState = None
+    _fitted_statement: PrivacyStatement = field(init=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None) -> Self:
         """Train.
@@ -277,7 +279,24 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
-        """Train, and return what the fit guarantees: records are asked through the curator.
+        """Train, and return what the fit guarantees: announce calls, and then make them.
+
+        A learner whose calls are not known beforehand, or with words of its own in the statement,
+        overrides this.
+        """
+        announced = self._calls(records.n)
+        budget = {name: getattr(self, name) for name in BUDGET}
+        statement = noise_of(self._learner, announced, **budget)
+        curator.announce(statement)
+        self._release(records, curator)
+        return statement
+
+    def _calls(self, n: int) -> Sequence[Announced]:
+        """Return the mechanism calls of a fit on n records, by public facts alone."""
+        raise NotImplementedError
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        """Train: ask the records through the curator, and keep what it answers.
 
         Labels are −1 and +1 (int8); of a learner that takes more than two classes they are
         positions in ``classes_`` (int64), whatever the number of classes.
@@ -353,6 +372,25 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = entry(self._learner).multiclass
         return tags
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateClassifier(CodedClassifier):
+    """Base class of the private learners: their budget.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε, above 0; infinite: no noise.
+    delta : float
+        0: pure differential privacy.
+    calibration : str
+        ``certified``, or ``published`` where the entry in the registry offers it.
+    """
+
+    epsilon: float = 1.0
+    delta: float = 0.0
+    calibration: str = budget.CERTIFIED
 
 
 def decided(scores: NDArray[np.float64]) -> NDArray[np.intp]:

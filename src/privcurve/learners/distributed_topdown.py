@@ -191,7 +191,7 @@ class DistributedTopDownClassifier(LinkedClassifier):
         rng = curator.coins
         self.n_records_ = int(counts.sum())
         if self.protocol == SINGLE and self.calibration == CERTIFIED:
-            return self._fit_topdown(codes, signs, counts, rng)
+            return self._fit_topdown(records, curator)
         questions = list_questions(self.n_bins_, check_ordered(self.ordered, len(self.n_bins_)))
         holders = deal_to_holders(self, questions, codes, signs, counts, rng)
         transcript = Transcript(len(holders))
@@ -275,13 +275,7 @@ class DistributedTopDownClassifier(LinkedClassifier):
         plan = BestFirst(*shape, n_splits, depth, *least, noise)
         return grow_best_first(holders, plan, transcript), noise.statement
 
-    def _fit_topdown(
-        self,
-        codes: Codes,
-        classes: NDArray[Any],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_topdown(self, records: Records, curator: Curator) -> PrivacyStatement:
         """Grow the certified tree of one machine."""
         if len(self.classes_) > 2:
             raise ValueError(
@@ -300,8 +294,8 @@ class DistributedTopDownClassifier(LinkedClassifier):
             delta=self.delta,
         )
         tree.n_bins_ = self.n_bins_
-        signs = (2 * classes - 1).astype(np.int8)
-        tree._fit_batch([tree], codes, signs, counts, [rng])
+        signs = (2 * records.labels - 1).astype(np.int8)
+        tree._fit_batch([tree], records._replace(labels=signs), [curator])
         self._adopt(tree.model_, Transcript(1))
         return replace(tree._fitted_statement, learner=self._learner)
 

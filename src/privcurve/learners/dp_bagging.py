@@ -108,12 +108,12 @@ class DPBaggingClassifier(OneHotClassifier):
         rng = curator.coins
         if not is_private(self.epsilon):
             rng = np.random.default_rng(0)
-        records = np.repeat(np.arange(len(signs)), counts)
+        places = np.repeat(np.arange(len(signs)), counts)
         n_queries = int(self.n_queries)
         noise = bagging(n_queries=n_queries, epsilon=float(self.epsilon), delta=float(self.delta))
         drawn = rng.integers(self.n_bins_, size=(n_queries, codes.shape[1]))
         pool = drawn.astype(codes.dtype)
-        margins = self._margins(codes, signs, records, pool, rng)
+        margins = self._margins(codes, signs, places, pool, rng)
         self._train_student(pool, _answer(margins, noise, rng))
         self.n_records_ = int(counts.sum())
         return noise.statement

@@ -89,15 +89,44 @@ class Curator:
     def __init__(self, coins: np.random.Generator) -> None:
         self.coins = coins
         self._made: dict[LedgerEntry, int] = {}
+        self._announced: dict[str, Call] | None = None
+
+    def announce(self, statement: PrivacyStatement) -> None:
+        """Take the ledger whose calls are then made by their names.
+
+        Of a fit that is not private there is none, and all answers are exact.
+        """
+        private = statement.private
+        calls = {entry.what: call_of(entry) for entry in statement.ledger}
+        self._announced = calls if private else {}
+        self._exact = not private
+
+    def call(self, what: str) -> Call:
+        """Return an announced call by what it releases.
+
+        Raises
+        ------
+        DoorError
+            If there is none of that name.
+        """
+        if self._announced is None:
+            raise DoorError(f"nothing is announced: {what}")
+        if self._exact:
+            return EXACT
+        if what not in self._announced:
+            names = ", ".join(list(self._announced)[:5])
+            raise DoorError(f"called, but not announced: {what!r}. Announced are: {names}")
+        return self._announced[what]
 
     # Answers -------------------------------------------------------------------------
 
-    def numbers(self, call: Call, exact: ArrayLike) -> NDArray[np.float64]:
+    def numbers(self, call: Call | str, exact: ArrayLike) -> NDArray[np.float64]:
         """Return numbers with noise.
 
         Parameters
         ----------
-        call : Call
+        call : Call or str
+            Or what it releases, of an announced ledger.
         exact : array-like
 
         Returns
@@ -105,22 +134,22 @@ class Curator:
         ndarray of the shape of `exact`
         """
         values = np.asarray(exact, dtype=np.float64)
-        self._charge(call)
+        call = self._charge(call)
         return self._numbers(call, values) if call.private else values.copy()
 
-    def number(self, call: Call, exact: float) -> float:
+    def number(self, call: Call | str, exact: float) -> float:
         """Return one number with noise."""
         return float(self.numbers(call, [exact])[0])
 
-    def signs(self, call: Call, margins: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def signs(self, call: Call | str, margins: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return for each margin whether the label drawn for it is +; exact: if it is above 0.
 
         The chance of + is that of ``margin + noise > 0``: nothing but the labels is released.
         """
-        self._charge(call)
+        call = self._charge(call)
         return self._signs(call, margins) if call.private else margins > 0
 
-    def choose(self, call: Call, scores: ArrayLike) -> int:
+    def choose(self, call: Call | str, scores: ArrayLike) -> int:
         """Return the place of the chosen candidate; without noise, of the first of the best.
 
         Parameters
@@ -131,11 +160,11 @@ class Curator:
             Higher is better.
         """
         values = np.asarray(scores, dtype=np.float64)
-        self._charge(call)
+        call = self._charge(call)
         return self._choose(call, values) if call.private else int(np.argmax(values))
 
     def threshold(
-        self, call: Call, ends: NDArray[np.float64], scores: NDArray[np.float64]
+        self, call: Call | str, ends: NDArray[np.float64], scores: NDArray[np.float64]
     ) -> float:
         """Return a point of an interval, chosen by a score that is constant on pieces of it.
 
@@ -146,7 +175,7 @@ class Curator:
         ends, scores
             See :func:`~privcurve.privacy.mechanisms.draw_piece`.
         """
-        self._charge(call)
+        call = self._charge(call)
         return self._threshold(call, ends, scores)
 
     def noise(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -212,14 +241,17 @@ class Curator:
             self._charge(call)
         return spread
 
-    def _charge(self, call: Call) -> None:
+    def _charge(self, call: Call | str) -> Call:
+        if isinstance(call, str):
+            call = self.call(call)
         if call.entry is None:
             if call.private:
                 raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
-            return
+            return call
         if call.entry in self._made and not call.entry.parallel:
             raise DoorError(f"called twice, but charged once: {call.entry.what}")
         self._made[call.entry] = self._made.get(call.entry, 0) + 1
+        return call
 
     def check(self, statement: PrivacyStatement) -> None:
         """Check that what was called is what was announced.

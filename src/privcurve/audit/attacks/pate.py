@@ -22,6 +22,7 @@ from privcurve.coding import Codes
 from privcurve.learners.pate import PATEClassifier
 from privcurve.learners.public_part import LinearScore
 from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, PUBLISHED
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
 
 N_TEACHERS = 5
@@ -70,7 +71,7 @@ def sample_sums(
     places = _places(side)[[pair.where, EQUAL]]
     found = np.empty(n, dtype=np.int64)
     for i in range(n):
-        blank._fit_one(side.codes, side.signs, side.counts, rng)
+        blank._fit_one(side.coded, Curator(rng))
         mine, equal = blank.answers_[places]
         found[i] = mine + 2 * equal
     return found
@@ -133,7 +134,7 @@ def answer_densities(
         blank = untrained(learner, side)
         blank.__class__ = _Margins
         place = _places(side)
-        blank._fit_one(side.codes, side.signs, side.counts, _Dealt(place))
+        blank._fit_one(side.coded, Curator(_Dealt(place)))
         chances = positive(blank.margins_[place], 1 / blank.scale_)
         logs = np.log([1 - chances, chances])
         every = itertools.product((0, 1), repeat=side.n)
