@@ -202,12 +202,17 @@ def _check_costs(
     right: Records,
     found: Verdict,
 ) -> Broken | None:
-    losses: dict[LedgerEntry, list[NDArray[np.float64]]] = {}
+    losses: dict[LedgerEntry | None, list[NDArray[np.float64]]] = {}
     for one, other in zip(first[1], second[1], strict=True):
         for entry, apart in one.losses(other).items():
             losses.setdefault(entry, []).append(apart)
     for entry, parts in losses.items():
         apart = np.concatenate(parts)
+        if entry is None:
+            if apart.any():
+                why = "records enter a call that is charged nothing"
+                return Broken(SENSITIVITY, why, left, right)
+            continue
         loss = float(np.linalg.norm(apart) if entry.mechanism == GAUSSIAN else apart.sum())
         announced = announced_loss(entry)
         if loss > announced * (1 + TOLERANCE) + 1e-9:

@@ -17,9 +17,9 @@ from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import MECHANISMS, SELECTIONS
 
-# What is added to the noise of candidates that the script does not choose: no score outweighs it,
-# and what the loop adds can still be read off to eight digits.
-FAR = 2.0**26
+# How far the script's answers to a compiled loop are from 0 and from each other: no score outweighs
+# it, and what the loop adds can still be read off to eight digits.
+FAR = 2.0**22
 
 # The script's numbers are exact ones of the first side and noise of so many scales.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
@@ -52,20 +52,19 @@ class Event:
         """Of the exact values."""
         return self.exact.shape
 
-    def losses(self, other: Event) -> dict[LedgerEntry, NDArray[np.float64]]:
+    def losses(self, other: Event) -> dict[LedgerEntry | None, NDArray[np.float64]]:
         """Return by entry how far the two sides of its calls are apart, in units of the noise.
 
         Returns
         -------
-        dict of LedgerEntry to ndarray
+        dict of LedgerEntry (None: of calls that are charged nothing) to ndarray
             Numbers and labels: the difference of each. Choices: the range of the differences of a
             call's scores.
         """
         apart = self.exact - other.exact
-        by_entry: dict[LedgerEntry, list[NDArray[np.float64]]] = {}
+        by_entry: dict[LedgerEntry | None, list[NDArray[np.float64]]] = {}
         for place in np.ndindex(*self.calls.shape):
             call: Any = self.calls[place]
-            assert call.entry is not None
             own = apart[place].reshape(-1) if apart[place].ndim == 0 else apart[place]
             if call.mechanism in SELECTIONS:
                 rows = own.reshape(-1, own.shape[-1])
@@ -176,9 +175,9 @@ class Replay(Curator):
         event = self._event("noise", calls, np.zeros(shape))
         if self._followed is None and calls.size:
             if calls.flat[0].mechanism in SELECTIONS:
-                event.answer = np.full(shape, -FAR)
-                chosen = self._answers.integers(shape[-1], size=shape[:-1])
-                np.put_along_axis(event.answer, chosen[..., None], 0.0, axis=-1)
+                # An order of the candidates: the first that is allowed will be chosen.
+                places = np.broadcast_to(np.arange(shape[-1]), shape)
+                event.answer = -FAR * self._answers.permuted(places, axis=-1)
             else:
                 event.answer = np.where(self._answers.random(shape) < 0.5, -FAR, FAR)
         noise = event.answer.reshape(shape).copy()

@@ -34,9 +34,11 @@ class Call:
     mechanism : str
         Whose noise is drawn: a name of ``mechanisms.MECHANISMS``.
     scale : float
-        Of the noise: b, σ, or 1/η of a choice; 0 where there is no noise (ε = ∞).
+        Of the noise: b, σ, or 1/η of a choice; 0 where there is no noise (ε = ∞), infinite where
+        there is nothing else.
     entry : LedgerEntry or None
-        What the call is charged to; None where nothing is charged.
+        What the call is charged to; None where nothing is charged: without noise, or where all
+        is noise.
     """
 
     mechanism: str
@@ -208,6 +210,14 @@ class Curator:
         self._charge_all(calls, shape)
         return self.coins.random(shape)
 
+    def generator(self, calls: Sequence[Call]) -> np.random.Generator:
+        """Return the stream of noise, for a compiled loop that draws choices by rejection.
+
+        No script can say what such a loop chooses: it is for published noise alone.
+        """
+        self._charge_all(calls, (len(calls),))
+        return self.coins
+
     # How they are drawn ----------------------------------------------------------------
 
     def _numbers(self, call: Call, exact: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -245,7 +255,7 @@ class Curator:
         if isinstance(call, str):
             call = self.call(call)
         if call.entry is None:
-            if call.private:
+            if 0 < call.scale < math.inf:
                 raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
             return call
         if call.entry in self._made and not call.entry.parallel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,6 +53,11 @@ class Announced:
         Why they may be: what the disjoint parts of the records are, each of which one looks at.
     source : str
         Where the sensitivity is proved.
+    by : str
+        A mechanism in place of the usual one, which follows from δ.
+    parts : int
+        Into how many parts a call divides what it may cost, as a paper may do where it need not:
+        noise is for one of them.
     """
 
     what: str
@@ -64,6 +70,8 @@ class Announced:
     calls: int = 1
     parallel: str = ""
     source: str = ""
+    by: str = ""
+    parts: int = 1
 
     def __post_init__(self) -> None:
         said = (self.l1 > 0 or self.l2 > 0) + (self.score_range > 0) + (self.margins > 0)
@@ -75,6 +83,8 @@ class Announced:
 
     def mechanism(self, pure: bool) -> str:
         """Return the mechanism of the calls, for δ = 0 or above."""
+        if self.by:
+            return self.by
         if self.score_range:
             return PERMUTE_AND_FLIP if pure else EXPONENTIAL
         if self.margins:
@@ -110,7 +120,7 @@ class Announced:
             LedgerEntry(
                 mechanism=mechanism,
                 what=self.what.format(k),
-                noise_rate=amount / bound,
+                noise_rate=amount / (bound * self.parts),
                 sensitivity=bound / 2 if self.score_range else bound,
                 epsilon=math.inf if mechanism == GAUSSIAN else amount,
                 bounded_range=MECHANISMS[mechanism].bounded_range(amount),
@@ -169,7 +179,12 @@ def noise_of(
     else:
         costs = tuple(each.cost() for each in announced)
         best = {} if accountants is None else {"accountants": accountants}
-        found = calibrate(costs, epsilon, delta, **best)
+        # Equal ones together: there may be hundreds.
+        counts: Counter[tuple[str, float]] = Counter()
+        for cost in costs:
+            counts[cost.kind, cost.amount] += cost.count
+        together = tuple(Cost(*key, count) for key, count in counts.items())
+        found = calibrate(together, epsilon, delta, **best)
         accountant = found.accountant
         amounts = [cost.amount * found.scale for cost in costs]
     ledger = [
