@@ -283,12 +283,12 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
         A learner whose calls are not known beforehand overrides this.
         """
-        statement = self._statement(records.n)
+        statement = self._guarantee(records.n)
         curator.announce(statement)
         self._release(records, curator)
         return statement
 
-    def _statement(self, n: int) -> PrivacyStatement:
+    def _guarantee(self, n: int) -> PrivacyStatement:
         """Return what a fit on n records guarantees; overridden by published calibrations."""
         budget = {name: getattr(self, name) for name in BUDGET}
         return noise_of(self._learner, self._calls(n), **budget)

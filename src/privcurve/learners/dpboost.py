@@ -98,7 +98,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     chunks: str = GEOMETRIC
     splits: str = THRESHOLD
 
-    def _statement(self, n: int) -> PrivacyStatement:
+    def _guarantee(self, n: int) -> PrivacyStatement:
         return dpboost(
             n_trees=int(self.n_trees),
             trees_per_ensemble=self._per_ensemble(),
@@ -111,7 +111,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         )
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
-        statement = self._statement(records.n)
+        statement = self._guarantee(records.n)
         n_trees, depth = int(self.n_trees), int(self.max_depth)
         self.n_records_ = records.n
         self.splits_ = np.full((n_trees, 2**depth - 1), NO_SPLIT, dtype=np.int64)
