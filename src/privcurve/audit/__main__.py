@@ -110,7 +110,7 @@ def table(verdicts: Iterable[Verdict]) -> str:
                 entry.mechanism.replace("_", " "),
                 f"{entry.sensitivity:.4g}",
                 f"{part * entry.sensitivity:.4g}",
-                f"{part:.2f}" + (f" ({verdict.case.idle})" if part < 0.5 else ""),
+                f"{part:.2f}" + (f" ({verdict.case.idle[name]})" if part < 0.5 else ""),
             )
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from privcurve.audit.contract import Case
 from privcurve.learners import own, registry
-from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
 
 DELTA = 1e-2
 
@@ -35,7 +35,38 @@ LAZYBB = (
     Case("topdown", {"depth": 2, "leaves": "rules", "delta": DELTA, "splits": "threshold"}),
 )
 
-CASES: tuple[Case, ...] = (*MAJORITY, *BAYES, *LAZYBB)
+SOME = {"n_steps": 3}
+LINE = {"ordered": True, "linear": "yes"}
+CYCLIC = {"method": "cyclic", "n_rounds": 2, "delta": DELTA}
+ESTIMATE = {"neighbours": ADD_REMOVE, "n_estimate": 10}
+
+PRIVGAM = (
+    Case("privgam", {}),
+    Case("privgam", SOME),
+    Case("privgam", {**SOME, "epsilon": 4.0, "delta": DELTA, "method": "greedy"}),
+    Case(
+        "privgam",
+        {**SOME, **LINE},
+        idle={"first: products of places along the columns": "twice one record's sum of sizes"},
+    ),
+    Case("privgam", {**SOME, **LINE, "delta": DELTA, "method": "greedy"}),
+    Case("privgam", {**SOME, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
+    Case("privgam", CYCLIC),
+    Case("privgam", {**CYCLIC, "pairs": "yes", "epsilon": 4.0}),
+    Case("privgam", {**CYCLIC, **LINE, "pairs": "yes"}),
+    Case("privgam", {**CYCLIC, **LINE, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
+)
+
+RUNS = {"expected_runs": 2.0, "score_share": 0.5}
+CHOICE = [{"learner": "one_rule"}, {"learner": "noisy_bayes"}]
+
+TUNED = (
+    Case("tuned", {**RUNS, "learner": "noisy_majority"}),
+    Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
+    Case("tuned", {**RUNS, "settings": CHOICE}),
+)
+
+CASES: tuple[Case, ...] = (*MAJORITY, *BAYES, *LAZYBB, *PRIVGAM, *TUNED)
 
 
 def cases_of(learner: str) -> Iterable[Case]:
