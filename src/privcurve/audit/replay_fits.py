@@ -7,7 +7,7 @@ values of their calls is a leak, and by how much those differ is the privacy los
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -77,32 +77,15 @@ class OtherCallsError(RuntimeError):
     """The second side made another call than the first, where all answers were the same."""
 
 
-@dataclass
-class Script:
-    """The answers of one fit.
+class Replay(Curator):
+    """A curator whose answers follow a script.
 
-    Attributes
+    Parameters
     ----------
     seed : sequence of int
         Of public coins, which are the same on both sides, and of answers.
-    events : list of Event
-        Those of the first side, which the second follows.
-    """
-
-    seed: Sequence[int]
-    events: list[Event] = field(default_factory=list)
-
-    def record(self) -> Replay:
-        """Return the curator of the first side."""
-        return Replay(self, None)
-
-    def follow(self) -> Replay:
-        """Return the curator of the second side."""
-        return Replay(self, self.events)
-
-
-class Replay(Curator):
-    """A curator whose answers follow a script.
+    leader : Replay, optional
+        That of the first side, whose answers are given again.
 
     Attributes
     ----------
@@ -110,12 +93,17 @@ class Replay(Curator):
         What was called.
     """
 
-    def __init__(self, script: Script, followed: Sequence[Event] | None) -> None:
-        super().__init__(np.random.default_rng([*script.seed, 0]))
-        self._answers = np.random.default_rng([*script.seed, 1])
-        self._followed = followed
+    def __init__(self, seed: Sequence[int], leader: Any = None) -> None:
+        super().__init__(np.random.default_rng([*seed, 0]))
+        self._seed = seed
+        self._answers = np.random.default_rng([*seed, 1])
+        self._leader: Replay | None = leader
         self._handed: list[tuple[Event, NDArray[np.float64]]] = []
-        self.events: list[Event] = [] if followed is not None else script.events
+        self.events: list[Event] = []
+
+    @property
+    def _followed(self) -> list[Event] | None:
+        return None if self._leader is None else self._leader.events
 
     def _event(self, kind: str, calls: Any, exact: NDArray[np.float64]) -> Event:
         """Note a call; its answer is the first side's, or still to be filled in."""
@@ -137,8 +125,8 @@ class Replay(Curator):
             event.answer = first.answer
         return event
 
-    def close(self) -> list[Event]:
-        """Return all calls, with what compiled loops added to their noise.
+    def close(self) -> None:
+        """Fill in what compiled loops added to their noise.
 
         Raises
         ------
@@ -149,7 +137,9 @@ class Replay(Curator):
             raise OtherCallsError(f"a call less: {_named(self._followed[len(self.events)])}")
         for event, noise in self._handed:
             event.exact = noise - event.answer
-        return self.events
+        for inner in self.inners:
+            assert isinstance(inner, Replay)
+            inner.close()
 
     def _numbers(self, call: Call, exact: NDArray[np.float64]) -> NDArray[np.float64]:
         event = self._event("numbers", call, exact / call.scale)
@@ -170,6 +160,26 @@ class Replay(Curator):
         if self._followed is None:
             event.answer = self._answers.integers(len(scores), size=1)
         return int(event.answer[0])
+
+    def _whole_numbers(self, call: Call, exact: NDArray[np.int64]) -> NDArray[np.int64]:
+        event = self._event("whole numbers", call, exact / call.scale)
+        if self._followed is None:
+            spread = self._answers.choice(SPREADS)
+            drawn = MECHANISMS[call.mechanism].draw(self._answers, exact.shape)
+            event.answer = exact + np.rint(spread * call.scale * drawn).astype(np.int64)
+        return event.answer.copy()
+
+    def _choose_exactly(self, call: Call, scores: NDArray[np.int64]) -> int:
+        return self._choose(call, scores)  # type: ignore[arg-type]
+
+    def _inner(self, words: Sequence[int]) -> Curator:
+        place = len(self.inners)
+        leader = None
+        if self._leader is not None:
+            if place >= len(self._leader.inners):
+                raise OtherCallsError("a run more")
+            leader = self._leader.inners[place]
+        return Replay([*self._seed, place], leader)
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
         event = self._event("noise", calls, np.zeros(shape))

@@ -10,6 +10,7 @@ script, and so sees of any learner all that its records can change.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
-from privcurve.privacy.mechanisms import MECHANISMS, draw_piece
+from privcurve.privacy.mechanisms import GAUSSIAN, MECHANISMS, PERMUTE_AND_FLIP, draw_piece
 
 
 class DoorError(RuntimeError):
@@ -86,11 +87,17 @@ class Curator:
     ----------
     coins : numpy.random.Generator
         For public coins alone: what is drawn from it may end up in a model.
+    inners : list of Curator
+        Those of the runs of a private selection.
+    statement : PrivacyStatement or None
+        What the calls were held to, when the fit has ended.
     """
 
     def __init__(self, coins: np.random.Generator) -> None:
         self.coins = coins
-        self._made: dict[LedgerEntry, int] = {}
+        self._made: list[LedgerEntry] = []
+        self.inners: list[Curator] = []
+        self.statement: PrivacyStatement | None = None
         self._announced: dict[str, Call] | None = None
 
     def announce(self, statement: PrivacyStatement) -> None:
@@ -210,6 +217,51 @@ class Curator:
         self._charge_all(calls, shape)
         return self.coins.random(shape)
 
+    def whole_numbers(
+        self, call: Call, exact: NDArray[np.int64], again: bool = False
+    ) -> NDArray[np.int64]:
+        """Return whole numbers with exact whole noise (``privacy.discrete``).
+
+        Gaussian noise is that of the real Gaussian, rounded down: its mean is −1/2.
+
+        Parameters
+        ----------
+        call : Call
+            Its scale is a whole number, from 1 up to `mechanisms.LARGEST_SCALE`.
+        exact : ndarray of int64
+        again : bool
+            Whether these are further numbers of a vector whose first ones were released, with
+            noise of another scale: they are charged together.
+        """
+        self._charge(call, again)
+        return self._whole_numbers(call, exact) if call.private else exact.copy()
+
+    def choose_exactly(self, call: Call, scores: NDArray[np.int64]) -> int:
+        """Return the place of the chosen candidate, with exact chances (``privacy.discrete``).
+
+        Parameters
+        ----------
+        call : Call
+            Its scale is a whole number.
+        scores : ndarray of int64, shape (n_candidates,)
+        """
+        self._charge(call)
+        return self._choose_exactly(call, scores) if call.private else int(np.argmax(scores))
+
+    def inner(self, call: Call, words: Sequence[int]) -> Curator:
+        """Return the curator of one run of a private selection: a door in a door.
+
+        Parameters
+        ----------
+        call : Call
+            What a run is charged to.
+        words : sequence of int
+            Its stream begins with them.
+        """
+        self._charge(call)
+        self.inners.append(self._inner(words))
+        return self.inners[-1]
+
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
         """Return the stream of noise, for a compiled loop that draws choices by rejection.
 
@@ -243,7 +295,28 @@ class Curator:
             else np.zeros(shape)
         )
 
+    def _whole_numbers(self, call: Call, exact: NDArray[np.int64]) -> NDArray[np.int64]:
+        from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
+
+        draw = rounded_gaussian if call.mechanism == GAUSSIAN else discrete_laplace
+        drawn: NDArray[np.int64] = draw(self.coins, int(call.scale), exact.size)
+        return exact + drawn.reshape(exact.shape)
+
+    def _choose_exactly(self, call: Call, scores: NDArray[np.int64]) -> int:
+        from privcurve.privacy.discrete import choose
+
+        flip = call.mechanism == PERMUTE_AND_FLIP
+        return int(choose(self.coins, scores, int(call.scale), flip))
+
+    def _inner(self, words: Sequence[int]) -> Curator:
+        return Curator(np.random.default_rng(np.random.SeedSequence(list(words))))
+
     # What was called ---------------------------------------------------------------------
+
+    @property
+    def ledger(self) -> tuple[LedgerEntry, ...]:
+        """What was called so far, in that order: of a fit whose calls depend on answers."""
+        return tuple(self._made)
 
     def _charge_all(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         spread = _spread(calls, shape)
@@ -251,16 +324,17 @@ class Curator:
             self._charge(call)
         return spread
 
-    def _charge(self, call: Call | str) -> Call:
+    def _charge(self, call: Call | str, again: bool = False) -> Call:
         if isinstance(call, str):
             call = self.call(call)
         if call.entry is None:
             if 0 < call.scale < math.inf:
                 raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
             return call
-        if call.entry in self._made and not call.entry.parallel:
-            raise DoorError(f"called twice, but charged once: {call.entry.what}")
-        self._made[call.entry] = self._made.get(call.entry, 0) + 1
+        if again and call.entry not in self._made:
+            raise DoorError(f"further numbers of what was never released: {call.entry.what}")
+        if not again:
+            self._made.append(call.entry)
         return call
 
     def check(self, statement: PrivacyStatement) -> None:
@@ -271,14 +345,19 @@ class Curator:
         DoorError
             If it is not.
         """
-        announced = set(statement.ledger)
-        for entry in self._made:
+        self.statement = statement
+        made, announced = Counter(self._made), Counter(statement.ledger)
+        # Of a private selection the ledger is that of one run.
+        runs = max(1, len(self.inners))
+        for entry, times in made.items():
             if entry not in announced:
                 raise DoorError(f"called, but not announced in the ledger: {entry.what}")
-        if self._made:
-            for entry in statement.ledger:
-                if entry not in self._made:
-                    raise DoorError(f"announced in the ledger, but never called: {entry.what}")
+            if times > runs * announced[entry] and not entry.parallel:
+                raise DoorError(f"called more often than it is charged: {entry.what}")
+        if made:
+            for entry, times in announced.items():
+                if made[entry] < runs * times:
+                    raise DoorError(f"announced in the ledger, but not called: {entry.what}")
 
 
 def _spread(calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -1,0 +1,90 @@
+"""What the contract is tried on: settings of each learner that reach all of its mechanism calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from privcurve.audit.contract import Case
+from privcurve.learners import own, registry
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
+
+DELTA = 1e-2
+
+STARTED = {"start": "public", "public_columns": (0,)}
+TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
+
+MAJORITY = (Case("noisy_majority", {}),)
+
+BAYES = (
+    Case("noisy_bayes", {}),
+    Case("noisy_bayes", {"n_columns": 1, "delta": DELTA}),
+    Case("noisy_bayes", {"n_columns": 1, **STARTED}, neighbours=PRIVATE_COLUMNS),
+)
+
+LAZYBB = (
+    Case("one_rule", {}),
+    Case("one_rule", {"delta": DELTA}),
+    Case("lazybb", {"n_rounds": 3, "density": 0.5}),
+    Case("lazybb", {"n_rounds": 3, "density": 0.5, "delta": DELTA}),
+    Case("lazybb", {"n_rounds": 3, "density": 0.5, **STARTED}, neighbours=PRIVATE_COLUMNS),
+    Case("lazybb", TREES),
+    Case("lazybb", {**TREES, "delta": DELTA, "splits": "threshold", "criterion": "entropy"}),
+    Case("lazybb", {**TREES, **STARTED}, neighbours=PRIVATE_COLUMNS),
+    Case("topdown", {"depth": 2}),
+    Case("topdown", {"depth": 2, "delta": DELTA, "criterion": "root_gini"}),
+    Case("topdown", {"depth": 2, "leaves": "rules", "delta": DELTA, "splits": "threshold"}),
+)
+
+SOME = {"n_steps": 3}
+LINE = {"ordered": True, "linear": "yes"}
+CYCLIC = {"method": "cyclic", "n_rounds": 2, "delta": DELTA}
+ESTIMATE = {"neighbours": ADD_REMOVE, "n_estimate": 10}
+
+PRIVGAM = (
+    Case("privgam", {}),
+    Case("privgam", SOME),
+    Case("privgam", {**SOME, "epsilon": 4.0, "delta": DELTA, "method": "greedy"}),
+    Case(
+        "privgam",
+        {**SOME, **LINE},
+        idle={"first: products of places along the columns": "twice one record's sum of sizes"},
+    ),
+    Case("privgam", {**SOME, **LINE, "delta": DELTA, "method": "greedy"}),
+    Case("privgam", {**SOME, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
+    Case("privgam", CYCLIC),
+    Case("privgam", {**CYCLIC, "pairs": "yes", "epsilon": 4.0}),
+    Case("privgam", {**CYCLIC, **LINE, "pairs": "yes"}),
+    Case("privgam", {**CYCLIC, **LINE, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
+)
+
+RUNS = {"expected_runs": 2.0, "score_share": 0.5}
+CHOICE = [{"learner": "one_rule"}, {"learner": "noisy_bayes"}]
+
+TUNED = (
+    Case("tuned", {**RUNS, "learner": "noisy_majority"}),
+    Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
+    Case("tuned", {**RUNS, "settings": CHOICE}),
+)
+
+CASES: tuple[Case, ...] = (*MAJORITY, *BAYES, *LAZYBB, *PRIVGAM, *TUNED)
+
+
+def cases_of(learner: str) -> Iterable[Case]:
+    """Return what a learner is tried on; of one's own: its defaults, with each δ that it offers.
+
+    A file ``learners/<name>.py`` may say more: ``contract()``, which returns cases.
+    """
+    known = [case for case in CASES if case.learner == learner]
+    if known:
+        return known
+    said = own.contract(learner) if learner in own.names() else None
+    if said is not None:
+        return said
+    entry = registry.entry(learner)
+    deltas = [0.0] * entry.pure + [DELTA] * entry.approximate
+    return [
+        Case(learner, {"delta": delta, "calibration": CERTIFIED}, neighbours=relation)
+        for delta in deltas
+        for relation in entry.neighbours
+        if relation != PRIVATE_COLUMNS or entry.neighbours == (PRIVATE_COLUMNS,)
+    ] or [Case(learner, {}, neighbours=REPLACE_ONE)]
