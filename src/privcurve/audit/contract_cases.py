@@ -66,7 +66,34 @@ TUNED = (
     Case("tuned", {**RUNS, "settings": CHOICE}),
 )
 
-CASES: tuple[Case, ...] = (*MAJORITY, *BAYES, *LAZYBB, *PRIVGAM, *TUNED)
+TWO = {"n_trees": 2, "depth": 2}
+GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
+TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
+# The gain of a split changes by half of its bound where a tree has ten records.
+MANY = (1, 2, 3, 40)
+
+ENSEMBLES = (
+    Case("dp_forest", TWO),
+    Case("dp_forest", {**TWO, "votes": "shrunk"}),
+    Case("dp_forest", {**TWO, "leaves": "exponential"}),
+    Case("dp_bagging", TEACHERS, sizes=(1, 30)),
+    Case("dp_bagging", {**TEACHERS, "delta": DELTA}, sizes=(1, 30)),
+    Case("dpboost", GRADIENT, sizes=MANY),
+    Case("dpboost", {**GRADIENT, "chunks": "equal", "regularisation": 0.0}, sizes=MANY),
+    Case("dpboost", {**GRADIENT, "splits": "equality", "delta": DELTA}, sizes=MANY),
+    Case("bdpe", {**TWO, "step": 3.0}),
+    Case("bdpe", {**TWO, "alpha": 0.7, "alpha_decay": 0.5, "votes": "link", "clamp": 3.0}),
+    Case("bdpe", {**TWO, "alpha": 1.0, "calibrate_alpha": "released", "votes": "sign"}),
+    Case("bdpe", {**TWO, "splits": "random", "votes": "link"}),
+    # Splits that have no part of the budget are noise alone.
+    Case("bdpe", {**TWO, "tree_share": 0.0}),
+    Case("bdpe", {**TWO, "delta": DELTA, "alpha": 0.7, "votes": "link"}),
+    Case("bdpe", {**TWO, "delta": DELTA, "alpha": 1.0, "calibrate_alpha": "released"}),
+    Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign"}),
+    Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign", "splits": "random"}),
+)
+
+CASES: tuple[Case, ...] = (*MAJORITY, *BAYES, *LAZYBB, *PRIVGAM, *TUNED, *ENSEMBLES)
 
 
 def cases_of(learner: str) -> Iterable[Case]:
