@@ -12,19 +12,12 @@ from privcurve.privacy.mechanisms import MECHANISMS
 N, COLUMNS, CODES = 300, 4, 20
 # What multiplies a choice's score or a label's margin is the kernel's: there the noise is standard.
 STANDARD = None
-FOREST = {"n_trees": 2, "depth": 2}
-BDPE = {"n_trees": 1, "depth": 2}
 LITERALS = 2 * CODES + 2
 PEOPLE = {"n_rounds": 2}
 
 # Learner, parameters, δ; of each mechanism how many numbers, on which scale in units of 1/rate of
 # which entry of the ledger.
 DRAWN = [
-    ("noisy_majority", {}, 0.0, [("laplace", 1, 1.0, 0)]),
-    ("dp_forest", FOREST, 0.0, [("laplace", 4, 1.0, 0), ("laplace", 4, 1.0, 1)]),
-    ("dp_forest", {**FOREST, "leaves": "exponential"}, 0.0, [("noisy_label", 8, 1.0, 0)]),
-    ("dp_bagging", {"n_queries": 9}, 0.0, [("laplace", 9, 1.0, 0)]),
-    ("dp_bagging", {"n_queries": 9}, 1e-5, [("noisy_label", 9, 1.0, 0)]),
     ("noisy_bayes", {}, 0.0, [("laplace", 2 * CODES, 1.0, 0)]),
     ("noisy_bayes", {}, 1e-5, [("gaussian", 2 * CODES, 1.0, 0)]),
     ("pate", {"n_answers": 400}, 0.0, [("laplace", N, 1.0, 0)]),
@@ -44,35 +37,6 @@ DRAWN = [
     # One-hot codes and no intercept; or an intercept's 1 beside them.
     ("dp_logistic_regression", {}, 0.0, [("objective_perturbation", CODES, 1.0, 0)]),
     ("dp_logistic_regression", {"noise": "box"}, 0.0, [("box_perturbation", CODES + 1, 1.0, 0)]),
-    # Two ensembles of a tree, whose leaves have noise of their own scale.
-    (
-        "dpboost",
-        {"n_trees": 2, "trees_per_ensemble": 1, "max_depth": 2, "learning_rate": 0.75},
-        0.0,
-        [
-            ("permute_and_flip", 2 * 3 * CODES, STANDARD, 0),
-            ("laplace", 4, 1.0, 2),
-            ("laplace", 4, 1.0, 5),
-        ],
-    ),
-    # Weights are ½ in the first round, and no larger then.
-    (
-        "bdpe",
-        BDPE,
-        0.0,
-        [("permute_and_flip", 3 * CODES, STANDARD, 0), ("laplace", 4, 0.5, -1)],
-    ),
-    (
-        "bdpe",
-        {**BDPE, "votes": "link", "calibrate_alpha": "released"},
-        1e-5,
-        [
-            ("exponential", 3 * CODES, STANDARD, 0),
-            ("gaussian", 2, 0.5, 0),
-            ("gaussian", 8, 0.5, -1),
-        ],
-    ),
-    ("bdpe", {**BDPE, "votes": "sign", "splits": "random"}, 1e-5, [("noisy_label", 4, 0.5, -1)]),
     ("lazybb", {"n_rounds": 2}, 0.0, [("permute_and_flip", 2 * LITERALS, STANDARD, 0)]),
     (
         "topdown",

@@ -12,12 +12,10 @@ from privcurve.learners import (
     tuned,
 )
 from privcurve.learners.additive import residuals, rule
-from privcurve.learners.bdpe import BDPEClassifier
-from privcurve.learners.dp_forest import DPForestClassifier
-from privcurve.learners.noisy_majority import NoisyMajorityClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.calibration.privgam import CLIP, Budget
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.sensitivity.privgam import cells_l1
 
 
@@ -73,40 +71,21 @@ def pate_with(patch, noise):
     patch.setattr(pate, "pate_noise", calibrated)
 
 
-def ensemble_with(patch, noise):
-    """Divide the noise of splits, of leaves and of errors."""
-    calibrated = BDPEClassifier._noise
+def curator_with(patch, noise):
+    """Divide all noise that a curator draws."""
+    own = {name: getattr(Curator, name) for name in ("_numbers", "_choose", "_noise")}
 
-    def less(self, n):
-        known = calibrated(self, n)
-        return replace(
-            known,
-            spent=tuple(each / noise for each in known.spent),
-            leaf_rate=known.leaf_rate / noise,
-            error_rate=known.error_rate / noise,
-        )
+    def numbers(self, call, exact):
+        return own["_numbers"](self, call.scaled(noise), exact)
 
-    patch.setattr(BDPEClassifier, "_noise", less)
+    def choose(self, call, scores):
+        return own["_choose"](self, call.scaled(noise), scores)
 
+    def standard(self, calls, shape):
+        return noise * own["_noise"](self, calls, shape)
 
-def _margins_with(patch, noise, kind):
-    calibrated = kind._noise
-
-    def less(self):
-        known = calibrated(self)
-        return replace(known, rate=known.rate / noise)
-
-    patch.setattr(kind, "_noise", less)
-
-
-def forest_with(patch, noise):
-    """Divide the noise of leaves."""
-    _margins_with(patch, noise, DPForestClassifier)
-
-
-def majority_with(patch, noise):
-    """Divide the noise of the margin."""
-    _margins_with(patch, noise, NoisyMajorityClassifier)
+    for name, less in (("_numbers", numbers), ("_choose", choose), ("_noise", standard)):
+        patch.setattr(Curator, name, less)
 
 
 def additive_with(patch, noise):
