@@ -66,7 +66,22 @@ TUNED = (
     Case("tuned", {**RUNS, "settings": CHOICE}),
 )
 
-CASES: tuple[Case, ...] = (*MAJORITY, *BAYES, *LAZYBB, *PRIVGAM, *TUNED)
+TREE = {"depth": 2, "n_holders": 2}
+FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA, "n_holders": 3}
+
+HOLDERS = (
+    Case("distributed_topdown", {**TREE, "trust": "central"}),
+    Case("distributed_topdown", {**TREE, "trust": "local", "delta": DELTA}),
+    Case("distributed_topdown", {**TREE, "trust": "secure_sum", "n_colluding": 1}),
+    Case("distributed_topdown", {**TREE, "protocol": "local_rnm"}),
+    Case("distributed_topdown", {**TREE, "protocol": "local_rnm", "delta": DELTA}, n_classes=3),
+    Case("distributed_topdown", {"depth": 2, "protocol": "single"}),
+    Case("random_trees", {**FOREST, "trust": "central"}),
+    Case("random_trees", {**FOREST, "trust": "local"}),
+    Case("random_trees", {**FOREST, "trust": "secure_sum", "n_colluding": 1}, n_classes=3),
+)
+
+CASES: tuple[Case, ...] = (*MAJORITY, *BAYES, *LAZYBB, *PRIVGAM, *TUNED, *HOLDERS)
 
 
 def cases_of(learner: str) -> Iterable[Case]:
