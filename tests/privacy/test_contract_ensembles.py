@@ -5,8 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from privcurve.audit.contract import CHARGE, CONTROL, POST_PROCESSING, SENSITIVITY, Case, check
-from privcurve.audit.contract_cases import ENSEMBLES
+from privcurve.audit.contract import (
+    CHARGE,
+    CONTROL,
+    NOISE,
+    POST_PROCESSING,
+    SENSITIVITY,
+    Case,
+    check,
+)
+from privcurve.audit.contract_cases import ENSEMBLES, MANY
 from privcurve.kernels.m_alpha import link_of_leaves
 from privcurve.learners import bdpe, dpboost
 from privcurve.learners.bdpe import BDPEClassifier
@@ -160,9 +168,31 @@ def the_same_noise_in_each_tree(patch):
     patch.setattr(Curator, "noise", drawn)
 
 
+def half_the_noise(patch):
+    """Any learner: the curator draws half of the noise that it is asked for."""
+    own = Curator._numbers
+    patch.setattr(Curator, "_numbers", lambda self, call, exact: own(self, call.scaled(0.5), exact))
+
+
+def one_number_for_all_leaves(patch):
+    """Any learner: numbers of one call get the same noise."""
+    own = Curator._numbers
+
+    def numbers(self, call, exact):
+        return exact + (own(self, call, exact) - exact).flat[0]
+
+    patch.setattr(Curator, "_numbers", numbers)
+
+
 def the_best_questions(patch):
     """BDPEα: noise of questions is drawn, but the best ones are taken."""
     patch.setattr(bdpe, "NOISY", bdpe.BEST)
+
+
+def questions_for_nothing(patch):
+    """BDPEα: splits that have no part of the budget look at the records all the same."""
+    own = bdpe.grow_level
+    patch.setattr(bdpe, "grow_level", lambda *given: own(*given[:9], 1.0, *given[10:]))
 
 
 def exact_leverages(patch):
@@ -238,11 +268,15 @@ MISTAKES = [
     (the_same_noise_in_each_tree, Case("dpboost", GRADIENT), CHARGE),
     (the_same_noise_in_each_tree, Case("bdpe", TWO), CHARGE),
     (the_best_questions, Case("bdpe", TWO), POST_PROCESSING),
+    (questions_for_nothing, Case("bdpe", {**TWO, "tree_share": 0.0}), SENSITIVITY),
     (exact_leverages, Case("bdpe", {**LINK, "n_trees": 1}), POST_PROCESSING),
     (noise_before_the_clamp, Case("bdpe", LINK), SENSITIVITY),
     (sensitivity_of_another_alpha, Case("bdpe", {**TWO, "alpha": 1.0}), SENSITIVITY),
     (a_weight_bound_of_a_half, Case("bdpe", {**TWO, "step": 9.0}), SENSITIVITY),
     (exact_errors, Case("bdpe", {**TWO, "calibrate_alpha": "released"}), CHARGE),
+    (half_the_noise, Case("bdpe", SIGN), NOISE),
+    (half_the_noise, Case("dpboost", GRADIENT, sizes=MANY), NOISE),
+    (one_number_for_all_leaves, Case("dp_forest", TWO), NOISE),
     (leaf_sizes_on_the_model, Case("dp_forest", TWO), POST_PROCESSING),
     (leaf_sizes_on_the_model, Case("dpboost", GRADIENT), POST_PROCESSING),
     (leaf_sizes_on_the_model, Case("bdpe", TWO), POST_PROCESSING),

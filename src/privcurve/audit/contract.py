@@ -80,7 +80,10 @@ class Case:
         """Return the learner, not trained."""
         public = (0,) if self.neighbours == PRIVATE_COLUMNS else None
         label = True if self.neighbours == PRIVATE_COLUMNS else None
-        facts = Facts(n_bins, n_classes=self.n_classes, public_columns=public, public_label=label)
+        ordered = [True] * len(n_bins)
+        facts = Facts(
+            n_bins, ordered, n_classes=self.n_classes, public_columns=public, public_label=label
+        )
         made: CodedClassifier = registry.make(self.learner, facts, self.parameters)
         return made
 
@@ -118,12 +121,15 @@ class Verdict:
         For each call, without its numbers, the largest change seen as a part of what is announced.
     n_pairs : int
         Neighbours that were tried.
+    refusal : str
+        Why others were not, both sides alike.
     """
 
     case: Case
     broken: list[Broken] = field(default_factory=list)
     largest: dict[str, tuple[float, LedgerEntry]] = field(default_factory=dict)
     n_pairs: int = 0
+    refusal: str = ""
 
 
 def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
@@ -143,9 +149,8 @@ def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
         if broken is not None:
             found.broken.append(broken)
             return found
-        found.n_pairs += 1
     if not found.n_pairs:
-        found.broken.append(Broken(CHARGE, "no neighbours could be trained"))
+        found.broken.append(Broken(CHARGE, f"no neighbours could be trained: {found.refusal}"))
         return found
     for name, (part, entry) in found.largest.items():
         if part < 0.5 and name not in case.idle:
@@ -176,12 +181,14 @@ def _check_pair(
         return Broken(CHARGE, str(error), left, right)
     if isinstance(one, str) or isinstance(other, str):
         if one == other:
+            found.refusal = str(one)
             return None
         refused = one if isinstance(one, str) else other
         return Broken(CONTROL, f"one side is refused: {refused}", left, right)
     apart = _differences(one, other)
     if apart:
         return Broken(POST_PROCESSING, f"{', '.join(apart)} differ", left, right)
+    found.n_pairs += 1
     return _check_costs(first, second, left, right, found)
 
 
@@ -198,20 +205,23 @@ def _trained(case: Case, records: Records, curator: Replay) -> CodedClassifier |
 def _check_costs(
     first: Replay, second: Replay, left: Records, right: Records, found: Verdict
 ) -> Broken | None:
-    losses: dict[LedgerEntry | None, list[NDArray[np.float64]]] = {}
-    for one, other in zip(first.events, second.events, strict=True):
-        for entry, apart in one.losses(other).items():
-            losses.setdefault(entry, []).append(apart)
     stated = first.statement
     assert stated is not None
+    named = {entry.what: entry for entry in stated.ledger}
+    losses: dict[LedgerEntry, list[NDArray[np.float64]]] = {}
+    # A record is behind one holder's door: what all of them say of it adds up.
+    for one, other in zip(first.all_events, second.all_events, strict=True):
+        for key, apart in one.losses(other).items():
+            if not key:
+                if apart.any():
+                    why = "records enter a call that is charged nothing"
+                    return Broken(SENSITIVITY, why, left, right)
+                continue
+            entry = named[key] if isinstance(key, str) else key
+            losses.setdefault(entry, []).append(apart)
     runs = max(1, len(first.inners))
     for entry, parts in losses.items():
         apart = np.concatenate(parts)
-        if entry is None:
-            if apart.any():
-                why = "records enter a call that is charged nothing"
-                return Broken(SENSITIVITY, why, left, right)
-            continue
         loss = float(np.linalg.norm(apart) if entry.mechanism == GAUSSIAN else apart.sum())
         # Equal calls, each of which is charged; of a private selection, in each run.
         times = 1 if entry.parallel else runs * stated.ledger.count(entry)

@@ -66,6 +66,21 @@ TUNED = (
     Case("tuned", {**RUNS, "settings": CHOICE}),
 )
 
+TREE = {"depth": 2, "n_holders": 2}
+FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA, "n_holders": 3}
+
+HOLDERS = (
+    Case("distributed_topdown", {**TREE, "trust": "central"}),
+    Case("distributed_topdown", {**TREE, "trust": "local", "delta": DELTA}),
+    Case("distributed_topdown", {**TREE, "trust": "secure_sum", "n_colluding": 1}),
+    Case("distributed_topdown", {**TREE, "protocol": "local_rnm"}),
+    Case("distributed_topdown", {**TREE, "protocol": "local_rnm", "delta": DELTA}, n_classes=3),
+    Case("distributed_topdown", {"depth": 2, "protocol": "single"}),
+    Case("random_trees", {**FOREST, "trust": "central"}),
+    Case("random_trees", {**FOREST, "trust": "local"}),
+    Case("random_trees", {**FOREST, "trust": "secure_sum", "n_colluding": 1}, n_classes=3),
+)
+
 TWO = {"n_trees": 2, "depth": 2}
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
 TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
@@ -93,7 +108,9 @@ ENSEMBLES = (
     Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign", "splits": "random"}),
 )
 
-CASES: tuple[Case, ...] = (*MAJORITY, *BAYES, *LAZYBB, *PRIVGAM, *TUNED, *ENSEMBLES)
+CASES: tuple[Case, ...] = (
+    *MAJORITY, *BAYES, *LAZYBB, *PRIVGAM, *TUNED, *HOLDERS, *ENSEMBLES
+)  # fmt: skip
 
 
 def cases_of(learner: str) -> Iterable[Case]:

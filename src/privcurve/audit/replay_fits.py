@@ -52,24 +52,24 @@ class Event:
         """Of the exact values."""
         return self.exact.shape
 
-    def losses(self, other: Event) -> dict[LedgerEntry | None, NDArray[np.float64]]:
+    def losses(self, other: Event) -> dict[LedgerEntry | str, NDArray[np.float64]]:
         """Return by entry how far the two sides of its calls are apart, in units of the noise.
 
         Returns
         -------
-        dict of LedgerEntry (None: of calls that are charged nothing) to ndarray
+        dict of LedgerEntry, or the word of one, to ndarray
             Numbers and labels: the difference of each. Choices: the range of the differences of a
             call's scores.
         """
         apart = self.exact - other.exact
-        by_entry: dict[LedgerEntry | None, list[NDArray[np.float64]]] = {}
+        by_entry: dict[LedgerEntry | str, list[NDArray[np.float64]]] = {}
         for place in np.ndindex(*self.calls.shape):
             call: Any = self.calls[place]
             own = apart[place].reshape(-1) if apart[place].ndim == 0 else apart[place]
             if call.mechanism in SELECTIONS:
                 rows = own.reshape(-1, own.shape[-1])
                 own = rows.max(axis=1) - rows.min(axis=1)
-            by_entry.setdefault(call.entry, []).append(np.abs(own).ravel())
+            by_entry.setdefault(call.entry or call.what, []).append(np.abs(own).ravel())
         return {entry: np.concatenate(parts) for entry, parts in by_entry.items()}
 
 
@@ -93,13 +93,19 @@ class Replay(Curator):
         What was called.
     """
 
-    def __init__(self, seed: Sequence[int], leader: Any = None) -> None:
-        super().__init__(np.random.default_rng([*seed, 0]))
+    def __init__(self, seed: Sequence[int], leader: Any = None, party: bool = False) -> None:
+        super().__init__(np.random.default_rng([*seed, 0]), party)
         self._seed = seed
         self._answers = np.random.default_rng([*seed, 1])
         self._leader: Replay | None = leader
         self._handed: list[tuple[Event, NDArray[np.float64]]] = []
         self.events: list[Event] = []
+
+    @property
+    def all_events(self) -> list[Event]:
+        """Its own calls, and those of all holders."""
+        replays = [party for party in self.parties if isinstance(party, Replay)]
+        return [*self.events, *(event for replay in replays for event in replay.events)]
 
     @property
     def _followed(self) -> list[Event] | None:
@@ -137,7 +143,7 @@ class Replay(Curator):
             raise OtherCallsError(f"a call less: {_named(self._followed[len(self.events)])}")
         for event, noise in self._handed:
             event.exact = noise - event.answer
-        for inner in self.inners:
+        for inner in (*self.inners, *self.parties):
             assert isinstance(inner, Replay)
             inner.close()
 
@@ -172,6 +178,14 @@ class Replay(Curator):
     def _choose_exactly(self, call: Call, scores: NDArray[np.int64]) -> int:
         return self._choose(call, scores)  # type: ignore[arg-type]
 
+    def _share(self, call: Call, exact: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+        return self._numbers(call, exact)
+
+    def _holder(self, words: Sequence[int]) -> Curator:
+        place = len(self.parties)
+        leader = None if self._leader is None else self._leader.parties[place]
+        return Replay([*self._seed, 1000 + place], leader, party=True)
+
     def _inner(self, words: Sequence[int]) -> Curator:
         place = len(self.inners)
         leader = None
@@ -196,5 +210,6 @@ class Replay(Curator):
 
 
 def _named(event: Event) -> str:
-    whats = dict.fromkeys(call.entry.what for call in event.calls.ravel().tolist() if call.entry)
+    calls = event.calls.ravel().tolist()
+    whats = dict.fromkeys(call.entry.what if call.entry else call.what for call in calls)
     return f"{event.kind} of the shape {event.shape} for {'; '.join(list(whats)[:3])}"

@@ -131,7 +131,9 @@ class _Coordinator:
             named = set()
             for i, holder in enumerate(self.holders):
                 rate = noise.vote_rate(level, holder.size, criterion)
-                vote = holder.vote(node, Ballot(EXPONENTIAL, criterion, rate))
+                vote = holder.vote(
+                    node, Ballot(EXPONENTIAL, criterion, rate, noise.vote_what(level))
+                )
                 self.transcript.send(level, i, "vote", vote, True)
                 named.add(int(asked.columns[vote[0]]))
             found[node] = sorted(named)
@@ -144,7 +146,8 @@ class _Coordinator:
         """Give noisy counts by class and bin, 0 where none are asked for, and their variance."""
         plan = self.plan
         scale = plan.noise.counts_scale(level, len(columns))
-        release = self.sums.release(plan.noise.mechanism, scale, plan.n)
+        what = plan.noise.counts_what(level)
+        release = self.sums.release(plan.noise.mechanism, scale, plan.n, what)
         messages = []
         for i, holder in enumerate(self.holders):
             message = holder.counts(node, columns, release)

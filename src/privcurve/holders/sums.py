@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.mechanisms import GAUSSIAN, MECHANISMS
+from privcurve.privacy.curator import Call, Curator
 
 CENTRAL = "central"
 LOCAL = "local"
@@ -36,36 +36,20 @@ class Release(NamedTuple):
         How many shares make up that noise: a holder adds one.
     unit : float
         What a 1 of the ring stands for, a power of two; 0: floating-point numbers.
+    what : str
+        What the message is charged to, in the words of the ledger.
     """
 
     mechanism: str
     scale: float
     parts: int = 1
     unit: float = 0.0
+    what: str = ""
 
-    def noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Draw a share of the noise.
-
-        σ²/m each of m Gaussians; of a Laplace number the difference of two Gamma(1/m) numbers,
-        m of which add up to the difference of two exponential ones: Laplace's law. Those are
-        drawn in half the time of a logarithm.
-        """
-        if self.scale == 0:
-            return np.zeros(shape)
-        if self.mechanism == GAUSSIAN:
-            return MECHANISMS[GAUSSIAN].draw(rng, shape, self.scale / math.sqrt(self.parts))
-        if self.parts == 1:
-            found = rng.standard_exponential(shape)
-            found -= rng.standard_exponential(shape)
-        else:
-            found = rng.standard_gamma(1 / self.parts, shape)
-            found -= rng.standard_gamma(1 / self.parts, shape)
-        found *= self.scale
-        return found
-
-    def message(self, exact: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    def message(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
         """Add a share of noise to exact numbers, and write them as they are sent."""
-        noisy = exact + self.noise(rng, exact.shape)
+        call = Call(self.mechanism, self.scale, what=self.what)
+        noisy = curator.share(call, exact, self.parts)
         if self.unit == 0:
             return noisy
         whole = np.rint(noisy / self.unit)
@@ -95,9 +79,9 @@ class LocalNoise:
         """Variance of a sum's noise over that of the noise that the guarantee needs."""
         return float(self.n_holders)
 
-    def release(self, mechanism: str, scale: float, largest: float) -> Release:
+    def release(self, mechanism: str, scale: float, largest: float, what: str = "") -> Release:
         """Say how messages are made; `largest` bounds a sum of exact numbers."""
-        return Release(mechanism, scale)
+        return Release(mechanism, scale, what=what)
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
         """Add up messages, in the order of the holders."""
@@ -137,9 +121,10 @@ class SecureSum:
         """Variance of a sum's noise over that of the noise that the guarantee needs."""
         return self.n_holders / self.parts
 
-    def release(self, mechanism: str, scale: float, largest: float) -> Release:
+    def release(self, mechanism: str, scale: float, largest: float, what: str = "") -> Release:
         """Say how messages are made; `largest` bounds a sum of exact numbers."""
-        return Release(mechanism, scale, self.parts, ring_unit(largest + FAR * self.excess * scale))
+        unit = ring_unit(largest + FAR * self.excess * scale)
+        return Release(mechanism, scale, self.parts, unit, what)
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
         """Add up messages modulo 2**32: any order gives the same."""
@@ -160,7 +145,7 @@ class Sums(Protocol):
     def excess(self) -> float:
         """Variance of a sum's noise over that of the noise that the guarantee needs."""
 
-    def release(self, mechanism: str, scale: float, largest: float) -> Release:
+    def release(self, mechanism: str, scale: float, largest: float, what: str = "") -> Release:
         """Say how messages are made; `largest` bounds a sum of exact numbers."""
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from privcurve.coding import Codes, bin_starts
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import PackedRows, pack
-from privcurve.learners.checks import RandomState, all_between, require
+from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.checks import all_between, require
 from privcurve.learners.voting import Boosting, VotingClassifier
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
 from privcurve.privacy.curator import Curator, call_of
@@ -215,7 +216,8 @@ class OneRules:
 ONE_RULES = OneRules()
 
 
-class OneRuleClassifier(VotingClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class OneRuleClassifier(VotingClassifier, PrivateClassifier):
     """The private 1-rule: the literal of (noisily) least error (thesis, Algorithm 1).
 
     Parameters
@@ -246,25 +248,7 @@ class OneRuleClassifier(VotingClassifier):
     _learner = "one_rule"
     _released: ClassVar[Mapping[str, Any]] = {"model_": VoteModel}
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = "certified",
-        mechanism: str = "auto",
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.mechanism = mechanism
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    mechanism: str = "auto"
 
     @property
     def _weak(self) -> OneRules:

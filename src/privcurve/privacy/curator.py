@@ -18,8 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
-from privcurve.privacy.mechanisms import GAUSSIAN, MECHANISMS, PERMUTE_AND_FLIP, draw_piece
+from privcurve.privacy.mechanisms import (
+    GAUSSIAN,
+    MECHANISMS,
+    PERMUTE_AND_FLIP,
+    draw_piece,
+    draw_share,
+)
 
 
 class DoorError(RuntimeError):
@@ -40,11 +47,14 @@ class Call:
     entry : LedgerEntry or None
         What the call is charged to; None where nothing is charged: without noise, or where all
         is noise.
+    what : str
+        The same in the entry's words, where a data holder does not have the ledger.
     """
 
     mechanism: str
     scale: float
     entry: LedgerEntry | None = None
+    what: str = ""
 
     def scaled(self, factor: float) -> Call:
         """Return the call for numbers that are `factor` times as large: a public factor."""
@@ -82,6 +92,8 @@ class Curator:
     ----------
     coins : numpy.random.Generator
         Noise, and the public coins of a fit (an order of records, questions of random trees).
+    party : bool
+        Whether it is one data holder's, who is told what a call is charged to, and has no ledger.
 
     Attributes
     ----------
@@ -89,12 +101,17 @@ class Curator:
         For public coins alone: what is drawn from it may end up in a model.
     inners : list of Curator
         Those of the runs of a private selection.
+    parties : list of Curator
+        Those of data holders in this process: a record is behind one of their doors.
     statement : PrivacyStatement or None
         What the calls were held to, when the fit has ended.
     """
 
-    def __init__(self, coins: np.random.Generator) -> None:
+    def __init__(self, coins: np.random.Generator, party: bool = False) -> None:
         self.coins = coins
+        self._party = party
+        self.parties: list[Curator] = []
+        self._charged: dict[str, None] = {}
         self._made: list[LedgerEntry] = []
         self.inners: list[Curator] = []
         self.statement: PrivacyStatement | None = None
@@ -262,6 +279,25 @@ class Curator:
         self.inners.append(self._inner(words))
         return self.inners[-1]
 
+    def share(self, call: Call, exact: ArrayLike, parts: int) -> NDArray[np.float64]:
+        """Return numbers with a share of the noise, `parts` of which make up the call's.
+
+        Parameters
+        ----------
+        call : Call
+            Laplace or Gaussian; its scale is that of all of the noise.
+        exact : array-like
+        parts : int
+        """
+        values = np.asarray(exact, dtype=np.float64)
+        call = self._charge(call)
+        return self._share(call, values, parts) if call.private else values.copy()
+
+    def party(self, words: Sequence[int]) -> Curator:
+        """Return the curator of one data holder, whose stream begins with `words`."""
+        self.parties.append(self._holder(words))
+        return self.parties[-1]
+
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
         """Return the stream of noise, for a compiled loop that draws choices by rejection.
 
@@ -311,6 +347,12 @@ class Curator:
     def _inner(self, words: Sequence[int]) -> Curator:
         return Curator(np.random.default_rng(np.random.SeedSequence(list(words))))
 
+    def _share(self, call: Call, exact: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+        return exact + draw_share(call.mechanism, self.coins, exact.shape, call.scale, parts)
+
+    def _holder(self, words: Sequence[int]) -> Curator:
+        return party_of(words)
+
     # What was called ---------------------------------------------------------------------
 
     @property
@@ -328,7 +370,10 @@ class Curator:
         if isinstance(call, str):
             call = self.call(call)
         if call.entry is None:
-            if 0 < call.scale < math.inf:
+            noisy = 0 < call.scale < math.inf
+            if self._party and noisy:
+                self._charged[call.what] = None
+            elif noisy:
                 raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
             return call
         if again and call.entry not in self._made:
@@ -346,6 +391,14 @@ class Curator:
             If it is not.
         """
         self.statement = statement
+        whats = {entry.what for entry in statement.ledger}
+        for party in self.parties:
+            party.statement = statement
+            for what in party._charged:
+                if what not in whats and (what or statement.calibration == CERTIFIED):
+                    raise DoorError(
+                        f"a holder's message that the ledger lacks: {what or 'unnamed'}"
+                    )
         made, announced = Counter(self._made), Counter(statement.ledger)
         # Of a private selection the ledger is that of one run.
         runs = max(1, len(self.inners))
@@ -358,6 +411,18 @@ class Curator:
             for entry, times in announced.items():
                 if made[entry] < runs * times:
                     raise DoorError(f"announced in the ledger, but not called: {entry.what}")
+
+
+def party_of(words: Sequence[int]) -> Curator:
+    """Return the curator of one data holder, wherever it runs.
+
+    Parameters
+    ----------
+    words : sequence of int
+        Of its stream: known to the holder alone.
+    """
+    sequence = np.random.SeedSequence([int(word) for word in words])
+    return Curator(np.random.default_rng(sequence), party=True)
 
 
 def _spread(calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,11 +11,10 @@ from diffprivlib import models
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.models.forest import DecisionTreeClassifier
 from diffprivlib.utils import PrivacyLeakWarning
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Records
-from privcurve.learners.base import CodedClassifier
-from privcurve.learners.checks import RandomState
+from privcurve.learners.base import CodedClassifier, PrivateClassifier
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
@@ -119,7 +118,8 @@ class _RandomTrees(CodedClassifier):
         )
 
 
-class DiffprivlibRandomForestClassifier(_RandomTrees):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DiffprivlibRandomForestClassifier(_RandomTrees, PrivateClassifier):
     """diffprivlib's `RandomForestClassifier`, as it is.
 
     Each record is in one tree, drawn at random (``shuffle=True``: rows come sorted, so
@@ -153,27 +153,9 @@ class DiffprivlibRandomForestClassifier(_RandomTrees):
         "more can move others)",
     )
 
-    def __init__(
-        self,
-        n_estimators: int = 10,
-        max_depth: int = 5,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = PUBLISHED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_estimators: int = 10
+    max_depth: int = 5
+    calibration: str = PUBLISHED
 
     def _model(self, **common: Any) -> Any:
         model = models.RandomForestClassifier(
@@ -186,7 +168,8 @@ class DiffprivlibRandomForestClassifier(_RandomTrees):
         return list(self.model_.estimators_)
 
 
-class DiffprivlibDecisionTreeClassifier(_RandomTrees):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DiffprivlibDecisionTreeClassifier(_RandomTrees, PrivateClassifier):
     """diffprivlib's `DecisionTreeClassifier`, as it is: one random tree.
 
     Its documentation says that it is a part of the forest, "not meant to be used
@@ -208,25 +191,8 @@ class DiffprivlibDecisionTreeClassifier(_RandomTrees):
 
     _learner = "dpl_decision_tree"
 
-    def __init__(
-        self,
-        max_depth: int = 5,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = PUBLISHED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    max_depth: int = 5
+    calibration: str = PUBLISHED
 
     def _model(self, **common: Any) -> Any:
         return DecisionTreeClassifier(**common)

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from interpret import privacy
 from interpret.glassbox import ExplainableBoostingClassifier
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Records
-from privcurve.learners.checks import RandomState
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
@@ -32,7 +32,8 @@ BIN_SHARE = 0.1
 LARGEST_EPSILON = 500.0
 
 
-class DPExplainableBoostingClassifier(LogOddsClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
     """interpret-core's `DPExplainableBoostingClassifier`, as it is.
 
     A sum of one function a column. First each column gets bins, from a noisy histogram;
@@ -77,33 +78,13 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
 
     _learner = "dp_ebm"
 
-    def __init__(
-        self,
-        learning_rate: float = 0.1,
-        max_rounds: int = 300,
-        max_bins: int = 32,
-        max_leaves: int = 3,
-        composition: str = "gdp",
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        calibration: str = PUBLISHED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.max_rounds = max_rounds
-        self.max_bins = max_bins
-        self.max_leaves = max_leaves
-        self.composition = composition
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    learning_rate: float = 0.1
+    max_rounds: int = 300
+    max_bins: int = 32
+    max_leaves: int = 3
+    composition: str = "gdp"
+    delta: float = 1e-5
+    calibration: str = PUBLISHED
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
