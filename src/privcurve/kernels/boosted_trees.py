@@ -182,7 +182,11 @@ class Growth(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def grow_level(
-    tree: Growth,
+    splits: NDArray[np.int64],
+    order: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    possible: NDArray[np.bool_],
     level: int,
     codes: NDArray[Any],
     signs: NDArray[np.int8],
@@ -200,8 +204,8 @@ def grow_level(
 
     Parameters
     ----------
-    tree : Growth
-        Grown down to this level.
+    splits, order, starts, sums, possible
+        Of a `Growth`, grown down to this level.
     level : int
         From 0 on.
     codes : ndarray of unsigned integers, shape (n_rows, n_columns)
@@ -223,7 +227,6 @@ def grow_level(
     rng : numpy.random.Generator
         Used with `DRAWN`.
     """
-    splits, order, starts, sums, possible = tree
     width = bin_starts[-1]
     restrict = len(possible) > 1
     asked = questions(possible[0], bin_starts)

@@ -317,7 +317,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
                     alphas[level] *= min(max(seen / root, 0.0), 1.0)
                 scale *= self._sensitivity(n, float(alphas[level]))
             grow_level(
-                tree, level, codes, signs, weights, starts, float(alphas[level]), by_error,
+                *tree, level, codes, signs, weights, starts, float(alphas[level]), by_error,
                 chooses, scale, slope, noise, coins,
             )  # fmt: skip
         return tree.leaves()
@@ -331,8 +331,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             return [Call(PERMUTE_AND_FLIP if pure else EXPONENTIAL, math.inf)] * len(nodes)
         if self.calibration == PUBLISHED:
             return [curator.call(OF_NODE.format(t + 1, i + 1)) for i in nodes]
-        # Node i is of the level ⌊log2(i + 1)⌋, from 0 on.
-        return [curator.call(OF_SPLITS.format(t + 1, (i + 1).bit_length())) for i in nodes]
+        levels = [curator.call(OF_SPLITS.format(t + 1, k + 1)) for k in range(int(self.depth))]
+        return [call for k, call in enumerate(levels) for _ in range(2**k)]
 
     def _vote(
         self,

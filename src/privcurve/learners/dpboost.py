@@ -148,8 +148,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             gradients = scores - signs[rows]
             # Each record's own gradient decides, so a filtered one is merely absent.
             taken = np.abs(gradients) <= GRADIENT_BOUND
-            # Node i is of the level ⌊log2(i + 1)⌋.
-            nodes = [levels[(i + 1).bit_length() - 1] for i in range(self.splits_.shape[1])]
+            nodes = [call for k, call in enumerate(levels) for _ in range(2**k)]
             noise = curator.noise(nodes, (len(nodes), int(self.n_bins_.sum())))
             weights = np.ones(int(taken.sum()))
             values = self._grow(
