@@ -21,6 +21,7 @@ from privcurve.learners.bdpe import BDPEClassifier
 from privcurve.learners.dp_bagging import DPBaggingClassifier
 from privcurve.learners.dp_forest import DPForestClassifier
 from privcurve.learners.dpboost import DPBoostClassifier
+from privcurve.privacy import noise
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 
@@ -74,6 +75,8 @@ def draws_noise_of_its_own(patch):
 
 def noise_for_one_count(patch):
     """Any learner of announced margins: it takes a record to change one of them by 1."""
+    # What is patched is not to be remembered, nor what was remembered to be used.
+    patch.setattr(noise, "_noise_of", noise._noise_of.__wrapped__)
     bound = Announced.bound
     patch.setattr(Announced, "bound", lambda self, pure: bound(self, pure) / 2)
 
