@@ -70,6 +70,21 @@ def class_labels(n_classes: int) -> tuple[int, ...]:
     return (-1, 1) if n_classes == 2 else tuple(range(n_classes))
 
 
+def decided(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the position of the class that scores decide for.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Of two classes 1 where the score is above zero; of more the first of the largest.
+    """
+    return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+
+
 def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
     """Give where the bins of each column start if all bins are numbered, and how many there are.
 

@@ -11,6 +11,7 @@ import yaml
 
 from privcurve.analysis.ranking import ranking
 from privcurve.cli import compare, main
+from privcurve.datasets.fetch import sha256_of
 from privcurve.workflow import comparison, running
 
 TITLES = {"a~certified": "A", "b~certified": "B", "gb": "Boosting", "majority": "Majority"}
@@ -119,25 +120,76 @@ def test_a_metric_is_that_of_the_study(folder):
     assert "metric" not in yaml.safe_load(comparison.prepare("wdbc", [1]).file.read_text())
 
 
-def test_private_records_get_a_secret_seed(folder, monkeypatch):
+DESCRIPTION = {
+    "n_rows": 40,
+    "files": {"train": {"local": "mine.csv"}},
+    "parser": {"kind": "delimited", "header": True},
+    "columns": [{"name": "colour", "kind": "categorical", "categories": ["red", "blue"]}],
+    "label": {"column": "label", "negative": "no", "positive": "yes"},
+}
+
+
+@pytest.fixture
+def mine(folder, monkeypatch):
+    """Private records."""
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(folder / "seeds"))
     rows = "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in ("red", "blue") * 20)
     (folder / "mine.csv").write_text("colour,label\n" + rows)
-    (folder / "resources/datasets").mkdir(parents=True)
-    description = {
-        **{"title": "Mine", "citation": "own", "licence": "own", "n_rows": 40},
-        "files": {"train": {"local": "mine.csv"}},
-        "parser": {"kind": "delimited", "header": True},
-        "columns": [{"name": "colour", "kind": "categorical", "categories": ["red", "blue"]}],
-        "label": {"column": "label", "negative": "no", "positive": "yes"},
-    }
-    (folder / "resources/datasets/mine.yaml").write_text(yaml.safe_dump(description))
+    (folder / "descriptions").mkdir()
+    (folder / "descriptions/mine.yaml").write_text(yaml.safe_dump(DESCRIPTION))
+
+
+def test_private_records_get_a_secret_seed(folder, mine):
     made = comparison.prepare("mine", [1])
     assert json.loads(made.configuration.read_text())["seed"] == "secret"
     assert "secret" in str(made.plan.seed)
     (folder / "mine.csv").unlink()
     with pytest.raises(ValueError, match=r"mine\.csv"):
         comparison.prepare("mine", [1])
+
+
+def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
+    folder, mine, monkeypatch, capsys
+):
+    monkeypatch.setattr(compare, "report", lambda made: "")
+    ran = []
+    monkeypatch.setattr(running, "run", lambda *_, **__: ran.append(ledger.exists()))
+    ledger = Path("releases/mine/ledger.jsonl")
+    words = ["release", "mine", "--epsilon", "1", "--learner", "noisy_majority"]
+    assert main.main(words) == 0
+    assert main.main(["compare", "mine", "--epsilon", "0.5", "1"]) == 0
+    assert main.main(words) == 0
+    # Noted before it looks: one that is stopped half way has looked, too.
+    assert ran == [True]
+    entries = [json.loads(line) for line in ledger.read_text().splitlines()]
+    (noted,) = [entry for entry in entries if "comparison" in entry]
+    assert (noted["epsilon"], noted["private"]) == ("inf", False)
+    assert noted["sources"] == {"mine.csv": sha256_of(Path("mine.csv"))}
+    assert noted["at"].startswith("20")
+    # It spends nothing, and the ledger is whole.
+    assert [entry["release"] for entry in entries if "release" in entry] == [1, 1, 2, 2]
+    assert "together epsilon = 2 (replace-one)" in capsys.readouterr().out
+    said = "A comparison that is not private was made on these records before."
+    cards = [Path(f"releases/mine/{number}/card.md").read_text() for number in (1, 2)]
+    assert [said in card for card in cards] == [False, True]
+
+
+def test_a_comparison_of_public_records_leaves_no_note(folder, monkeypatch):
+    monkeypatch.setattr(compare, "report", lambda made: "")
+    monkeypatch.setattr(running, "run", lambda *_, **__: None)
+    assert main.main(["compare", "wdbc"]) == 0
+    assert not Path("releases").exists()
+
+
+def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
+    path = Path("descriptions/mine.yaml")
+    path.write_text(path.read_text().replace("categories:\n  - red\n  - blue", "categories:"))
+    line = path.read_text().splitlines().index("- categories:") + 1
+    assert main.main(["compare", "mine"]) == 1
+    said = capsys.readouterr().err
+    assert f"{path}: line {line}: columns.colour.categories: nothing is written there" in said
+    assert str(folder) not in said
+    assert "privcurve check mine says what to do." in said
 
 
 def test_without_delta_a_learner_that_needs_one_is_left_out_and_named(folder):
@@ -156,10 +208,11 @@ def test_tuned_curves_are_paid_for(folder):
     ("arguments", "says"),
     [
         (["wdcb"], "unknown dataset 'wdcb'; did you mean 'wdbc'?"),
-        (["wdbc", "--epsilon", "0"], "epsilon = 0 is not above 0"),
-        (["wdbc", "--epsilon", "-1"], "epsilon = -1 is not above 0"),
-        (["wdbc", "--delta", "1"], "delta = 1 is not in [0, 1)"),
-        (["wdbc", "--repeats", "1"], "repeats"),
+        (["wdbc", "--epsilon", "0"], "--epsilon: epsilon = 0.0 is not a number above 0"),
+        (["wdbc", "--epsilon", "-1"], "--epsilon: epsilon = -1.0 is not a number above 0"),
+        (["wdbc", "--epsilon", "1", "nan"], "--epsilon: epsilon = nan is not a number above 0"),
+        (["wdbc", "--delta", "1"], "--delta: delta = 1.0 is not a number in [0, 1)"),
+        (["wdbc", "--repeats", "1"], "--repeats: 1 repeats are fewer than 2"),
         (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
         (["wdbc", "--private-choice", "--metric", "auc"], "--metric says how to compare"),
         (["toy-line/../x"], "unknown dataset"),
@@ -170,6 +223,9 @@ def test_what_can_not_be_run_ends_in_one_message(folder, capsys, arguments, says
     said = capsys.readouterr().err
     assert said.startswith("privcurve: ")
     assert says in said
+    # No file is named that nobody has written, and none is written.
+    assert "results" not in said
+    assert not (folder / "results").exists()
     assert not (folder / "logs").exists()
 
 

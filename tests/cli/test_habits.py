@@ -210,10 +210,11 @@ def test_bounds_in_another_unit_are_told_of(folder, capsys):
     whole = draft.read_text().replace("bounds:  # decide", "bounds: [0, 60]  #")
     draft.write_text(whole)
     code, said = told(capsys, "check", "t")
-    assert code == 0
-    assert "All values in one bin, which tell nothing apart: 'percent'.\n" in said
+    assert code == 1
+    assert "all values of 'percent' are in one bin, though they differ: are the bounds in " in said
     draft.write_text(whole.replace("[0, 100]", "[0, 1]"))
-    assert "in one bin" not in told(capsys, "check", "t")[1]
+    code, said = told(capsys, "check", "t")
+    assert (code, "in one bin" in said) == (0, False)
 
 
 def test_names_of_rows_are_no_column(folder, capsys):

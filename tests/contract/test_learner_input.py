@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from made_learners import DOMAIN, learners, make, problem
+from made_learners import DOMAIN, changes, learners, make, problem
 
-from privcurve.learners.registry import entry
+from privcurve.learners.registry import LEARNERS, entry
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 
 @learners
@@ -95,6 +96,16 @@ def test_numbers_outside_the_bounds_are_clipped(name):
 
 
 @learners
+def test_weights_of_records_are_refused_with_what_to_give(name):
+    X, y, n_bins = problem(20)
+    learner = make(name, n_bins=n_bins)
+    with pytest.raises(TypeError, match=f"{name} takes no sample_weight: .* give counts="):
+        learner.fit(X, y, sample_weight=np.ones(20))
+    with pytest.raises(TypeError, match=f"{name}: fit takes X, y and counts, not groups"):
+        learner.fit(X, y, groups=y)
+
+
+@learners
 def test_one_class(name):
     X, _, n_bins = problem(40)
     y = np.full(40, "yes")
@@ -121,6 +132,45 @@ def test_very_few_records(name, n):
     y = np.array(["no", "yes", "yes"])[:n]
     model = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
+
+
+ADDED = [name for name in LEARNERS if ADD_REMOVE in entry(name).neighbours]
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_no_record_gives_a_model_of_noise_where_one_may_be_added(name):
+    """One record gives a model, so none must: an error would show that there is none."""
+    X, _, n_bins = problem(50)
+    adding = {"neighbours": ADD_REMOVE, "n_estimate": 50} if name == "privgam" else {}
+    for change in [{}, *changes(name)]:
+        options = {"n_bins": n_bins, "classes": ("no", "yes"), "epsilon": 1.0, **adding, **change}
+        drawn = set()
+        for seed in range(8):
+            model = make(name, **{**options, "random_state": seed}).fit(X[:0], [])
+            scores = model.decision_function(X)
+            assert np.isfinite(scores).all(), change
+            assert set(model.predict(X)) <= {"no", "yes"}
+            assert model.privacy_.neighbours == (
+                ADD_REMOVE if model.privacy_.private else REPLACE_ONE
+            )
+            drawn.add(scores.tobytes())
+        # DP-EBM draws no noise where there are not both labels: its statement excludes that.
+        assert len(drawn) > 1 or not model.privacy_.private or name == "dp_ebm", change
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_of_no_record_the_classes_have_to_be_told(name):
+    X, _, n_bins = problem(4)
+    adding = {"neighbours": ADD_REMOVE, "n_estimate": 50} if name == "privgam" else {}
+    with pytest.raises(ValueError, match="y holds no label"):
+        make(name, n_bins=n_bins, **adding).fit(X[:0], [])
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name not in ADDED] + ["privgam"])
+def test_no_record_is_an_error_where_their_number_is_public(name):
+    X, _, n_bins = problem(4)
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        make(name, n_bins=n_bins, classes=("no", "yes")).fit(X[:0], [])
 
 
 @learners

@@ -1,12 +1,14 @@
 """PATE with public columns: what one record moves, and how answers are paid for."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from privcurve.experiments import metrics
 from privcurve.experiments.splits import Part
 from privcurve.learners.pate import PATEClassifier, _margins, _train_teachers
-from privcurve.privacy.calibration.pate import margins_l1, pate_noise
+from privcurve.privacy.calibration.pate import ASKED_AGAIN, NOT_OWN, margins_l1, pate_noise
 
 BINS = (3, 4)
 
@@ -115,6 +117,46 @@ def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
     assert abs(flipped.sum() - chances.sum()) < 5 * spread
     # Half of that noise would turn around far fewer.
     assert (np.exp(-2 * np.abs(margins) / scale) / 2).sum() < chances.sum() - 8 * spread
+
+
+def test_equal_answers_of_training_rows_show_equal_codes():
+    """Why they may not be scored: unequal answers never come of equal codes, and do of others."""
+    X, y = records()
+    neighbour = X.copy()
+    X[1, 1] = X[0, 1]
+    neighbour[1, 1] = (X[0, 1] + 1) % 4
+    unequal = []
+    for rows in (X, neighbour):
+        answers = [fit(rows, y, seed, epsilon=1.0)._ask(rows[:2]) for seed in range(40)]
+        unequal.append(sum(first != second for first, second in answers))
+    assert unequal[0] == 0
+    assert unequal[1] > 5
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(3, 5)])
+def test_a_claim_is_refuted_once_its_own_rows_are_asked_about(part):
+    X, y = records()
+    model = fit(X, y)
+    assert NOT_OWN in model.privacy_.assumptions
+    # Others may be the same rows, for all that is known.
+    model.predict(X.copy())
+    assert model.privacy_.status == "proved"
+    with pytest.warns(UserWarning, match="pate: records that were trained on were asked about"):
+        model.predict(X[part])
+    said = model.privacy_
+    assert (said.status, said.proved_epsilon) == ("refuted", np.inf)
+    assert ASKED_AGAIN in str(said)
+    assert pickle.loads(pickle.dumps(model)).privacy_ == said
+    # Another fit has given no answers.
+    assert model.fit(X, y).privacy_.status == "proved"
+
+
+def test_nothing_is_said_of_own_rows_where_nothing_is_claimed(recwarn):
+    X, y = records()
+    model = fit(X, y, epsilon=np.inf)
+    model.predict(X)
+    assert not recwarn
+    assert not model.privacy_.private
 
 
 def test_messages():

@@ -153,7 +153,7 @@ def lay_out(folder, **changes):
 
 def write_results(curve):
     """Write made-up cells of a curve: its cross-validation, selection and fresh trainings."""
-    for shard in range(curve.shards):
+    for shard in curve.shard_numbers:
         rows = [row(curve, *task) for task in curve.tasks(shard)]
         write(curve, rows, curve.shard(shard), curve.shard_digest(shard))
     if not curve.selects:

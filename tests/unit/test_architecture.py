@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src/privcurve"
 
 # Files at the top of the package that every room may use.
-SHARED = {"files", "schema", "coding"}
+SHARED = {"files", "schema", "yaml_nodes", "numerals", "coding"}
 
 BOTTOM = {"privacy", "kernels", "analysis"}
 MIDDLE = {"learners", "datasets", "figures", "tables"}

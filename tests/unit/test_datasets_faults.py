@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import unicodedata
 from importlib import import_module
 from pathlib import Path
@@ -172,13 +173,36 @@ def test_repeated_keys(own: Any) -> None:
     assert "the key 'label' stands twice, lines " in refused()
 
 
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"budget": {"epsilon": NAN}}, "budget.epsilon: .nan is not a number"),
+        ({"budget": {"epsilon": 1, "delta": NAN}}, "budget.delta: .nan is not"),
+        ({"budget": {"epsilon": INF}}, "budget.epsilon: .inf is not finite"),
+        ({"columns": [{**AGE, "bounds": [0, NAN]}, TOWN]}, "columns.age.bounds.1: .nan is not"),
+        ({"n_rows": NAN}, "n_rows: .nan is not"),
+        ({"missing": ["?", NAN]}, "missing.1: .nan is not a number: write one; a text goes in quo"),
+        ({"missing": -INF}, "missing: -.inf is not finite"),
+        ({"columns": [AGE, {**TOWN, "categories": {NAN: "x"}}]}, "columns.town.categories: .nan"),
+    ],
+)
+def test_what_is_no_number_or_not_finite_is_refused_wherever_it_stands(own, changes, place) -> None:
+    """NaN passes every comparison: a budget of it was none."""
+    own(**changes)
+    assert place in refused()
+    assert refused().count("\n") == 0
+
+
 @pytest.mark.parametrize(
     "bounds",
     [[0, float("inf")], [-1e308, 1e308], [0, 10**400], [float("nan"), 1], [1, 1 + 1e-15]],
 )
 def test_bounds_that_leave_no_width(own: Any, bounds: list[float]) -> None:
     own(columns=[{**AGE, "bounds": bounds}, TOWN])
-    assert "bounds of 'age' " in refused()
+    assert re.search("bounds of 'age' |columns.age.bounds", refused())
 
 
 def test_more_categories_than_codes(own: Any) -> None:

@@ -193,6 +193,10 @@ def test_without_privacy_all_settings_are_tried():
         ({"settings": {"n_rund": [3]}}, "lazybb has no parameter 'n_rund'; did you mean"),
         ({"settings": {"start": ["public"]}}, "start = 'public' of lazybb needs public columns"),
         ({"expected_runs": 0.5}, r"expected_runs = 0.5 is not a number in \[1, 1000\]"),
+        (
+            {"settings": [{"learner": "distributed_topdown", "placement": "label"}]},
+            "distributed_topdown: placement = 'label' has no certified guarantee",
+        ),
         ({"eta": -1}, r"eta = -1 is not a number in \(-1, 10\]"),
         ({"score_share": 0}, r"score_share = 0 is not a number in \(0, 1\)"),
         ({"calibration": "published"}, "calibration = 'published' is not offered"),

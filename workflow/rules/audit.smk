@@ -21,8 +21,6 @@ rule audit_learner:
         "benchmarks/audit_learner/{learner}.tsv"
     wildcard_constraints:
         learner="|".join(plan.audited()),
-    conda:
-        ENVIRONMENT
     resources:
         mem_mb=growing(2000),
         runtime=growing(30),

@@ -19,8 +19,7 @@ rule prepare:
         "benchmarks/prepare/{dataset}.tsv"
     # Of all studies, before any training: what is missing is said at once.
     priority: 100
-    conda:
-        ENVIRONMENT
+    localrule: PLAN.is_local("data")
     resources:
         mem_mb=growing(1000),
         runtime=growing(30),
@@ -47,8 +46,7 @@ rule datasets_ready:
     log:
         "logs/datasets_ready/{study}.log",
     priority: 100
-    conda:
-        ENVIRONMENT
+    localrule: PLAN.is_local("data")
     resources:
         mem_mb=growing(1000),
         runtime=growing(10),

@@ -33,9 +33,7 @@ for asked in PLAN.outputs.values():
             f"logs/{asked.output.word}/{asked.target}.log",
         benchmark:
             plan.benchmark(asked)
-        localrule: asked.output.local
-        conda:
-            ENVIRONMENT
+        localrule: asked.output.local and PLAN.is_local("outputs")
         resources:
             mem_mb=growing(asked.output.memory),
             runtime=growing(10),

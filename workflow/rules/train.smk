@@ -13,8 +13,6 @@ rule train:
         "logs/train/{curve}/shard~{shard}-of-{shards}.log",
     benchmark:
         "benchmarks/train/{curve}/shard~{shard}-of-{shards}.tsv"
-    conda:
-        ENVIRONMENT
     resources:
         mem_mb=growing(1000),
         runtime=lambda wildcards, attempt: PLAN.minutes(
@@ -49,8 +47,6 @@ rule refit:
         "logs/refit/{curve}.log",
     benchmark:
         "benchmarks/refit/{curve}.tsv"
-    conda:
-        ENVIRONMENT
     resources:
         mem_mb=growing(1000),
         runtime=growing(60),
@@ -87,8 +83,6 @@ for bundle in PLAN.bundles:
             f"logs/train/{bundle.study}/{bundle.name}.log",
         benchmark:
             f"benchmarks/train/{bundle.study}/{bundle.name}.tsv"
-        conda:
-            ENVIRONMENT
         resources:
             mem_mb=growing(1000),
             runtime=lambda wildcards, attempt, bundle=bundle: PLAN.minutes(

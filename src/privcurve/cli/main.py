@@ -37,8 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has seen enough; nothing more may be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except KeyboardInterrupt:
-        print("privcurve: stopped", file=sys.stderr)
+    except KeyboardInterrupt as stopped:
+        print(f"privcurve: {str(stopped) or 'stopped'}", file=sys.stderr)
         return 130
     except _expected() as error:
         print(f"privcurve: {error}", file=sys.stderr)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,15 @@ from privcurve.datasets.origin import origin
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.rows import balanced
 
+if TYPE_CHECKING:
+    from privcurve.datasets.readers.table import RawTable
 
-def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
+
+def load(
+    name: str,
+    mirror: str | os.PathLike[str] | None = None,
+    watch: Callable[[RawTable], None] | None = None,
+) -> Dataset:
     """Fetch, parse and code a dataset.
 
     Parameters
@@ -33,6 +40,8 @@ def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
     mirror : path, optional
         A folder laid out as ``<dataset>/<file>``; by default what the environment
         variable ``PRIVCURVE_DATA`` names.
+    watch : callable, optional
+        Is given all records as they are read, before any coding.
 
     Returns
     -------
@@ -51,10 +60,11 @@ def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
     own = {Path(name): state["sha256"] for name, state in made_from["local"].items()}
     sources = checksums(files, own)
     problems = Problems(name)
-    train = _read(description, files, description.parts, problems, description.records.first)
+    first = description.records.first
+    train = _read(description, files, description.parts, problems, first, watch)
     test = None
     if description.n_test:
-        test = _read(description, files, (TEST,), problems)
+        test = _read(description, files, (TEST,), problems, watch=watch)
     clipped = {TRAIN: clipped_shares(description, TRAIN, train, problems)}
     if test is not None:
         clipped[TEST] = clipped_shares(description, TEST, test, problems)
@@ -77,6 +87,23 @@ def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
         sources=sources,
         origin=made_from,
     )
+
+
+def raw_tables(description: Description) -> Iterator[RawTable]:
+    """Yield all records of a dataset's files, training and test parts, before any coding.
+
+    Parameters
+    ----------
+    description : Description
+        Of a dataset that can be loaded: what can't be read is left out here.
+    """
+    from privcurve.datasets import readers
+
+    problems = Problems(description.name)
+    files = fetch(description)
+    for part in (*description.parts, *([TEST] if description.n_test else [])):
+        for file in files.get(part, (None,)):
+            yield from readers.read(description, file, problems)
 
 
 def checksums(
@@ -125,6 +152,7 @@ def _read(
     parts: Sequence[str],
     problems: Problems,
     first: int = 0,
+    watch: Callable[[RawTable], None] | None = None,
 ) -> Coded:
     """Read and code the files of some parts one after another, up to so many records."""
     from privcurve.datasets import readers
@@ -137,6 +165,8 @@ def _read(
         for file in files.get(part, (None,)):
             most = first - codes.n_rows if first else None
             for table in readers.read(description, file, problems, most):
+                if watch is not None:
+                    watch(table)
                 codes.add(encode(description, table, problems))
                 if problems.full:
                     return codes.coded

@@ -13,7 +13,7 @@ from privcurve.datasets.domain import NUMERIC
 from privcurve.datasets.problems import Problems
 from privcurve.schema import nearest
 
-_RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
+_RANGE = re.compile(r"\{([0-9]{1,9})\.\.([0-9]{1,9})\}")
 MOST_NAMES = 65536
 
 # Keys whose content a variant changes in part; of files, parser and label it names what differs.

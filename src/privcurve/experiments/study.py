@@ -9,7 +9,7 @@ from typing import Any
 
 from privcurve import schema
 from privcurve.datasets import Description, describe, names
-from privcurve.experiments import paid
+from privcurve.experiments import alike, paid
 from privcurve.experiments.arms import Arm, Point, arms
 from privcurve.experiments.splits import (
     Split,
@@ -161,7 +161,7 @@ def load(path: Path) -> Study:
     ------
     StudyError
         If a learner, parameter, ε, δ or calibration is not allowed, a grid is empty, words
-        contradict each other, or every learner needs a package that is not installed.
+        contradict each other, curves can't be told apart, or no learner's package is installed.
     """
     return from_mapping(schema.read_yaml(path), path.stem, str(path))
 
@@ -189,10 +189,13 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         raise StudyError(f"{where}: {error}") from None
     found: dict[str, Arm] = {}
     skipped: list[str] = []
+    known: list[Arm] = []
     try:
         for label, spec in raw["learners"].items():
             # Checked in any case: a file is right or wrong whatever is installed.
             checked = {arm.name: arm for arm in arms(label, spec, raw)}
+            alike.check_curves([*checked.values()], known, selected=raw.get("select") != ALL)
+            known += checked.values()
             missing = registry.missing_package(spec["learner"])
             if missing:
                 skipped.append(f"{where}: {label} is left out: {missing}")
@@ -205,7 +208,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     splits = raw.get("splits", raw)
     return Study(
         name=name,
-        title=raw["title"],
+        title=alike.one_line(raw["title"]),
         datasets=tuple(raw["datasets"]),
         folds=splits.get("folds", 0),
         repeats=splits.get("repeats", 0),
@@ -233,7 +236,7 @@ def _of_studies(raw: Mapping[str, Any], name: str) -> Study:
         raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
     return Study(
         name=name,
-        title=raw["title"],
+        title=alike.one_line(raw["title"]),
         datasets=(),
         folds=0,
         repeats=0,
@@ -356,12 +359,8 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
     if n_classes == 2:
         return
     has = f"{about.name} has {n_classes} (label: classes in {about.path})"
-    binary = list(
-        dict.fromkeys(
-            arm.method.name
-            for arm in study.arms.values()
-            if not registry.entry(arm.learner).multiclass
-        )
+    binary = dict.fromkeys(
+        arm.method.name for arm in study.arms.values() if not registry.entry(arm.learner).multiclass
     )
     if binary:
         many = [name for name in registry.names() if registry.entry(name).multiclass]

@@ -108,8 +108,8 @@ def boost(
         What each leaf adds to the score.
     """
     trees = plan.trees
-    release = sums.release(GAUSSIAN, plan.scale, plan.n, "")
-    unit = min(LARGEST_UNIT, release.unit or ring_unit(plan.n))
+    release = sums.release(GAUSSIAN, plan.scale, plan.n, LARGEST_UNIT)
+    unit = min(LARGEST_UNIT, max(release.unit, ring_unit(plan.n)))
     share = curvature_share(plan.n_classes)
     least = 1 + 2 * share * plan.scale * math.sqrt(sums.excess)
     found = []

@@ -8,26 +8,31 @@ nothing of it is read from the rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from functools import wraps
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import MOST_CLASSES, Codes, Records, code_type, equal_width
+from privcurve.coding import MOST_CLASSES, Codes, Records, decided, equal_width
 from privcurve.learners.checks import (
     RandomState,
     check_bounds,
+    check_budget,
+    check_codes,
     check_counts,
     check_labels,
     check_n_bins,
     generator_of,
+    refuse_others,
 )
 from privcurve.learners.registry import check_parameters, entry
-from privcurve.privacy import budget
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
     ASSUMED_BOTH,
@@ -40,6 +45,24 @@ from privcurve.privacy.noise import Announced, noise_of
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
+
+BUDGET = ("epsilon", "delta", "calibration")
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def as_fitted(method: Method) -> Method:
+    """Run a public method with the parameters of the fit, whatever was set since.
+
+    What the method calls sees them too. Parameters that are set later are for the next fit:
+    neither scores nor what is said of a model may follow them.
+    """
+
+    @wraps(method)
+    def run(learner: CodedClassifier, *args: Any, **kwargs: Any) -> Any:
+        return method(learner._as_fitted(), *args, **kwargs)
+
+    return cast(Method, run)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -75,8 +98,11 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     classes: Sequence[Any] | None = None
     random_state: RandomState = None
     _fitted_statement: PrivacyStatement = field(init=False)
+    _fitted_parameters: Mapping[str, Any] = field(init=False)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None, **others: Any
+    ) -> Self:
         """Train.
 
         Parameters
@@ -96,7 +122,10 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If a parameter, a code, a label or a count is not allowed.
+        TypeError
+            If anything else is given, such as ``sample_weight``.
         """
+        refuse_others(self._learner, others)
         fitted = self._train(X, y, [{}], None, counts)[0]
         # Nothing of a former fit may stay, which may have had less noise or none. What else
         # is kept is what `clone` keeps: the metadata requests of scikit-learn.
@@ -166,7 +195,29 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         self._fit_batch(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement)
+        # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
+        own = copy.deepcopy(self._without_seed(self.get_params(deep=False)))
+        for learner, setting in zip(learners, settings, strict=True):
+            others = copy.deepcopy(self._without_seed(setting))
+            learner._fitted_parameters = {**own, **others}
         return learners
+
+    @staticmethod
+    def _without_seed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in parameters.items() if key != "random_state"}
+
+    def _as_fitted(self) -> Self:
+        """Return this learner with the parameters of its fit; itself before a fit.
+
+        Fitted attributes are shared, not copied. What was read from a file has its parameters
+        alone.
+        """
+        parameters = vars(self).get("_fitted_parameters")
+        if parameters is None:
+            return self
+        fitted = object.__new__(type(self))
+        fitted.__dict__.update(vars(self), **parameters)
+        return fitted
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Give the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
@@ -183,6 +234,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         version = entry(self._learner).version
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
+    @as_fitted
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Score rows: of two classes, positive for ``classes_[1]``; of more, each class.
 
@@ -245,6 +297,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return False
 
     @property
+    @as_fitted
     def measures_(self) -> dict[str, float]:
         """Sizes of the fitted model by name, such as nodes and leaves of a tree.
 
@@ -326,6 +379,10 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             If it is no model for these columns and classes.
         """
 
+    def _neighbours(self) -> str:
+        """Return the relation of neighbours that the fit is private for."""
+        return str(vars(self).get("neighbours", entry(self._learner).neighbours[0]))
+
     # Checks ------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
@@ -343,32 +400,15 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
                 "knowledge and is never read from the rows. Give one int a column "
                 "(for example dataset.domain.n_bins), or one int for all."
             )
-        checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=1)
+        # Of learners for which a record may be added or left out, there may be none.
+        least = 0 if fit and self._neighbours() == ADD_REMOVE else 1
+        checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=least)
         n_columns = checked.shape[1]
         if fit:
             self.n_bins_ = check_n_bins(self.n_bins, n_columns)
         if self.bounds is not None:
             return equal_width(checked, check_bounds(self.bounds, n_columns), self.n_bins_)
-        if checked.dtype.kind != "u":
-            whole = checked.astype(np.int64) if checked.dtype.kind in "ifb" else None
-            if (
-                whole is None
-                or not np.array_equal(whole, checked)
-                or (whole.size and whole.min() < 0)
-            ):
-                raise ValueError(
-                    "X must hold codes 0, 1, …, n_bins - 1 (whole numbers). For numeric columns "
-                    "give their public bounds: bounds=(low, high)."
-                )
-            checked = whole
-        too_large = checked.max(axis=0) >= self.n_bins_
-        if too_large.any():
-            column = int(np.argmax(too_large))
-            raise ValueError(
-                f"column {column} has the code {int(checked[:, column].max())}, but its n_bins is "
-                f"{int(self.n_bins_[column])}: values outside the domain have no code"
-            )
-        return np.ascontiguousarray(checked, dtype=code_type(self.n_bins_))
+        return check_codes(checked, self.n_bins_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -392,39 +432,4 @@ class PrivateClassifier(CodedClassifier):
 
     epsilon: float = 1.0
     delta: float = 0.0
-    calibration: str = budget.CERTIFIED
-
-
-def decided(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Give the position of the class that scores decide for.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Of two classes 1 where the score is above zero; of more the first of the largest.
-    """
-    return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
-
-
-BUDGET = ("epsilon", "delta", "calibration")
-
-
-def check_budget(name: str, epsilon: float, delta: float, calibration: str) -> None:
-    """Check a learner's privacy parameters.
-
-    Raises
-    ------
-    ValueError
-        If ε is not in (0, ∞], δ not in [0, 1), or the learner does not offer them.
-    """
-    known = entry(name)
-    budget.check_budget(epsilon, delta, name)
-    if delta > 0 and not known.approximate:
-        raise ValueError(f"{name} offers pure differential privacy only: delta must be 0")
-    if calibration not in known.calibrations:
-        offered = ", ".join(repr(c) for c in known.calibrations)
-        raise ValueError(f"{name}: calibration = {calibration!r} is not offered; it has: {offered}")
+    calibration: str = CERTIFIED

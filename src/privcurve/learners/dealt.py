@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes, Records
 from privcurve.holders.holder import Holder, HolderRows, LocalHolder
 from privcurve.holders.placement import deal
-from privcurve.holders.sums import CENTRAL
+from privcurve.holders.sums import CENTRAL, LOCAL
 from privcurve.kernels.holder_counts import Questions
+from privcurve.learners.registry import entry
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
 
 # Numbers of a holder's seed.
 SEED = 4
@@ -22,6 +25,7 @@ SEED = 4
 class Dealing(Protocol):
     """What of a learner says how its records are dealt."""
 
+    _learner: ClassVar[str]
     n_holders: int
     placement: str
     classes_: NDArray[Any]
@@ -90,6 +94,35 @@ def deal_to_holders(
         )
         for (rows, of_rows), seed in zip(parts, seeds, strict=True)
     ]
+
+
+def as_dealt(learner: Dealing, n_holders: int, statement: PrivacyStatement) -> PrivacyStatement:
+    """Return what a statement is worth after `deal_to_holders`: records may have moved.
+
+    Proofs are about a replaced record that stays with its holder. Where records are dealt by
+    their values it may move, and others with it: several holders' messages change, each by up to
+    ε. That refutes a claim where single messages are seen; of secure sums nothing is proved.
+
+    Parameters
+    ----------
+    learner : distributed learner
+    n_holders : int
+        Who got records.
+    statement : PrivacyStatement
+        For a record that stays.
+    """
+    why = entry(learner._learner).parameters["placement"].unproved.get(learner.placement)
+    if why is None or not statement.private or n_holders == 1:
+        return statement
+    seen = learner._trust() == LOCAL
+    caveat = f"placement = {learner.placement!r}: {why}"
+    caveat += " (holders who keep their own records are not concerned)"
+    return replace(
+        statement,
+        status=REFUTED if seen else NOT_PROVED,
+        caveat="; ".join(filter(None, (statement.caveat, caveat))),
+        proved_epsilon=None,
+    )
 
 
 def make_holder(rows: HolderRows, questions: Questions, n_classes: int, door: Curator) -> Holder:

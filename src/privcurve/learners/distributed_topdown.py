@@ -20,7 +20,7 @@ from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.chances import LinkedClassifier
-from privcurve.learners.dealt import check_ordered, deal_to_holders
+from privcurve.learners.dealt import as_dealt, check_ordered, deal_to_holders
 from privcurve.learners.topdown import TopDownTreeClassifier
 from privcurve.learners.trees import TreeModel
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
@@ -167,7 +167,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
         model = TreeModel if len(self.classes_) == 2 else ClassTree
         forest = tree.forest(questions, len(self.classes_))
         self._adopt(model(forest, self.n_bins_), transcript)
-        return statement
+        return as_dealt(self, len(holders), statement)
 
     def grow(
         self,

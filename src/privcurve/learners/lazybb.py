@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Records, code_type
-from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.base import PrivateClassifier, as_fitted
 from privcurve.learners.chances import cap_of, capped_weights
 from privcurve.learners.checks import require
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
@@ -208,6 +208,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
         super()._restore()
 
     @property
+    @as_fitted
     def cap_(self) -> float | None:
         """Where weights stop to grow, for probabilities alone (docs/probabilities.md); or None.
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
-from collections.abc import Sequence
-from typing import Any
+import warnings
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,10 +23,36 @@ from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles, distinct_keys
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED, is_private
-from privcurve.privacy.calibration.pate import pate_noise
+from privcurve.privacy.calibration.pate import ASKED_AGAIN, pate_noise
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.ledger import REFUTED, PrivacyStatement
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
+
+
+class _OwnRows:
+    """The rows that a fit was given, and whether they were asked about since.
+
+    They are known again as the same object, or the same memory, and never by what is in them:
+    whatever follows from that would show it. A copy is not known, and a saved model knows none.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.asked = False
+        self._given: Callable[[], Any] | None = None
+        # A list, say, can't be known again.
+        with contextlib.suppress(TypeError):
+            self._given = weakref.ref(X)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"asked": self.asked}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.asked, self._given = state["asked"], None
+
+    def are(self, X: Any) -> bool:
+        given = self._given() if self._given else None
+        arrays = isinstance(given, np.ndarray) and isinstance(X, np.ndarray)
+        return given is not None and (X is given or (arrays and np.shares_memory(X, given)))
 
 
 class PATEClassifier(LogOddsClassifier):
@@ -34,7 +64,9 @@ class PATEClassifier(LogOddsClassifier):
 
     Noise of a training record's answer is drawn for the record, never by its codes: equal
     answers would show equal codes. Noise of a scored row's answer follows from its private
-    codes and a secret key, so that asking twice gives the same and costs once.
+    codes and a secret key, so that asking twice gives the same and costs once. So records that were
+    trained on must not be scored: equal answers would show equal codes. Where the rows of the fit
+    are, there is a warning, and ``privacy_`` says from then on that the claim is refuted.
 
     Parameters
     ----------
@@ -120,6 +152,43 @@ class PATEClassifier(LogOddsClassifier):
                 f"pate: n_answers = {self.n_answers} is less than the {n_records} training records "
                 f"and the {n_rows} distinct rows to be scored: give at least {n_records + n_rows}"
             )
+
+    def _train(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        settings: Sequence[Mapping[str, Any]],
+        curators: Sequence[Curator] | None,
+        counts: ArrayLike | None,
+    ) -> list[Self]:
+        learners = super()._train(X, y, settings, curators, counts)
+        for learner in learners:
+            learner._own_rows = _OwnRows(X)
+        return learners
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Score rows by their public columns and a noisy answer about the private ones.
+
+        As of :class:`~privcurve.learners.base.CodedClassifier`; each new row costs an answer.
+        """
+        scores = super().decision_function(X)
+        if self._own_rows.are(X) and self.privacy_.private:
+            warnings.warn(
+                f"pate: {ASKED_AGAIN}. The statement of this model is refuted from here on; score "
+                "rows of others.",
+                stacklevel=2,
+            )
+            self._own_rows.asked = True
+        return scores
+
+    @property
+    def privacy_(self) -> PrivacyStatement:
+        """What holds for the answers so far, and for those that are left."""
+        said = super().privacy_
+        if not (said.private and self._own_rows.asked):
+            return said
+        caveat = "; ".join(filter(None, (said.caveat, ASKED_AGAIN)))
+        return replace(said, status=REFUTED, caveat=caveat, proved_epsilon=math.inf)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, signs, counts, _ = records

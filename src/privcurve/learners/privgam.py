@@ -56,7 +56,7 @@ class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
         cyclic, so with δ > 0) or ``no``.
     neighbours : str
         ``replace-one``, or ``add-remove``: then the number of records is not public, and the rule
-        goes by `n_estimate`.
+        goes by `n_estimate`. No record gives a model of noise alone.
     n_estimate : int or None
         About how many records there are, from public sources; with ``add-remove`` alone.
     ordered : sequence of bool, bool or None

@@ -21,7 +21,7 @@ from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.chances import LinkedClassifier, whole_residuals
 from privcurve.learners.checks import all_between, check_complete, require
-from privcurve.learners.dealt import SEED, bin_codes, check_ordered, deal_to_holders
+from privcurve.learners.dealt import SEED, as_dealt, bin_codes, check_ordered, deal_to_holders
 from privcurve.learners.staged import StagedClassifier
 from privcurve.learners.trees import TreeModel
 from privcurve.privacy.calibration.random_trees import random_trees
@@ -189,7 +189,7 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         self.model_, statement = self.grow(holders, questions, drawn, self.transcript_)
         asked = np.unique(self.model_.questions)
         self.n_features_used_ = int((asked >= 0).sum())
-        return statement
+        return as_dealt(self, len(holders), statement)
 
     def grow(
         self,

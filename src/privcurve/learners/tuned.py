@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Records, decided
 from privcurve.learners import registry
-from privcurve.learners.base import CodedClassifier, PrivateClassifier, decided
+from privcurve.learners.base import CodedClassifier, PrivateClassifier, as_fitted
 from privcurve.learners.entry import Facts
 from privcurve.learners.tuning import (
     NAME,
@@ -224,6 +224,7 @@ class TunedClassifier(PrivateClassifier):
         return found
 
     @available_if(_gives_chances)
+    @as_fitted
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Give the chance of each class, where the learner does.
 

@@ -183,6 +183,7 @@ RELEASED = {
     "_scale": "of the noise, from parameters",
     "_left": "answers that are left, from parameters and the number of records",
     "_asked": "what was asked since the fit",
+    "_own_rows": "where the rows of the fit are, and whether they were asked about since",
     "_roles": "which columns are public, a parameter",
 }
 

@@ -19,9 +19,8 @@ from privcurve.datasets.drafts.text import written
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
+from privcurve.datasets.variants import names_of
 from privcurve.schema import nearest
-
-NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -108,6 +107,12 @@ def draft(
         )
     if len(how.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
+    ranges = [field for field in how.fields if names_of(field) != [field]]
+    if ranges:
+        raise DatasetError(
+            f"{path} has a column {ranges[0]!r}: in a description that stands for the columns "
+            f"{', '.join(names_of(ranges[0])[:2])}, …; rename it in the file"
+        )
     problems = Problems(name)
     profiles = read(path, how, label, problems)
     seen = profiles.pop(label.column)
@@ -152,13 +157,13 @@ def name_of(path: Path, given: str | None = None) -> str:
         If there can be none of that name.
     """
     if given is not None:
-        if not NAME.fullmatch(given):
-            raise DatasetError(f"--name {given!r}: letters, digits, - and _ make a name")
+        if not catalogue.NAME.fullmatch(given):
+            raise DatasetError(f"--name {given!r}: {catalogue.NAMED}")
         name = given
     else:
         stem = path.name.removesuffix(path.suffix) if path.suffix == ".gz" else path.name
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(stem).stem).strip("-")
-        if not name:
+        if not catalogue.NAME.fullmatch(name):
             raise DatasetError(f"{path} gives the dataset no name: give it one by --name")
     for folder in catalogue.folders():
         if folder.name != catalogue.LOCAL and (folder / f"{name}.yaml").is_file():

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
@@ -21,7 +22,8 @@ from privcurve.datasets.readers.table import (
 # Those that are looked for.
 SEPARATORS = (",", ";", "\t", "|", "whitespace")
 
-Record = tuple[int, Sequence[str]]
+# Texts; of Excel, cells of any types.
+Record = tuple[int, Sequence[Any]]
 
 
 def read(
@@ -75,7 +77,9 @@ def tables(
     whole = _whole(description, source, records, len(fields), problems, unit)
     for chunk in in_chunks(islice(whole, most), len(fields)):
         numbers, rows = zip(*chunk, strict=True)
-        columns = {name: [row[j] for row in rows] for name, j in place.items()}
+        # Of fields beyond the last name, which are left out, each record may have others.
+        fields_of = list(zip(*rows, strict=False))
+        columns = {name: fields_of[j] for name, j in place.items()}
         yield RawTable(source, columns, numbers, unit)
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from privcurve.datasets.build import LABEL
 from privcurve.datasets.description import Description
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.numbers import number
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.lines import lines
 from privcurve.datasets.readers.table import RawTable, in_chunks
+from privcurve.numerals import number
 
 
 def read(

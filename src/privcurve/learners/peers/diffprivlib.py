@@ -69,7 +69,13 @@ class _RandomTrees(CodedClassifier):
         )
         with warnings.catch_warnings(), one_thread():
             warnings.simplefilter("error", PrivacyLeakWarning)
-            self.model_ = model.fit(rows, labels)
+            if len(rows):
+                self.model_ = model.fit(rows, labels)
+            else:
+                # It refuses to fit no record: trees of any one are grown again without it.
+                self.model_ = model.fit(np.zeros((1, rows.shape[1])), LABELS[:1])
+                for tree in self._trees():
+                    tree.fit(rows, labels, check_input=False)
         # All noise follows from the seed: it must not go where the model goes.
         for seeded in (self.model_, *self._trees()):
             seeded.random_state = None

@@ -94,9 +94,9 @@ class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, signs, counts, _ = records
         rng = curator.coins
-        self.constant_ = CERTAIN * (only_label(signs) or 0)
-        if self.constant_:
-            # interpret answers one label with infinite scores.
+        self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
+        if self.constant_ or not len(signs):
+            # interpret answers one label with infinite scores, and refuses to fit no record.
             self.model_ = None
             self.n_features_used_ = 0
             return self._statement()

@@ -11,6 +11,11 @@ from privcurve.privacy.mechanisms import LAPLACE
 from privcurve.privacy.public_facts import state
 
 SOURCE = "docs/partial.md, PATE"
+NOT_OWN = "that no record that was trained on is asked about again, as predict does with its rows"
+ASKED_AGAIN = (
+    "records that were trained on were asked about again: equal answers show that their private "
+    "columns are equal"
+)
 NOT_OBJECT = "the model object itself, which holds the teachers: what is protected is its answers"
 
 
@@ -97,7 +102,7 @@ def pate_noise(
         composition=BASIC,
         ledger=[entry],
         public=public,
-        assumptions=[f"that at most {n_answers} answers are given"],
+        assumptions=[f"that at most {n_answers} answers are given", NOT_OWN],
         exclusions=[NOT_OBJECT],
         status=REFUTED if published else PROVED,
         caveat=refuted if published else "",
