@@ -281,15 +281,17 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         """Train, and return what the fit guarantees: announce calls, and then make them.
 
-        A learner whose calls are not known beforehand, or with words of its own in the statement,
-        overrides this.
+        A learner whose calls are not known beforehand overrides this.
         """
-        announced = self._calls(records.n)
-        budget = {name: getattr(self, name) for name in BUDGET}
-        statement = noise_of(self._learner, announced, **budget)
+        statement = self._statement(records.n)
         curator.announce(statement)
         self._release(records, curator)
         return statement
+
+    def _statement(self, n: int) -> PrivacyStatement:
+        """Return what a fit on n records guarantees; overridden by published calibrations."""
+        budget = {name: getattr(self, name) for name in BUDGET}
+        return noise_of(self._learner, self._calls(n), **budget)
 
     def _calls(self, n: int) -> Sequence[Announced]:
         """Return the mechanism calls of a fit on n records, by public facts alone."""
