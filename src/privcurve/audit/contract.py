@@ -23,16 +23,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from privcurve.audit.replay_fits import Event, OtherCallsError, Script
+from privcurve.audit.replay_fits import (
+    OBJECTIVE,
+    Event,
+    OtherCallsError,
+    OtherMinimumError,
+    Script,
+    norms,
+)
 from privcurve.audit.states import left_on, numbers
 from privcurve.coding import Records, class_labels
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.privacy.curator import Call, Curator, DoorError
+from privcurve.privacy.curator import Call, Curator, DoorError, Vector
 from privcurve.privacy.ledger import LedgerEntry, epsilon_of_ledger
-from privcurve.privacy.mechanisms import GAUSSIAN
+from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 
 CONTROL = "control"
 POST_PROCESSING = "post-processing"
@@ -78,10 +85,13 @@ class Case:
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
         """Return the learner, not trained."""
-        public = (0,) if self.neighbours == PRIVATE_COLUMNS else None
-        label = True if self.neighbours == PRIVATE_COLUMNS else None
-        facts = Facts(n_bins, n_classes=self.n_classes, public_columns=public, public_label=label)
-        made: CodedClassifier = registry.make(self.learner, facts, self.parameters)
+        if self.neighbours != PRIVATE_COLUMNS:
+            facts = Facts(n_bins, n_classes=self.n_classes)
+            made: CodedClassifier = registry.make(self.learner, facts, self.parameters)
+            return made
+        facts = Facts(n_bins, n_classes=self.n_classes, public_columns=(0,), public_label=True)
+        others = {k: value for k, value in self.parameters.items() if k != "public_columns"}
+        made = registry.make(self.learner, facts, others, PRIVATE_COLUMNS)
         return made
 
     def __str__(self) -> str:
@@ -143,7 +153,6 @@ def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
         if broken is not None:
             found.broken.append(broken)
             return found
-        found.n_pairs += 1
     if not found.n_pairs:
         found.broken.append(Broken(CHARGE, "no neighbours could be trained"))
         return found
@@ -172,6 +181,8 @@ def _check_pair(
             sides.append((model, curator.close()))
         except OtherCallsError as error:
             return Broken(CONTROL, str(error), left, right)
+        except OtherMinimumError as error:
+            return Broken(POST_PROCESSING, str(error), left, right)
         except DoorError as error:
             return Broken(CHARGE, str(error), left, right)
         except ValueError as error:
@@ -222,16 +233,26 @@ def _check_costs(
         name = _without_numbers(entry.what)
         before = found.largest.get(name, (-1.0, entry))
         found.largest[name] = max(before, (loss / announced, entry), key=lambda pair: pair[0])
+    for one, other in zip(first[1], second[1], strict=True):
+        if one.kind == OBJECTIVE:
+            (call,) = one.calls.ravel().tolist()
+            factor = abs(one.log_jacobian - other.log_jacobian)
+            paid = call.entry.epsilon - announced_loss(call.entry)
+            if factor > paid * (1 + TOLERANCE) + TOLERANCE:
+                why = f"the Jacobians differ by e^{factor:.6g}, paid for is e^{paid:.6g}"
+                return Broken(SENSITIVITY, f"{call.entry.what}: {why}", left, right)
     stated = first[0].privacy_
     spent = epsilon_of_ledger(stated.composition, stated.ledger, stated.delta, near=stated.epsilon)
     if spent > stated.epsilon * (1 + 1e-9):
         return Broken(CHARGE, f"the calls add up to epsilon = {spent}, not {stated.epsilon}")
+    found.n_pairs += 1
     return None
 
 
 def announced_loss(entry: LedgerEntry) -> float:
     """Return what an entry charges, in units of the noise: sensitivity over scale, or a range."""
-    if entry.mechanism == GAUSSIAN:
+    if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
+        # Of an objective the rest of its ε pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
     return entry.epsilon if entry.bounded_range is None else entry.bounded_range
 
@@ -249,7 +270,12 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
     states = [dict(left_on(model)) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
-        state["its scores"] = model._scores(_domain(model))
+        held = getattr(model, "_held", ())
+        if held:
+            # Scores are asked of what stays with the holder: they have noise of their own.
+            state.update(dict.fromkeys(held))
+        else:
+            state["its scores"] = model._scores(_domain(model))
     names = dict.fromkeys([*states[0], *states[1]])
     return [name for name in names if not _same(*(state.get(name) for state in states))]
 
@@ -345,6 +371,13 @@ class Watch(Curator):
         self.drawn.append((call.mechanism, ((answer - exact) / call.scale).ravel()))
         return answer
 
+    def _tilt(self, call: Call, dimension: int, old: bool) -> Vector:
+        tilt = super()._tilt(call, dimension, old)
+        # The norm has Gamma's distribution, which differs by dimension; its level is uniform.
+        levels = stats.gamma(dimension).cdf(norms(call.mechanism, tilt[None]) / call.scale)
+        self.drawn.append((call.mechanism, levels))
+        return tilt
+
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
         noise = super()._noise(calls, shape)
         if calls.size:
@@ -359,6 +392,8 @@ DISTRIBUTIONS = {
     "logistic": stats.logistic,
     "noisy_label": stats.logistic,
     "gaussian": stats.norm,
+    "objective_perturbation": stats.uniform,
+    "box_perturbation": stats.uniform,
 }
 
 

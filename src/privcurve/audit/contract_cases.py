@@ -17,8 +17,35 @@ MAJORITY = (Case("noisy_majority", {}),)
 
 BAYES = (
     Case("noisy_bayes", {}),
+    Case("noisy_bayes", {"n_columns": 1}),
     Case("noisy_bayes", {"n_columns": 1, "delta": DELTA}),
     Case("noisy_bayes", {"n_columns": 1, **STARTED}, neighbours=PRIVATE_COLUMNS),
+)
+
+PARTIAL = (
+    Case("brc", {"n_rounds": 3}),
+    Case("brc", {"n_rounds": 3, "calibration": "published"}),
+    Case("brc", {"n_rounds": 3, "delta": DELTA, "intercept": "threshold"}),
+    Case("brc", {"n_rounds": 3, "intercept": "em"}),
+    Case("brc", {"n_rounds": 3, "intercept": "em", "estimate": "edge", "delta": DELTA}),
+    Case("brc", {"n_rounds": 4, "intercept": "em"}, neighbours=PRIVATE_COLUMNS),
+    Case("brc", {"n_rounds": 4, "calibration": "published"}, neighbours=PRIVATE_COLUMNS),
+    Case("boosting_for_people", {"n_rounds": 2}),
+    Case("boosting_for_people", {"n_rounds": 2, "calibration": "published"}),
+    Case("boosting_for_people", {"n_rounds": 2, "largest": 1.1}, neighbours=PRIVATE_COLUMNS),
+    Case("pate", {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS),
+    Case("pate", {"n_teachers": 3, "n_answers": 6}, neighbours=PRIVATE_COLUMNS, sizes=(6,)),
+)
+
+LINEAR = (
+    Case("dp_logistic_regression", {}),
+    Case("dp_logistic_regression", {"encoding": "scaled", "C": 0.01}),
+    Case("dp_logistic_regression", {"noise": "box"}),
+    Case(
+        "dp_logistic_regression",
+        {"noise": "box", "encoding": "scaled", "columns": "private", **STARTED},
+        neighbours=PRIVATE_COLUMNS,
+    ),
 )
 
 LAZYBB = (
@@ -35,7 +62,7 @@ LAZYBB = (
     Case("topdown", {"depth": 2, "leaves": "rules", "delta": DELTA, "splits": "threshold"}),
 )
 
-CASES: tuple[Case, ...] = (*MAJORITY, *BAYES, *LAZYBB)
+CASES: tuple[Case, ...] = (*MAJORITY, *BAYES, *PARTIAL, *LINEAR, *LAZYBB)
 
 
 def cases_of(learner: str) -> Iterable[Case]:
