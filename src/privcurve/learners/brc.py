@@ -176,7 +176,7 @@ class _RandomHalfSpaces:
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
         if self._chooses:
             call = self._noise.of_choice(alphas)
-            self._intercepts[t] = -self._choose(t, call, weights.mass)
+            self._intercepts[t] = -self._choose(t, call, weights)
         return self.of(t)
 
     def of(self, t: int) -> HalfSpace:
@@ -185,17 +185,17 @@ class _RandomHalfSpaces:
         positive = self._sums[t] + intercept > 0 if self._chooses else self._sides[t]
         return HalfSpace(self._coefficients[t], intercept, positive)
 
-    def _choose(self, t: int, call: Call, mass: NDArray[np.int64]) -> float:
-        """Draw a threshold on [−R, R] with density ∝ e^{η|½ − error|}."""
+    def _choose(self, t: int, call: Call, weights: PrivateWeights) -> float:
+        """Draw a threshold on [−R, R] with density ∝ e^{η·utility}."""
         reach = float(np.abs(self._coefficients[t]).sum())
         sums = self._sums[t]
         order = np.argsort(sums, kind="stable")
-        mass, positive = mass[order], self._positive[order]
+        mass, positive = weights.mass[order], self._positive[order]
         # As the threshold passes a row, the row's side turns negative.
         turned = np.cumsum(np.where(positive, mass, -mass))
         missed = np.concatenate([[0], turned]) + mass[~positive].sum()
         ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])
-        return self._curator.threshold(call, ends, np.abs(0.5 - missed / mass.sum()))
+        return self._curator.threshold(call, ends, weights.utility(missed))
 
 
 def _adaboost(

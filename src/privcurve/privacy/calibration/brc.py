@@ -104,7 +104,7 @@ class BRCNoise:
         return released if edge else 0.5 - released
 
     def of_choice(self, alphas: Sequence[float]) -> Call:
-        """Return the call of the next round's threshold, for the utility |½ − error|."""
+        """Return the call of the next round's threshold, by |½ − error| or |edge|."""
         return call_of(self._choice(alphas))
 
     def of_estimate(self, alphas: Sequence[float]) -> Call:
