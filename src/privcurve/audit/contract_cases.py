@@ -28,7 +28,7 @@ PARTIAL = (
     Case("brc", {"n_rounds": 3, "delta": DELTA, "intercept": "threshold"}),
     Case("brc", {"n_rounds": 3, "intercept": "em"}),
     Case("brc", {"n_rounds": 3, "intercept": "em", "estimate": "edge", "delta": DELTA}),
-    Case("brc", {"n_rounds": 4, "intercept": "em"}, neighbours=PRIVATE_COLUMNS),
+    Case("brc", {"n_rounds": 4, "intercept": "em", "epsilon": 40.0}, neighbours=PRIVATE_COLUMNS),
     Case("brc", {"n_rounds": 4, "calibration": "published"}, neighbours=PRIVATE_COLUMNS),
     Case("boosting_for_people", {"n_rounds": 2}),
     Case("boosting_for_people", {"n_rounds": 2, "calibration": "published"}),

@@ -213,7 +213,7 @@ class Replay(Curator):
         self, call: Call, ends: NDArray[np.float64], scores: NDArray[np.float64]
     ) -> float:
         points = np.linspace(ends[0], ends[-1], POINTS + 2)[1:-1]
-        piece = np.searchsorted(ends, points, side="right") - 1
+        piece = np.minimum(np.searchsorted(ends, points, side="right"), len(scores)) - 1
         # The interval is public: on the other side it must be the same.
         kind = f"threshold between {ends[0]} and {ends[-1]}"
         event = self._event(kind, call, scores[piece] / call.scale)
