@@ -31,7 +31,7 @@ from privcurve.privacy.curator import Curator
 
 @pytest.mark.parametrize("case", [*BAYES, *PARTIAL, *LINEAR], ids=str)
 def test_they_keep_it(case):
-    assert [str(broken) for broken in check(case, n_random=20).broken] == []
+    assert [str(broken) for broken in check(case, n_random=25).broken] == []
 
 
 def hidden(learner, **parameters):
@@ -43,7 +43,6 @@ def hidden(learner, **parameters):
     [
         (hidden("pate", n_teachers=2, n_answers=12), "times what is announced"),
         (Case("dp_logistic_regression", {"C": 0.1}), "Jacobians"),
-        (Case("dp_logistic_regression", {"C": 1.0}), "Jacobians"),
     ],
     ids=str,
 )
@@ -304,7 +303,7 @@ ROUNDS = {"n_rounds": 3}
 EM = {**ROUNDS, "intercept": "em"}
 BRC, BOX = Case("brc", ROUNDS), Case("dp_logistic_regression", {"noise": "box"})
 BALL = Case("dp_logistic_regression", {})
-PATE = hidden("pate", n_teachers=2, n_answers=12)
+PATE = PARTIAL[-1]
 # With little noise both classifiers win rounds.
 SEEN = hidden("brc", n_rounds=5, epsilon=40.0)
 ONE_COLUMN = Case("noisy_bayes", {"n_columns": 1})
@@ -355,5 +354,6 @@ MISTAKES = [
 )
 def test_a_mistake_breaks_a_point(monkeypatch, mistake, case, point):
     mistake(monkeypatch)
-    (broken,) = check(case).broken
+    # Noise is drawn when all neighbours have been tried.
+    (broken,) = check(case, n_random=20 if point == NOISE else 60).broken
     assert broken.point == point

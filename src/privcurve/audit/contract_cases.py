@@ -24,17 +24,16 @@ BAYES = (
 
 PARTIAL = (
     Case("brc", {"n_rounds": 3}),
-    Case("brc", {"n_rounds": 3, "calibration": "published"}),
+    Case("brc", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
     Case("brc", {"n_rounds": 3, "delta": DELTA, "intercept": "threshold"}),
     Case("brc", {"n_rounds": 3, "intercept": "em"}),
     Case("brc", {"n_rounds": 3, "intercept": "em", "estimate": "edge", "delta": DELTA}),
     Case("brc", {"n_rounds": 4, "intercept": "em", "epsilon": 40.0}, neighbours=PRIVATE_COLUMNS),
     Case("brc", {"n_rounds": 4, "calibration": "published"}, neighbours=PRIVATE_COLUMNS),
     Case("boosting_for_people", {"n_rounds": 2}),
-    Case("boosting_for_people", {"n_rounds": 2, "calibration": "published"}),
+    Case("boosting_for_people", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
     Case("boosting_for_people", {"n_rounds": 2, "largest": 1.1}, neighbours=PRIVATE_COLUMNS),
-    Case("pate", {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS),
-    Case("pate", {"n_teachers": 3, "n_answers": 6}, neighbours=PRIVATE_COLUMNS, sizes=(6,)),
+    Case("pate", {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)),
 )
 
 LINEAR = (
