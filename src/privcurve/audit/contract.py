@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import gammainc
 
 from privcurve.audit.replay_fits import (
     OBJECTIVE,
@@ -57,8 +58,8 @@ FALSE_ALARM = 1e-6
 BINS = (2, 3)
 # Real fits: until each mechanism has drawn so many numbers that half of its noise would show.
 REAL_FITS = 60
-MOST_FITS = 800
-ENOUGH = 800
+MOST_FITS = 600
+ENOUGH = 600
 
 
 @dataclass(frozen=True)
@@ -377,7 +378,7 @@ class Watch(Curator):
     def _tilt(self, call: Call, dimension: int, old: bool) -> Vector:
         tilt = super()._tilt(call, dimension, old)
         # The norm has Gamma's distribution, which differs by dimension; its level is uniform.
-        levels = stats.gamma(dimension).cdf(norms(call.mechanism, tilt[None]) / call.scale)
+        levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
         self.drawn.append((call.mechanism, levels))
         return tilt
 
