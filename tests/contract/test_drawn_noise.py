@@ -13,30 +13,10 @@ N, COLUMNS, CODES = 300, 4, 20
 # What multiplies a choice's score or a label's margin is the kernel's: there the noise is standard.
 STANDARD = None
 LITERALS = 2 * CODES + 2
-PEOPLE = {"n_rounds": 2}
 
 # Learner, parameters, δ; of each mechanism how many numbers, on which scale in units of 1/rate of
 # which entry of the ledger.
 DRAWN = [
-    ("noisy_bayes", {}, 0.0, [("laplace", 2 * CODES, 1.0, 0)]),
-    ("noisy_bayes", {}, 1e-5, [("gaussian", 2 * CODES, 1.0, 0)]),
-    ("pate", {"n_answers": 400}, 0.0, [("laplace", N, 1.0, 0)]),
-    ("brc", PEOPLE, 0.0, [("laplace", 1, 1.0, 0), ("laplace", 1, 1.0, 1)]),
-    ("brc", PEOPLE, 1e-5, [("gaussian", 1, 1.0, 0), ("gaussian", 1, 1.0, 1)]),
-    ("brc", {**PEOPLE, "estimate": "edge"}, 0.0, [("laplace", 1, 1.0, 0), ("laplace", 1, 1.0, 1)]),
-    (
-        "boosting_for_people",
-        PEOPLE,
-        0.0,
-        [
-            ("objective_perturbation", 2 * (COLUMNS + 1), 1.0, 0),
-            ("laplace", 1, 1.0, 1),
-            ("laplace", 1, 1.0, 3),
-        ],
-    ),
-    # One-hot codes and no intercept; or an intercept's 1 beside them.
-    ("dp_logistic_regression", {}, 0.0, [("objective_perturbation", CODES, 1.0, 0)]),
-    ("dp_logistic_regression", {"noise": "box"}, 0.0, [("box_perturbation", CODES + 1, 1.0, 0)]),
     ("lazybb", {"n_rounds": 2}, 0.0, [("permute_and_flip", 2 * LITERALS, STANDARD, 0)]),
     (
         "topdown",

@@ -1,74 +1,19 @@
-"""Too little noise for learners with public columns, put in where noise is scaled."""
+"""Too little noise, put in where noise is scaled."""
 
 from dataclasses import replace
 
-from privcurve.learners import (
-    boosting_for_people,
-    distributed_topdown,
-    linear,
-    noisy_bayes,
-    pate,
-    random_trees,
-    tuned,
-)
+from privcurve.learners import distributed_topdown, random_trees, tuned
 from privcurve.learners.additive import residuals, rule
 from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sensitivity.privgam import cells_l1
 
 
-def box_with(patch, noise):
-    """Divide box noise."""
-    calibrate = linear.box
-
-    def calibrated(**setting):
-        known = calibrate(**setting)
-        return replace(known, scale=noise * known.scale)
-
-    patch.setattr(linear, "box", calibrated)
-
-
-def brc_with(patch, noise):
-    """Divide the noise of errors."""
-    scale = BRCNoise.scale
-    patch.setattr(BRCNoise, "scale", lambda self, alphas: noise * scale(self, alphas))
-
-
-def people_with(patch, noise):
-    """Divide the noise of classifiers, of weights and of errors."""
-    brc_with(patch, noise)
-    calibrate = boosting_for_people.people_noise
-
-    def calibrated(**setting):
-        known = calibrate(**setting)
-        less = replace(known.classifier, scale=noise * known.classifier.scale)
-        return replace(known, classifier=less, weight_scale=noise * known.weight_scale)
-
-    patch.setattr(boosting_for_people, "people_noise", calibrated)
-
-
-def bayes_with(patch, noise):
-    """Divide the noise of counts, and of the choice of columns."""
-    calibrate = noisy_bayes.noisy_bayes
-
-    def calibrated(**setting):
-        known = calibrate(**setting)
-        return replace(known, rate=known.rate / noise, scale=noise * known.scale)
-
-    patch.setattr(noisy_bayes, "noisy_bayes", calibrated)
-
-
-def pate_with(patch, noise):
-    """Divide the noise of answers."""
-    calibrate = pate.pate_noise
-
-    def calibrated(**setting):
-        known = calibrate(**setting)
-        return replace(known, scale=noise * known.scale)
-
-    patch.setattr(pate, "pate_noise", calibrated)
+def curator_with(patch, noise):
+    """Divide the noise of what the curator answers itself, whoever asks."""
+    charge = Curator._charge
+    patch.setattr(Curator, "_charge", lambda self, call: charge(self, call).scaled(noise))
 
 
 def curator_with(patch, noise):

@@ -18,7 +18,8 @@ from privcurve.learners import own
 NOT_SEEN = (
     "What the contract can't see: the theorem of the accountant that adds up the calls "
     "(docs/privacy.md), floating-point arithmetic where noise is continuous, time, and neighbours "
-    "that it did not try."
+    "that it did not try; of objective perturbation, models at which it did not take the Jacobian; "
+    "of PATE, answers about scored rows, whose noise follows from a key."
 )
 
 

@@ -22,17 +22,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import gammainc
 
-from privcurve.audit.replay_fits import OtherCallsError, Replay
+from privcurve.audit.replay_fits import (
+    OBJECTIVE,
+    OtherCallsError,
+    OtherMinimumError,
+    Replay,
+    norms,
+)
 from privcurve.audit.states import left_on, numbers
 from privcurve.coding import Records, class_labels
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.privacy.curator import Call, Curator, DoorError
+from privcurve.privacy.curator import Call, Curator, DoorError, Vector
 from privcurve.privacy.ledger import LedgerEntry, epsilon_of_ledger
-from privcurve.privacy.mechanisms import GAUSSIAN
+from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 
 CONTROL = "control"
 POST_PROCESSING = "post-processing"
@@ -48,7 +55,10 @@ TOLERANCE = 1e-6
 FALSE_ALARM = 1e-6
 
 BINS = (2, 3)
+# Real fits: until each mechanism has drawn so many numbers that half of its noise would show.
 REAL_FITS = 60
+MOST_FITS = 600
+ENOUGH = 600
 
 
 @dataclass(frozen=True)
@@ -78,13 +88,16 @@ class Case:
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
         """Return the learner, not trained."""
-        public = (0,) if self.neighbours == PRIVATE_COLUMNS else None
-        label = True if self.neighbours == PRIVATE_COLUMNS else None
         ordered = [True] * len(n_bins)
+        if self.neighbours != PRIVATE_COLUMNS:
+            facts = Facts(n_bins, ordered, n_classes=self.n_classes)
+            made: CodedClassifier = registry.make(self.learner, facts, self.parameters)
+            return made
         facts = Facts(
-            n_bins, ordered, n_classes=self.n_classes, public_columns=public, public_label=label
+            n_bins, ordered, n_classes=self.n_classes, public_columns=(0,), public_label=True
         )
-        made: CodedClassifier = registry.make(self.learner, facts, self.parameters)
+        others = {k: value for k, value in self.parameters.items() if k != "public_columns"}
+        made = registry.make(self.learner, facts, others, PRIVATE_COLUMNS)
         return made
 
     def __str__(self) -> str:
@@ -177,6 +190,8 @@ def _check_pair(
         other = _trained(case, right, second)
     except OtherCallsError as error:
         return Broken(CONTROL, str(error), left, right)
+    except OtherMinimumError as error:
+        return Broken(POST_PROCESSING, str(error), left, right)
     except DoorError as error:
         return Broken(CHARGE, str(error), left, right)
     if isinstance(one, str) or isinstance(other, str):
@@ -238,6 +253,14 @@ def _check_costs(
         name = _without_numbers(entry.what)
         before = found.largest.get(name, (-1.0, entry))
         found.largest[name] = max(before, (loss / announced, entry), key=lambda pair: pair[0])
+    for one, other in zip(first.all_events, second.all_events, strict=True):
+        if one.kind == OBJECTIVE:
+            (call,) = one.calls.ravel().tolist()
+            factor = abs(one.log_jacobian - other.log_jacobian)
+            paid = call.entry.epsilon - announced_loss(call.entry)
+            if factor > paid * (1 + TOLERANCE) + TOLERANCE:
+                why = f"the Jacobians differ by e^{factor:.6g}, paid for is e^{paid:.6g}"
+                return Broken(SENSITIVITY, f"{call.entry.what}: {why}", left, right)
     spent = epsilon_of_ledger(stated.composition, stated.ledger, stated.delta, near=stated.epsilon)
     if spent > stated.epsilon * (1 + 1e-9):
         return Broken(CHARGE, f"the calls add up to epsilon = {spent}, not {stated.epsilon}")
@@ -252,7 +275,8 @@ def _check_costs(
 
 def announced_loss(entry: LedgerEntry) -> float:
     """Return what an entry charges, in units of the noise: sensitivity over scale, or a range."""
-    if entry.mechanism == GAUSSIAN:
+    if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
+        # Of an objective the rest of its ε pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
     return entry.epsilon if entry.bounded_range is None else entry.bounded_range
 
@@ -270,7 +294,12 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
     states = [dict(left_on(model)) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
-        state["its scores"] = model._scores(_domain(model))
+        held = getattr(model, "_held", ())
+        if held:
+            # Scores are asked of what stays with the holder: they have noise of their own.
+            state.update(dict.fromkeys(held))
+        else:
+            state["its scores"] = model._scores(_domain(model))
     names = dict.fromkeys([*states[0], *states[1]])
     return [name for name in names if not _same(*(state.get(name) for state in states))]
 
@@ -366,6 +395,13 @@ class Watch(Curator):
         self.drawn.append((call.mechanism, ((answer - exact) / call.scale).ravel()))
         return answer
 
+    def _tilt(self, call: Call, dimension: int, old: bool) -> Vector:
+        tilt = super()._tilt(call, dimension, old)
+        # The norm has Gamma's distribution, which differs by dimension; its level is uniform.
+        levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
+        self.drawn.append((call.mechanism, levels))
+        return tilt
+
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
         noise = super()._noise(calls, shape)
         if calls.size:
@@ -380,6 +416,8 @@ DISTRIBUTIONS = {
     "logistic": stats.logistic,
     "noisy_label": stats.logistic,
     "gaussian": stats.norm,
+    "objective_perturbation": stats.uniform,
+    "box_perturbation": stats.uniform,
 }
 
 
@@ -388,17 +426,19 @@ def _check_noise(case: Case, seed: int) -> Broken | None:
     rng = np.random.default_rng([seed, 11])
     values = list(itertools.product(*(range(k) for k in BINS), range(case.n_classes)))
     table = _records(case, [values[k] for k in rng.integers(len(values), size=max(case.sizes))])
-    fits: list[list[tuple[str, NDArray[np.float64]]]] = []
-    for k in range(REAL_FITS):
+    drawn: dict[str, list[NDArray[np.float64]]] = {}
+    for k in range(MOST_FITS):
+        # The norm of a linear term tells more than a number.
+        few = [m for m, parts in drawn.items() if sum(map(len, parts)) < ENOUGH]
+        if k >= REAL_FITS and set(few) <= set(OBJECTIVES):
+            break
         curator = Watch(np.random.default_rng([seed, 13, k]))
         try:
             train(case, table, curator)
         except ValueError:
             return None
-        fits.append(curator.drawn)
-    drawn: dict[str, list[NDArray[np.float64]]] = {}
-    for mechanism, noise in itertools.chain.from_iterable(fits):
-        drawn.setdefault(mechanism, []).append(noise)
+        for mechanism, noise in curator.drawn:
+            drawn.setdefault(mechanism, []).append(noise)
     for mechanism, parts in drawn.items():
         noise = np.concatenate(parts)
         if mechanism in DISTRIBUTIONS:

@@ -17,8 +17,34 @@ MAJORITY = (Case("noisy_majority", {}),)
 
 BAYES = (
     Case("noisy_bayes", {}),
+    Case("noisy_bayes", {"n_columns": 1}),
     Case("noisy_bayes", {"n_columns": 1, "delta": DELTA}),
     Case("noisy_bayes", {"n_columns": 1, **STARTED}, neighbours=PRIVATE_COLUMNS),
+)
+
+PARTIAL = (
+    Case("brc", {"n_rounds": 3}),
+    Case("brc", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
+    Case("brc", {"n_rounds": 3, "delta": DELTA, "intercept": "threshold"}),
+    Case("brc", {"n_rounds": 3, "intercept": "em"}),
+    Case("brc", {"n_rounds": 3, "intercept": "em", "estimate": "edge", "delta": DELTA}),
+    Case("brc", {"n_rounds": 4, "intercept": "em", "epsilon": 40.0}, neighbours=PRIVATE_COLUMNS),
+    Case("brc", {"n_rounds": 4, "calibration": "published"}, neighbours=PRIVATE_COLUMNS),
+    Case("boosting_for_people", {"n_rounds": 2}),
+    Case("boosting_for_people", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
+    Case("boosting_for_people", {"n_rounds": 2, "largest": 1.1}, neighbours=PRIVATE_COLUMNS),
+    Case("pate", {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)),
+)
+
+LINEAR = (
+    Case("dp_logistic_regression", {}),
+    Case("dp_logistic_regression", {"encoding": "scaled", "C": 0.01}),
+    Case("dp_logistic_regression", {"noise": "box"}),
+    Case(
+        "dp_logistic_regression",
+        {"noise": "box", "encoding": "scaled", "columns": "private", **STARTED},
+        neighbours=PRIVATE_COLUMNS,
+    ),
 )
 
 LAZYBB = (
@@ -109,7 +135,7 @@ ENSEMBLES = (
 )
 
 CASES: tuple[Case, ...] = (
-    *MAJORITY, *BAYES, *LAZYBB, *PRIVGAM, *TUNED, *HOLDERS, *ENSEMBLES
+    *MAJORITY, *BAYES, *PARTIAL, *LINEAR, *LAZYBB, *PRIVGAM, *TUNED, *HOLDERS, *ENSEMBLES
 )  # fmt: skip
 
 

@@ -6,16 +6,21 @@ values of their calls is a leak, and by how much those differ is the privacy los
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.curator import Call, Curator
+from privcurve.privacy.curator import Call, Curator, Vector
 from privcurve.privacy.ledger import LedgerEntry
-from privcurve.privacy.mechanisms import MECHANISMS, SELECTIONS
+from privcurve.privacy.mechanisms import (
+    BOX_PERTURBATION,
+    MECHANISMS,
+    OBJECTIVES,
+    SELECTIONS,
+)
 
 # How far the script's answers to a compiled loop are from 0 and from each other: no score outweighs
 # it, and what the loop adds can still be read off to eight digits.
@@ -23,6 +28,18 @@ FAR = 2.0**22
 
 # The script's numbers are exact ones of the first side and noise of so many scales.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
+
+# Sizes of the script's minima, a number each: where losses are flat, and where they are not.
+MINIMA = (0.3, 1.0, 10.0)
+
+# How far a solver may end from the minimum that the script says, as a share of it.
+SOLVED = 1e-4
+
+# The kind of an event that has a Jacobian.
+OBJECTIVE = "objective"
+
+# Points of an interval at which the scores of its pieces are compared.
+POINTS = 500
 
 
 @dataclass
@@ -40,12 +57,15 @@ class Event:
         a compiled loop adds to the noise.
     answer : ndarray
         What the script answered.
+    log_jacobian : float
+        Of an objective: the log-determinant of how its gradient changes, at the answer.
     """
 
     kind: str
     calls: NDArray[Any]
     exact: NDArray[np.float64]
     answer: NDArray[Any]
+    log_jacobian: float = 0.0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -59,7 +79,7 @@ class Event:
         -------
         dict of LedgerEntry, or the word of one, to ndarray
             Numbers and labels: the difference of each. Choices: the range of the differences of a
-            call's scores.
+            call's scores. Objectives: the mechanism's norm of the difference of gradients.
         """
         apart = self.exact - other.exact
         by_entry: dict[LedgerEntry | str, list[NDArray[np.float64]]] = {}
@@ -69,12 +89,24 @@ class Event:
             if call.mechanism in SELECTIONS:
                 rows = own.reshape(-1, own.shape[-1])
                 own = rows.max(axis=1) - rows.min(axis=1)
+            elif call.mechanism in OBJECTIVES:
+                own = norms(call.mechanism, own[None])
             by_entry.setdefault(call.entry or call.what, []).append(np.abs(own).ravel())
         return {entry: np.concatenate(parts) for entry, parts in by_entry.items()}
 
 
+def norms(mechanism: str, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the norm by which an objective's noise falls off, of each row."""
+    order = np.inf if mechanism == BOX_PERTURBATION else 2
+    return np.asarray(np.linalg.norm(vectors, order, axis=1))
+
+
 class OtherCallsError(RuntimeError):
     """The second side made another call than the first, where all answers were the same."""
+
+
+class OtherMinimumError(RuntimeError):
+    """A fit did not minimise the objective whose gradient it gave."""
 
 
 class Replay(Curator):
@@ -155,11 +187,16 @@ class Replay(Curator):
             event.answer = exact + spread * call.scale * drawn
         return event.answer.copy()
 
-    def _signs(self, call: Call, margins: NDArray[np.float64]) -> NDArray[np.bool_]:
-        event = self._event("signs", call, margins / call.scale)
+    def _signs(
+        self, call: Call, margins: NDArray[np.float64], records: NDArray[np.int64] | None
+    ) -> NDArray[np.bool_]:
+        order = np.arange(len(margins)) if records is None else np.argsort(records, kind="stable")
+        event = self._event("signs", call, margins[order] / call.scale)
         if self._followed is None:
-            event.answer = self._answers.random(margins.shape) < 0.5
-        return event.answer.copy()
+            event.answer = self._answers.random(margins.shape) < self._answers.random()
+        drawn = np.empty(margins.shape, dtype=bool)
+        drawn[order] = event.answer
+        return drawn
 
     def _choose(self, call: Call, scores: NDArray[np.float64]) -> int:
         event = self._event("choose", call, scores / call.scale)
@@ -194,6 +231,46 @@ class Replay(Curator):
                 raise OtherCallsError("a run more")
             leader = self._leader.inners[place]
         return Replay([*self._seed, place], leader)
+
+    def _threshold(
+        self, call: Call, ends: NDArray[np.float64], scores: NDArray[np.float64]
+    ) -> float:
+        points = np.linspace(ends[0], ends[-1], POINTS + 2)[1:-1]
+        piece = np.minimum(np.searchsorted(ends, points, side="right"), len(scores)) - 1
+        # The interval is public: on the other side it must be the same.
+        kind = f"threshold between {ends[0]} and {ends[-1]}"
+        event = self._event(kind, call, scores[piece] / call.scale)
+        if self._followed is None:
+            event.answer = self._answers.uniform(ends[0], ends[-1], 1)
+        return float(event.answer[0])
+
+    def _objective(
+        self,
+        call: Call,
+        dimension: int,
+        gradient: Callable[[Vector], Vector],
+        minimise: Callable[[Vector], Vector],
+        old: bool,
+    ) -> Vector:
+        """Answer with a minimum, which other noise has made on the other side."""
+        event = self._event(OBJECTIVE, call, np.zeros(dimension))
+        if self._followed is None:
+            event.answer = self._answers.choice(MINIMA) * self._answers.standard_normal(dimension)
+        at: Vector = event.answer.copy()
+        event.exact = gradient(at) / call.scale
+        steps = 1e-5 * np.eye(dimension)
+        slopes = [(gradient(at + step) - gradient(at - step)) / 2e-5 for step in steps]
+        event.log_jacobian = float(np.linalg.slogdet(np.array(slopes))[1])
+        off = float(np.abs(minimise(-gradient(at)) - at).max())
+        if not off <= SOLVED * max(1.0, float(np.abs(at).max())):
+            raise OtherMinimumError(
+                f"{_named(event)}: the minimum is {off:.3g} from where the gradient says it is"
+            )
+        return at
+
+    def shuffled(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return records in an order that is the same in whatever order they come in."""
+        return super().shuffled(np.sort(records))
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
         event = self._event("noise", calls, np.zeros(shape))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from privcurve.privacy.mechanisms import (
     GAUSSIAN,
     MECHANISMS,
     PERMUTE_AND_FLIP,
+    Source,
     draw_piece,
     draw_share,
 )
@@ -80,6 +81,8 @@ def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
         return Call(mechanism or "", 0.0)
     return Call(mechanism or entry.mechanism, 1 / entry.noise_rate, entry)
 
+
+Vector = NDArray[np.float64]
 
 # What a call is of, when there is no noise to be charged.
 EXACT = call_of(None)
@@ -167,13 +170,27 @@ class Curator:
         """Return one number with noise."""
         return float(self.numbers(call, [exact])[0])
 
-    def signs(self, call: Call | str, margins: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def signs(
+        self,
+        call: Call | str,
+        margins: NDArray[np.float64],
+        records: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.bool_]:
         """Return for each margin whether the label drawn for it is +; exact: if it is above 0.
 
         The chance of + is that of ``margin + noise > 0``: nothing but the labels is released.
+
+        Parameters
+        ----------
+        call : Call or str
+        margins : ndarray
+        records : ndarray of the shape of `margins`, optional
+            Whose label each is, where they come in an order that follows from the records: the
+            noise of each has the same law, so a replay gives a record the same label wherever
+            it comes.
         """
         call = self._charge(call)
-        return self._signs(call, margins) if call.private else margins > 0
+        return self._signs(call, margins, records) if call.private else margins > 0
 
     def choose(self, call: Call | str, scores: ArrayLike) -> int:
         """Return the place of the chosen candidate; without noise, of the first of the best.
@@ -306,12 +323,55 @@ class Curator:
         self._charge_all(calls, (len(calls),))
         return self.coins
 
+    def objective(
+        self,
+        call: Call | str,
+        dimension: int,
+        gradient: Callable[[Vector], Vector],
+        minimise: Callable[[Vector], Vector],
+        *,
+        old: bool = False,
+    ) -> Vector:
+        """Return the minimum of an objective with a random linear term b·θ.
+
+        Parameters
+        ----------
+        call : Call or str
+            By objective or box perturbation.
+        dimension : int
+            Of the model θ; public.
+        gradient : callable
+            Of the objective without b·θ: a function of θ that is one to one.
+        minimise : callable
+            Return the θ whose gradient is −b, given b.
+        old : bool
+            Whether b is drawn by NumPy's old generator (seeded by this one), as diffprivlib does.
+
+        Returns
+        -------
+        ndarray of shape (dimension,)
+        """
+        call = self._charge(call)
+        if not call.private:
+            return minimise(np.zeros(dimension))
+        return self._objective(call, dimension, gradient, minimise, old)
+
+    def shuffled(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return numbers of records in a random order: a public coin.
+
+        Its law is the same in whatever order they come in, so a replay deals out neighbours'
+        records alike even where they come in an order that follows from the records.
+        """
+        return self.coins.permutation(records)
+
     # How they are drawn ----------------------------------------------------------------
 
     def _numbers(self, call: Call, exact: NDArray[np.float64]) -> NDArray[np.float64]:
         return exact + MECHANISMS[call.mechanism].draw(self.coins, exact.shape, call.scale)
 
-    def _signs(self, call: Call, margins: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _signs(
+        self, call: Call, margins: NDArray[np.float64], records: NDArray[np.int64] | None
+    ) -> NDArray[np.bool_]:
         return self._numbers(call, margins) > 0
 
     def _choose(self, call: Call, scores: NDArray[np.float64]) -> int:
@@ -323,6 +383,24 @@ class Curator:
     ) -> float:
         rate = 1 / call.scale if call.private else math.inf
         return draw_piece(ends, scores, rate, self.coins)
+
+    def _objective(
+        self,
+        call: Call,
+        dimension: int,
+        gradient: Callable[[Vector], Vector],
+        minimise: Callable[[Vector], Vector],
+        old: bool,
+    ) -> Vector:
+        return minimise(self._tilt(call, dimension, old))
+
+    def _tilt(self, call: Call, dimension: int, old: bool) -> Vector:
+        """Draw b."""
+        source: Source = self.coins
+        if old:
+            seed = self.coins.integers(2**32, size=4, dtype=np.uint32).tolist()
+            source = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed)))
+        return MECHANISMS[call.mechanism].draw(source, dimension, call.scale)
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
         return (

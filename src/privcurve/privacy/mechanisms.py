@@ -322,6 +322,9 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
 # Those that choose a candidate by its score.
 SELECTIONS = (EXPONENTIAL, PERMUTE_AND_FLIP)
 
+# Those that draw a linear term of an objective.
+OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
+
 
 def resolve(mechanism: str, delta: float, calibration: str) -> str:
     """Give the selection that the word ``auto`` stands for; check any other word.

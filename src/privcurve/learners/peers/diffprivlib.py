@@ -81,7 +81,7 @@ class _RandomTrees(CodedClassifier):
             seeded.random_state = None
         used = np.concatenate([tree.tree_.feature for tree in self._trees()])
         self.n_features_used_ = len(np.unique(used[used >= 0]))
-        return self._statement()
+        return self._statement(records.n)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         # A leaf holds a label, not a probability: the score is the margin of the votes.
@@ -89,7 +89,7 @@ class _RandomTrees(CodedClassifier):
         votes = sum(tree.tree_.predict(rows)[:, 1] for tree in self._trees())
         return np.asarray(2 * votes / len(self._trees()) - 1, dtype=np.float64)
 
-    def _statement(self) -> PrivacyStatement:
+    def _statement(self, n: int) -> PrivacyStatement:
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self._learner)
         epsilon = float(self.epsilon)

@@ -99,7 +99,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
             # interpret answers one label with infinite scores, and refuses to fit no record.
             self.model_ = None
             self.n_features_used_ = 0
-            return self._statement()
+            return self._statement(records.n)
         # A weight above 1 would get the noise of that many records: a row each instead.
         rows = np.repeat(codes, counts, axis=0).astype(np.float64)
         labels = np.repeat(signs, counts).astype(np.int64)
@@ -113,7 +113,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
         self.model_.random_state = None
         used = [np.ptp(scores[1:-1]) > 0 for scores in self.model_.term_scores_]
         self.n_features_used_ = int(sum(used))
-        return self._statement()
+        return self._statement(records.n)
 
     def _common(self) -> dict[str, Any]:
         return {
@@ -156,7 +156,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
             return np.full(len(codes), self.constant_)
         return np.asarray(self.model_.decision_function(codes.astype(np.float64)))
 
-    def _statement(self) -> PrivacyStatement:
+    def _statement(self, n: int) -> PrivacyStatement:
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self._learner)
         epsilon, delta = float(self.epsilon), float(self.delta)
