@@ -11,26 +11,16 @@ from privcurve.privacy.sensitivity.privgam import cells_l1
 
 
 def curator_with(patch, noise):
-    """Divide the noise of what the curator answers itself, whoever asks."""
-    charge = Curator._charge
-    patch.setattr(Curator, "_charge", lambda self, call: charge(self, call).scaled(noise))
+    """Divide all noise that a curator draws, whoever asks."""
+    charge, standard = Curator._charge, Curator._noise
 
+    def charged(self, call, again=False):
+        return charge(self, call, again).scaled(noise)
 
-def curator_with(patch, noise):
-    """Divide all noise that a curator draws."""
-    own = {name: getattr(Curator, name) for name in ("_numbers", "_choose", "_noise")}
-
-    def numbers(self, call, exact):
-        return own["_numbers"](self, call.scaled(noise), exact)
-
-    def choose(self, call, scores):
-        return own["_choose"](self, call.scaled(noise), scores)
-
-    def standard(self, calls, shape):
-        return noise * own["_noise"](self, calls, shape)
-
-    for name, less in (("_numbers", numbers), ("_choose", choose), ("_noise", standard)):
-        patch.setattr(Curator, name, less)
+    patch.setattr(Curator, "_charge", charged)
+    patch.setattr(
+        Curator, "_noise", lambda self, calls, shape: noise * standard(self, calls, shape)
+    )
 
 
 def additive_with(patch, noise):

@@ -104,7 +104,7 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
     )
 
     # Stays with the holder of the data, and is no part of what is released.
-    _held: ClassVar[tuple[str, ...]] = ("_teachers",)
+    _held: ClassVar[tuple[str, ...]] = ("_teachers", "_own_rows")
 
     # A score of a training record would be another answer about it: the pipeline asks none.
     scores_cost_answers = True
