@@ -7,7 +7,7 @@ record. The pipeline (`datasets`) and a learner with ``bounds=`` code alike, to 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,35 @@ LOG1P = "log1p"
 # Labels are bytes with a sign, codes two bytes at the most.
 MOST_CLASSES = 128
 MOST_CODES = 2**16
+
+
+class Records(NamedTuple):
+    """Coded records with labels: the one form in which a learner sees them.
+
+    Attributes
+    ----------
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+    labels : ndarray of shape (n_rows,)
+        −1 or +1 (int8); positions of classes, 0 … K − 1 (int64), where more than two are taken.
+    counts : ndarray of int64, shape (n_rows,)
+        How many records each row stands for.
+    n_bins : ndarray of int64, shape (n_columns,)
+        Public: how many codes each column has.
+    """
+
+    codes: Codes
+    labels: NDArray[Any]
+    counts: NDArray[np.int64]
+    n_bins: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.counts.sum())
+
+    def copy(self) -> Records:
+        """Return records that can be written into without a change of these."""
+        return Records(self.codes.copy(), self.labels.copy(), self.counts.copy(), self.n_bins)
 
 
 def class_labels(n_classes: int) -> tuple[int, ...]:

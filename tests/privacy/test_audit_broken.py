@@ -33,8 +33,6 @@ CASES = [
     (broken.empty_leaves_say_nothing, "topdown", 500),
     (broken.one_number_for_two_leaves, "dpboost", 1_000),
     (broken.noise_of_single_precision, "dpboost", 1_000),
-    pytest.param(broken.each_tree_has_all_records, "dpboost", 1_000, marks=pytest.mark.slow),
-    pytest.param(broken.votes_not_divided, "dp_bagging", 6_000, marks=pytest.mark.slow),
 ]
 
 

@@ -12,7 +12,7 @@ from privcurve.audit.replay import ExactHolder
 from privcurve.holders.best_first import BestFirst, grow_best_first
 from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.by_levels import ByLevels, grow_by_levels
-from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
+from privcurve.holders.holder import Ballot, HolderRows, LocalHolder, published_scale
 from privcurve.holders.sums import FINEST, LocalNoise, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
@@ -20,7 +20,7 @@ from privcurve.learners.dealt import bin_codes
 from privcurve.learners.random_trees import RandomTreesClassifier
 from privcurve.privacy.calibration.holders import holders_statement, level_holders
 from privcurve.privacy.calibration.holders_published import published_holders
-from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE, MECHANISMS
+from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
 
 N_BINS = np.array([3, 4])
 QUESTIONS = list_questions(N_BINS, [True, True])
@@ -117,19 +117,7 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
 
 def test_a_published_vote_has_noise_for_twice_the_printed_sensitivity():
     """Lap(2Δ(m)/α′) with Δ(m) = 20/m of Gini; of one record, as of two."""
-    holder, scales = Noted(50, 1), []
-    own = MECHANISMS[LAPLACE].draw
-
-    def draw(rng, size, scale=1.0):
-        scales.append(scale)
-        return own(rng, size, scale)
-
-    object.__setattr__(MECHANISMS[LAPLACE], "draw", draw)
-    try:
-        for size in (50, 1):
-            holder._published_noise(size, "gini", 0.5)
-    finally:
-        object.__setattr__(MECHANISMS[LAPLACE], "draw", own)
+    scales = [published_scale(size, "gini", 0.5) for size in (50, 1)]
     assert scales == [2 * 20 / 50 / 0.5, 2 * 20 / 2 / 0.5]
 
 

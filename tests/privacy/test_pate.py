@@ -5,10 +5,14 @@ import pickle
 import numpy as np
 import pytest
 
+from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
+from privcurve.audit.pairs import Target
+from privcurve.audit.pairs import records as a_record
+from privcurve.audit.run import VIOLATED, run
 from privcurve.experiments import metrics
 from privcurve.experiments.splits import Part
 from privcurve.learners.pate import PATEClassifier, _margins, _train_teachers
-from privcurve.privacy.calibration.pate import ASKED_AGAIN, NOT_OWN, margins_l1, pate_noise
+from privcurve.privacy.calibration.pate import ASKED_AGAIN, NOT_OWN, margins_l1, pate_statement
 
 BINS = (3, 4)
 
@@ -30,17 +34,16 @@ def test_margins_of_neighbours():
     rng = np.random.default_rng(0)
     n, k = 24, 4
     worst_own = worst_other = 0.0
-    for seed in range(40):
+    for _ in range(40):
         z = rng.choice([-1.0, 1.0], n)
         y = np.where(z > 0, 1, -1).astype(np.int8)
         moved = z.copy()
         moved[0] = -z[0]
-        ones = np.ones(n, dtype=np.int64)
+        parts = np.array_split(rng.permutation(n), k)
         margins = []
         for points in (z, moved):
             rows = np.column_stack([points, np.ones(n)])
-            teachers = _train_teachers(rows, y, ones, k, np.random.default_rng(seed))
-            margins.append(_margins(rows, teachers))
+            margins.append(_margins(rows, _train_teachers(rows, y, parts)))
         change = np.abs(margins[0] - margins[1])
         assert change.sum() <= margins_l1(n, k)
         worst_own, worst_other = max(worst_own, change[0]), max(worst_other, change[1:].max())
@@ -49,16 +52,22 @@ def test_margins_of_neighbours():
 
 
 def test_published_noise_is_refuted_by_a_records_own_answer():
-    noise = pate_noise(n_answers=30, n_teachers=5, epsilon=1.0, calibration="published", public=())
+    given = {"n_answers": 30, "n_teachers": 5, "epsilon": 1.0, "public": ()}
+    published = pate_statement(**given, calibration="published")
     # From all teachers for to all against: 2K over the scale.
-    assert 2 * 5 / noise.scale == pytest.approx(5.0)
-    assert noise.statement.status == "refuted"
-    assert noise.statement.proved_epsilon == pytest.approx(34.0)
-    certified = pate_noise(
-        n_answers=30, n_teachers=5, epsilon=1.0, calibration="certified", public=()
-    )
-    assert certified.statement.status == "proved"
-    assert (2 * 29 + 2 * 5) / certified.scale == pytest.approx(1.0)
+    assert 2 * 5 * published.ledger[0].noise_rate == pytest.approx(5.0)
+    assert published.status == "refuted"
+    assert published.proved_epsilon == pytest.approx(34.0)
+    certified = pate_statement(**given, calibration="certified")
+    assert certified.status == "proved"
+    assert (2 * 29 + 2 * 5) * certified.ledger[0].noise_rate == pytest.approx(1.0)
+
+
+def test_answers_with_published_noise_are_refuted_and_it_says_so():
+    some = [c for c in ATTACKS["pate"].claims if c.calibration == "published"]
+    row = run(some, Target("none", a_record([[0]], [1], [2])), 7, COMPARISONS).iloc[0]
+    assert row["verdict"] == VIOLATED
+    assert row["not_covered"].startswith("refuted: ")
 
 
 def test_noise_of_training_answers_is_the_records_own():
@@ -69,9 +78,9 @@ def test_noise_of_training_answers_is_the_records_own():
     drawn = []
 
     class Spy(PATEClassifier):
-        def _train_student(self, codes, signs, counts, positive):
+        def _train_student(self, codes, signs, positive):
             drawn.append(positive)
-            return super()._train_student(codes, signs, counts, positive)
+            return super()._train_student(codes, signs, positive)
 
     Spy(n_bins=BINS, classes=(-1, 1), public_columns=(0,), epsilon=1.0, random_state=rng).fit(X, y)
     assert 0.3 < drawn[0].mean() < 0.7

@@ -136,9 +136,9 @@ def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, 
     right = train.Trainer(dataset, arm, 1, tmp_path / "right").run(tasks(arm))
     whole = noisy_majority.NoisyMajorityClassifier._fit_one
 
-    def careless(self, codes, signs, counts, rng):
-        statement = whole(self, codes, signs, counts, rng)
-        for given in (codes, signs, counts):
+    def careless(self, records, curator):
+        statement = whole(self, records, curator)
+        for given in (records.codes, records.labels, records.counts):
             given[:] = 1
         return statement
 

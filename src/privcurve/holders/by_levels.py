@@ -133,7 +133,9 @@ class _Coordinator:
             named = set()
             for i, holder in enumerate(self.holders):
                 rate = noise.vote_rate(level, holder.size, criterion)
-                vote = holder.vote(node, Ballot(EXPONENTIAL, criterion, rate))
+                vote = holder.vote(
+                    node, Ballot(EXPONENTIAL, criterion, rate, noise.vote_what(level))
+                )
                 self.transcript.send(level, i, "vote", vote, True)
                 named.add(int(asked.columns[vote[0]]))
             found[node] = sorted(named)
@@ -163,7 +165,8 @@ class _Coordinator:
         """Return how counts of so many columns are sent."""
         noise = self.plan.noise
         scale = noise.counts_scale(level, n_columns)
-        return self.sums.release(noise.mechanism, scale, self.plan.n, 1.0)
+        what = noise.counts_what(level)
+        return self.sums.release(noise.mechanism, scale, self.plan.n, 1.0, what)
 
     def _totals(
         self,

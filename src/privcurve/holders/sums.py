@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.mechanisms import GAUSSIAN, MECHANISMS
+from privcurve.privacy.curator import Call, Curator
 
 CENTRAL = "central"
 LOCAL = "local"
@@ -43,6 +43,8 @@ class Release(NamedTuple):
         What a 1 of the ring stands for, a power of two; 0: floating-point numbers.
     bits : int
         Of a number of the ring.
+    what : str
+        What the message is charged to, in the words of the ledger.
     """
 
     mechanism: str
@@ -50,33 +52,12 @@ class Release(NamedTuple):
     parts: int = 1
     unit: float = 0.0
     bits: int = 32
+    what: str = ""
 
-    def noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Draw a share of the noise.
-
-        σ²/m each of m Gaussians; of a Laplace number the difference of two Gamma(1/m) numbers,
-        m of which add up to the difference of two exponential ones: Laplace's law. Those are
-        drawn in half the time of a logarithm.
-        """
-        if self.scale == 0:
-            return np.zeros(shape)
-        if self.mechanism == GAUSSIAN:
-            return MECHANISMS[GAUSSIAN].draw(rng, shape, self.scale / math.sqrt(self.parts))
-        if self.parts == 1:
-            found = rng.standard_exponential(shape)
-            found -= rng.standard_exponential(shape)
-        else:
-            found = rng.standard_gamma(1 / self.parts, shape)
-            found -= rng.standard_gamma(1 / self.parts, shape)
-        found *= self.scale
-        return found
-
-    def message(self, exact: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-        """Add a share of noise to exact numbers, and write them as they are sent.
-
-        Rounded to units: exact numbers are whole units, so it is the noise that is rounded.
-        """
-        noisy = exact + self.noise(rng, exact.shape)
+    def message(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
+        """Add a share of noise to exact numbers, and write them as they are sent."""
+        call = Call(self.mechanism, self.scale, what=self.what)
+        noisy = curator.share(call, exact, self.parts)
         if self.unit == 0:
             return noisy
         return np.rint(noisy / self.unit).astype(np.int64).astype(f"u{self.bits // 8}")
@@ -105,9 +86,11 @@ class LocalNoise:
         """Variance of a sum's noise over that of the noise that the guarantee needs."""
         return float(self.n_holders)
 
-    def release(self, mechanism: str, scale: float, largest: float, step: float) -> Release:
+    def release(
+        self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
+    ) -> Release:
         """Return how messages are made."""
-        return Release(mechanism, scale)
+        return Release(mechanism, scale, what=what)
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
         """Add up messages, in the order of the holders."""
@@ -147,13 +130,15 @@ class SecureSum:
         """Variance of a sum's noise over that of the noise that the guarantee needs."""
         return self.n_holders / self.parts
 
-    def release(self, mechanism: str, scale: float, largest: float, step: float) -> Release:
+    def release(
+        self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
+    ) -> Release:
         """Return how messages are made: in the first ring in which rounding costs no privacy."""
         coarsest = scale / (FINEST * math.sqrt(self.parts))
         for bits in RINGS:
             unit = ring_unit(largest + FAR * self.excess * scale, bits)
             if scale == 0 or unit <= min(step, coarsest):
-                return Release(mechanism, scale, self.parts, unit, bits)
+                return Release(mechanism, scale, self.parts, unit, bits, what)
         raise ValueError(
             f"a secure sum of numbers up to {largest:g}, with noise of scale {scale:g} from "
             f"{self.parts} holders, has no room in {bits} bits: their shares of the noise would be "
@@ -179,7 +164,9 @@ class Sums(Protocol):
     def excess(self) -> float:
         """Variance of a sum's noise over that of the noise that the guarantee needs."""
 
-    def release(self, mechanism: str, scale: float, largest: float, step: float) -> Release:
+    def release(
+        self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
+    ) -> Release:
         """Return how messages are made.
 
         Parameters
@@ -191,6 +178,8 @@ class Sums(Protocol):
             Bounds a sum of exact numbers.
         step : float
             A power of two: exact numbers are whole multiples of it, and of any smaller one.
+        what : str
+            What the messages are charged to, in the words of the ledger.
 
         Raises
         ------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, ClassVar, Self, TypeVar, cast
 
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import MOST_CLASSES, Codes, decided, equal_width
+from privcurve.coding import MOST_CLASSES, Codes, Records, decided, equal_width
 from privcurve.learners.checks import (
     RandomState,
     check_bounds,
@@ -34,7 +34,8 @@ from privcurve.learners.checks import (
     refuse_others,
 )
 from privcurve.learners.registry import check_parameters, entry
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
     ASSUMED_BOTH,
     ASSUMED_CLASSES,
@@ -42,6 +43,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_LABELS,
     PrivacyStatement,
 )
+from privcurve.privacy.noise import Announced, noise_of
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
@@ -65,6 +67,7 @@ def as_fitted(method: Method) -> Method:
     return cast(Method, run)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CodedClassifier(ClassifierMixin, BaseEstimator):
     """Base class of the learners: classifiers over a coded matrix.
 
@@ -92,12 +95,12 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     _released: ClassVar[Mapping[str, Any]] = {}
     _kept_back: ClassVar[str] = "what it learns is not written down in a form of its own"
 
-    n_bins: int | Sequence[int] | None
-    bounds: tuple[ArrayLike, ArrayLike] | None
-    classes: Sequence[Any] | None
-    random_state: RandomState
-    _fitted_statement: PrivacyStatement
-    _fitted_parameters: Mapping[str, Any]
+    n_bins: int | Sequence[int] | None = None
+    bounds: tuple[ArrayLike, ArrayLike] | None = None
+    classes: Sequence[Any] | None = None
+    random_state: RandomState = None
+    _fitted_statement: PrivacyStatement = field(init=False)
+    _fitted_parameters: Mapping[str, Any] = field(init=False)
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None, **others: Any
@@ -158,17 +161,17 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         if len(settings) != len(rngs):
             raise ValueError(f"{len(settings)} settings but {len(rngs)} generators")
-        return self._train(X, y, settings, rngs, counts)
+        return self._train(X, y, settings, [Curator(rng) for rng in rngs], counts)
 
     def _train(
         self,
         X: ArrayLike,
         y: ArrayLike,
         settings: Sequence[Mapping[str, Any]],
-        rngs: Sequence[np.random.Generator] | None,
+        curators: Sequence[Curator] | None,
         counts: ArrayLike | None,
     ) -> list[Self]:
-        """Train; without generators each learner has that of its own random_state."""
+        """Train; without curators each learner has one with the stream of its random_state."""
         learners = []
         for setting in settings:
             # A shallow copy is enough: parameters are never changed in place.
@@ -186,10 +189,14 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             learner.check_classes(len(labels))
             learner.n_bins_ = self.n_bins_
             learner._labels_from_rows = self.classes is None
-        if rngs is None:
-            n = int(weights.sum())
-            rngs = [generator_of(each.random_state, each._facts(n)) for each in learners]
-        self._fit_batch(learners, codes, targets, weights, rngs)
+        records = Records(codes, targets, weights, self.n_bins_)
+        if curators is None:
+            n = records.n
+            streams = [generator_of(each.random_state, each._facts(n)) for each in learners]
+            curators = [Curator(stream) for stream in streams]
+        self._fit_batch(learners, records, curators)
+        for learner, curator in zip(learners, curators, strict=True):
+            curator.check(learner._fitted_statement)
         # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
         own = copy.deepcopy(self._without_seed(self.get_params(deep=False)))
         for learner, setting in zip(learners, settings, strict=True):
@@ -319,26 +326,36 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     def _fit_batch(
         self,
         learners: Sequence[Self],
-        codes: Codes,
-        signs: NDArray[Any],
-        counts: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
+        records: Records,
+        curators: Sequence[Curator],
     ) -> None:
-        for learner, rng in zip(learners, rngs, strict=True):
+        for learner, curator in zip(learners, curators, strict=True):
             # One that writes into what it is given changes it for no other fit.
-            mine = codes.copy(), signs.copy(), counts.copy()
-            learner._fitted_statement = learner._fit_one(*mine, rng)
+            learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[Any],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
-        """Train, and give what the fit guarantees.
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        """Train, and return what the fit guarantees: announce calls, and then make them.
 
-        `signs` are −1 and +1 (int8); of a learner that takes more than two classes they are
+        A learner whose calls are not known beforehand overrides this.
+        """
+        statement = self._guarantee(records.n)
+        curator.announce(statement)
+        self._release(records, curator)
+        return statement
+
+    def _guarantee(self, n: int) -> PrivacyStatement:
+        """Return what a fit on n records guarantees; overridden by published calibrations."""
+        budget = {name: getattr(self, name) for name in BUDGET}
+        return noise_of(self._learner, self._calls(n), **budget)
+
+    def _calls(self, n: int) -> Sequence[Announced]:
+        """Return the mechanism calls of a fit on n records, by public facts alone."""
+        raise NotImplementedError
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        """Train: ask the records through the curator, and keep what it answers.
+
+        Labels are −1 and +1 (int8); of a learner that takes more than two classes they are
         positions in ``classes_`` (int64), whatever the number of classes.
         """
         raise NotImplementedError
@@ -401,3 +418,22 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = entry(self._learner).multiclass
         return tags
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateClassifier(CodedClassifier):
+    """Base class of the private learners: their budget.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε, above 0; infinite: no noise.
+    delta : float
+        0: pure differential privacy.
+    calibration : str
+        ``certified``, or ``published`` where the entry in the registry offers it.
+    """
+
+    epsilon: float = 1.0
+    delta: float = 0.0
+    calibration: str = CERTIFIED

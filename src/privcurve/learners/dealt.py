@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.holders.holder import Holder, HolderRows, LocalHolder
 from privcurve.holders.placement import deal
 from privcurve.holders.sums import CENTRAL, LOCAL
 from privcurve.kernels.holder_counts import Questions
 from privcurve.learners.registry import entry
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
 
 # Numbers of a holder's seed.
@@ -58,10 +59,8 @@ def bin_codes(codes: Codes, n_bins: NDArray[np.int64]) -> NDArray[np.unsignedint
 def deal_to_holders(
     learner: Dealing,
     questions: Questions,
-    codes: Codes,
-    classes: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    rng: np.random.Generator,
+    records: Records,
+    curator: Curator,
 ) -> list[Holder]:
     """Deal records, and make a holder of each part; a curator gets all of them.
 
@@ -72,9 +71,8 @@ def deal_to_holders(
     ----------
     learner : distributed learner
     questions : Questions
-    codes, classes, counts
-        As ``_fit_one`` gets them.
-    rng : numpy.random.Generator
+    records : Records
+    curator : Curator
 
     Returns
     -------
@@ -82,11 +80,18 @@ def deal_to_holders(
     """
     n_holders = 1 if learner._trust() == CENTRAL else int(learner.n_holders)
     n_classes = len(learner.classes_)
-    parts = deal(codes, classes, counts, n_classes, n_holders, learner.placement, rng)
-    seeds = rng.integers(2**32, size=(n_holders, SEED)).tolist()
+    codes, classes, counts, _ = records
+    coins = curator.coins
+    parts = deal(codes, classes, counts, n_classes, n_holders, learner.placement, coins)
+    seeds = coins.integers(2**32, size=(n_holders, SEED)).tolist()
     bins = bin_codes(codes, np.diff(questions.starts))
     return [
-        make_holder(HolderRows(bins[rows], classes[rows], of_rows), questions, n_classes, seed)
+        make_holder(
+            HolderRows(bins[rows], classes[rows], of_rows),
+            questions,
+            n_classes,
+            curator.party(seed),
+        )
         for (rows, of_rows), seed in zip(parts, seeds, strict=True)
     ]
 
@@ -120,8 +125,6 @@ def as_dealt(learner: Dealing, n_holders: int, statement: PrivacyStatement) -> P
     )
 
 
-def make_holder(
-    rows: HolderRows, questions: Questions, n_classes: int, seed: Sequence[int]
-) -> Holder:
+def make_holder(rows: HolderRows, questions: Questions, n_classes: int, door: Curator) -> Holder:
     """Make a holder in this process: what a deployment replaces."""
-    return LocalHolder(rows, questions, n_classes, seed)
+    return LocalHolder(rows, questions, n_classes, door)
