@@ -58,13 +58,13 @@ def test_columns_named_by_numbers_are_not_taken_by_their_place(name):
 @learners
 def test_a_mask_is_not_lost(name):
     X, y, n_bins = problem(40)
-    for changes in (
+    for masked in (
         {"X": np.ma.array(X, mask=X == 1)},
         {"y": np.ma.array(y, mask=y == y[0])},
         {"counts": np.ma.array(np.ones(40, dtype=int), mask=np.arange(40) == 3)},
     ):
-        given = {"X": X, "y": y, **changes}
-        with pytest.raises(ValueError, match=f"{next(iter(changes))} is masked in some places"):
+        given = {"X": X, "y": y, **masked}
+        with pytest.raises(ValueError, match=f"{next(iter(masked))} is masked in some places"):
             make(name, n_bins=n_bins).fit(**given)
 
 
