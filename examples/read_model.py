@@ -50,7 +50,7 @@ def code(column, text, domain):
         return titles.index(title_of(column, text, domain))
     value = None
     if text != "" and text not in domain["missing"]:
-        value = day(text, column["dates"]) if "dates" in column else number(text, domain)
+        value = day(text, column["dates"], domain) if "dates" in column else number(text, domain)
     if value is None:
         assert column.get("missing_bin"), f"{column['name']} is missing"
         return column["bins"]
@@ -124,10 +124,17 @@ def number(text, domain):
     return value
 
 
-def day(text, form):
-    """Give the days since 1970-01-01."""
+def day(text, form, domain):
+    """Give the days since 1970-01-01; None if it is a number that stands for a missing value."""
     iso = form == "iso"
-    found = datetime.datetime.fromisoformat(text) if iso else datetime.datetime.strptime(text, form)
+    try:
+        found = (
+            datetime.datetime.fromisoformat(text) if iso else datetime.datetime.strptime(text, form)
+        )
+    except ValueError:
+        if number(text, domain) is None:
+            return None
+        raise
     if found.tzinfo is not None:
         found = found.astimezone(datetime.timezone.utc)  # noqa: UP017 - for old versions of Python
     return (found.date() - datetime.date(1970, 1, 1)).days
