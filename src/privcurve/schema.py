@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,14 +91,12 @@ def misnamed(path: Path, folder: Path | str) -> str:
     return f"{folder}/{path.name} is not read: name it {path.stem}{ENDING}"
 
 
-def read_yaml(path: Path, words: Collection[str] = ()) -> Any:
+def read_yaml(path: Path) -> Any:
     """Read a YAML file: a word is read as it is written, or refused.
 
     Parameters
     ----------
     path : Path
-    words : collection of str
-        Keys below which a number is a word of the file, which must be written as YAML reads it.
 
     Returns
     -------
@@ -111,10 +109,10 @@ def read_yaml(path: Path, words: Collection[str] = ()) -> Any:
         If it is not valid YAML or UTF-8, or has one of the :func:`yaml_nodes.faults`, naming file
         and place.
     """
-    return parse_yaml(_text(path), str(path), words)
+    return parse_yaml(_text(path), str(path))
 
 
-def parse_yaml(text: str, where: str, words: Collection[str] = ()) -> Any:
+def parse_yaml(text: str, where: str) -> Any:
     """Read YAML, as :func:`read_yaml`.
 
     Parameters
@@ -122,12 +120,11 @@ def parse_yaml(text: str, where: str, words: Collection[str] = ()) -> Any:
     text : str
     where : str
         What the message calls it.
-    words : collection of str
     """
     root, loader = _composed(text, where)
     if root is None:
         return None
-    faults = yaml_nodes.faults(root, loader, words)
+    faults = yaml_nodes.faults(root, loader)
     if faults:
         # YAML's readers say no word of it: they keep the last of two keys, and take 0150 for 104.
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))

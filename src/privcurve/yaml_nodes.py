@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -50,7 +50,7 @@ def too_deep(events: Iterator[yaml.Event]) -> int | None:
     return None
 
 
-def faults(root: yaml.Node, loader: Any, words: Collection[str] = ()) -> list[str]:
+def faults(root: yaml.Node, loader: Any) -> list[str]:
     """Return what is wrong with a document that YAML would read without a word, by line.
 
     Parameters
@@ -58,8 +58,6 @@ def faults(root: yaml.Node, loader: Any, words: Collection[str] = ()) -> list[st
     root : yaml.Node
     loader : yaml.SafeLoader
         That composed it: reads the scalars.
-    words : collection of str
-        Keys below which a number is a word of the file: 1.10 is no 1.1 there.
 
     Returns
     -------
@@ -69,8 +67,7 @@ def faults(root: yaml.Node, loader: Any, words: Collection[str] = ()) -> list[st
     nodes, aliases = _nodes(root)
     if aliases:
         return aliases
-    exact = {id(node) for node in _below(nodes, words)}
-    misread = [fault for node in nodes for fault in _misread(node, loader, id(node) in exact)]
+    misread = [fault for node in nodes for fault in _misread(node, loader)]
     # A number that can't be has no value that keys could be compared by.
     found = misread or [fault for node in nodes for fault in _keys(node, loader)]
     repeated = [] if misread else [twice for node in nodes for twice in _repeated(node, loader)]
@@ -141,15 +138,7 @@ def _parts(node: yaml.Node) -> list[yaml.Node]:
 Faults = Iterator[tuple[int, str]]
 
 
-def _below(nodes: list[yaml.Node], words: Collection[str]) -> Iterator[yaml.Node]:
-    """Yield what stands below some keys."""
-    for node in nodes:
-        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-            if isinstance(key, yaml.ScalarNode) and key.value in words:
-                yield from _nodes(value)[0]
-
-
-def _misread(node: yaml.Node, loader: Any, exact: bool) -> Faults:
+def _misread(node: yaml.Node, loader: Any) -> Faults:
     """Name a tag, and what is another word in YAML: 0150 (octal), 12:30 (sixties), a time."""
     line = node.start_mark.line + 1
     plain = isinstance(node, yaml.ScalarNode) and not node.style
@@ -164,8 +153,7 @@ def _misread(node: yaml.Node, loader: Any, exact: bool) -> Faults:
             yield line, f"{_short(node.value)} can't be: {error}"
             return
         text = value.isoformat() if node.tag == _DAY else str(value)
-        finite = node.tag == _DAY or math.isfinite(value)
-        look = None if exact and finite else _LOOK.get(node.tag)
+        look = _LOOK.get(node.tag)
         if node.tag == _FLOAT and math.isinf(value) and "inf" not in node.value.lower():
             yield line, f"{_short(node.value)} is too large for a number"
         elif not (look.fullmatch(node.value) if look else node.value == text):

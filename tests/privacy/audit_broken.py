@@ -14,26 +14,29 @@ from privcurve.privacy.curator import Curator
 
 def same_numbers_in_all_rounds(patch):
     """1-rules: noise is drawn once and used again and again."""
-    draw = one_rule.draw_noise
+    train = one_rule.OneRules.train
 
-    def drawn(calibrated, n_literals, rng):
-        noise = draw(calibrated, n_literals, rng)
-        return np.broadcast_to(noise[:1], noise.shape).copy()
+    class Once:
+        def __init__(self, curator):
+            self.curator = curator
 
-    patch.setattr(one_rule, "draw_noise", drawn)
+        def noise(self, calls, shape):
+            drawn = self.curator.noise(calls[:1], (1, *shape[1:]))
+            return np.broadcast_to(drawn, shape).copy()
 
-
-def a_tenth_of_the_noise(patch):
-    """1-rules: `draw_noise` times 0.1."""
-    draw = one_rule.draw_noise
-    patch.setattr(one_rule, "draw_noise", lambda *a: 0.1 * draw(*a))
+    patch.setattr(
+        one_rule.OneRules,
+        "train",
+        lambda self, rows, plan, curator, begin=None: train(self, rows, plan, Once(curator), begin),
+    )
 
 
 def stops_when_all_are_right(patch):
     """1-rules: boosting ends at a training error of 0."""
     adopt = VotingClassifier._adopt
 
-    def fit(self, learners, codes, signs, counts, rngs):
+    def fit(self, learners, records, curators):
+        codes, signs = records.codes, records.labels
         starts = np.concatenate([[0], np.cumsum(self.n_bins_)])
 
         def adopted(learner, picks, n, statement):
@@ -45,7 +48,7 @@ def stops_when_all_are_right(patch):
             adopt(learner, picks, n, statement)
 
         patch.setattr(VotingClassifier, "_adopt", adopted)
-        return original(self, learners, codes, signs, counts, rngs)
+        return original(self, learners, records, curators)
 
     original = VotingClassifier._fit_batch
     patch.setattr(VotingClassifier, "_fit_batch", fit)
@@ -55,8 +58,9 @@ def counts_distinct_rows(patch):
     """1-rules: n is taken as three times the number of distinct rows."""
     original = VotingClassifier._fit_batch
 
-    def fit(self, learners, codes, signs, counts, rngs):
-        return original(self, learners, codes, signs, np.full(len(counts), 3), rngs)
+    def fit(self, learners, records, curators):
+        threefold = records._replace(counts=np.full(len(records.counts), 3))
+        return original(self, learners, threefold, curators)
 
     patch.setattr(VotingClassifier, "_fit_batch", fit)
 
@@ -65,8 +69,9 @@ def empty_leaves_say_nothing(patch):
     """Trees: a leaf without records has the label 0."""
     original = VotingClassifier._fit_batch
 
-    def fit(self, learners, codes, signs, counts, rngs):
-        original(self, learners, codes, signs, counts, rngs)
+    def fit(self, learners, records, curators):
+        original(self, learners, records, curators)
+        codes = records.codes
         for learner in learners:
             splits, children, labels = learner.model_.forest
             columns, values = learner.model_.columns, learner.model_.values

@@ -17,6 +17,7 @@ from privcurve.audit.attacks.pairs import torn_columns
 from privcurve.audit.fits import untrained
 from privcurve.audit.pairs import records
 from privcurve.audit.replay import noise_density
+from privcurve.coding import Records
 from privcurve.holders import sums as sums_module
 from privcurve.holders.sums import Release
 from privcurve.kernels.holder_counts import list_questions
@@ -26,6 +27,7 @@ from privcurve.learners.entry import Facts
 from privcurve.privacy.calibration import holders as calibration
 from privcurve.privacy.calibration import random_trees as of_leaves
 from privcurve.privacy.calibration.holders import LevelNoise
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PROVED, REFUTED
 from privcurve.privacy.mechanisms import LAPLACE
 
@@ -133,8 +135,9 @@ def by_placement(learner, side, n_holders):
     ready = untrained(learner, side)
     _, targets = ready._targets(side.signs, len(side.signs))
     questions = list_questions(ready.n_bins_, ready.ordered)
-    given = ready, questions, side.codes, targets.astype(np.int64), side.counts
-    return [holder.rows for holder in deal_to_holders(*given, np.random.default_rng(0))]
+    coded = Records(side.codes, targets.astype(np.int64), side.counts, side.n_bins)
+    curator = Curator(np.random.default_rng(0))
+    return [holder.rows for holder in deal_to_holders(ready, questions, coded, curator)]
 
 
 def loss_of_the_worst(learner, left, right):

@@ -199,7 +199,10 @@ NAN, INF = float("nan"), float("inf")
         ({"n_rows": NAN}, "n_rows: .nan is not"),
         ({"missing": ["?", NAN]}, "missing.1: .nan is not a number: write one; a text goes in quo"),
         ({"missing": -INF}, "missing: -.inf is not finite"),
-        ({"columns": [AGE, {**TOWN, "categories": {NAN: "x"}}]}, "columns.town.categories: .nan"),
+        (
+            {"columns": [AGE, {**TOWN, "categories": {NAN: "x"}}]},
+            "YAML reads .nan as nan; put it in quotes",
+        ),
     ],
 )
 def test_what_is_no_number_or_not_finite_is_refused_wherever_it_stands(own, changes, place) -> None:

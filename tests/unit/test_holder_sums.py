@@ -151,12 +151,14 @@ def test_noise_of_many_holders_is_not_rounded_away(mechanism):
     sums = SecureSum(100)
     release = sums.release(mechanism, 0.05, 2.0**24, 1.0)
     rng = np.random.default_rng(5)
-    messages = [release.message(np.full(20_000, 2.0**17), rng) for _ in range(100)]
+    messages = [
+        release.message(np.full(20_000, 2.0**17), Curator(rng, party=True)) for _ in range(100)
+    ]
     noise = sums.add_up(messages, release) - 100 * 2.0**17
     assert noise.var() == pytest.approx({"gaussian": 1, "laplace": 2}[mechanism] * 0.05**2, rel=0.1)
     assert messages[0].dtype == np.uint64
     # Negative sums too.
-    below = [release.message(np.array([-(2.0**17)]), rng) for _ in range(100)]
+    below = [release.message(np.array([-(2.0**17)]), Curator(rng, party=True)) for _ in range(100)]
     assert sums.add_up(below, release) == pytest.approx([-100 * 2.0**17], abs=1)
 
 

@@ -5,15 +5,14 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 from own_release import asked, book
 
 from privcurve.audit.attacks.pairs import nine_balanced
-from privcurve.audit.attacks.privgam import Script, log_density
+from privcurve.audit.contract import Case, train
+from privcurve.audit.replay_fits import Replay
 from privcurve.cli import main
-from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.releases.asked import CARD
 from privcurve.releases.prices import Budget, Price, claim, totals
@@ -65,17 +64,20 @@ def test_card_terminal_and_ledger_state_one_total_for_each_relation(mine, capsys
 def exact_loss(epsilon, neighbours, pair):
     """The privacy loss of a whole PrivGAM on two neighbours: the worst of what it can release.
 
-    Its sums lie beyond what either side can have, where the density ratio is extreme.
+    Sums beyond what either side can have: there Laplace densities differ by all of their distance.
     """
-    learner = PrivGAMClassifier(
-        epsilon=epsilon, neighbours=neighbours, n_bins=tuple(pair.left.n_bins),
-        n_estimate=9 if neighbours == ADD_REMOVE else None, classes=(-1, 1),
-    )  # fmt: skip
-    losses, rng = [], np.random.default_rng(0)
+    parameters = {"epsilon": epsilon, "neighbours": neighbours}
+    if neighbours == ADD_REMOVE:
+        parameters["n_estimate"] = 9
+    losses = []
     for k in range(60):
-        script = Script(k, float(pair.left.n))
-        left, right = (log_density(learner, s, script, rng) for s in (pair.left, pair.right))
-        losses.append(left - right)
+        sides = [Replay([k])]
+        sides.append(Replay([k], sides[0]))
+        for side, curator in zip((pair.left, pair.right), sides, strict=True):
+            train(Case("privgam", parameters), side.coded, curator)
+        calls = zip(*(curator.events for curator in sides), strict=True)
+        apart = [one.losses(other).values() for one, other in calls]
+        losses.append(sum(float(part.sum()) for parts in apart for part in parts))
     return max(losses)
 
 

@@ -246,13 +246,3 @@ def test_anchors_and_merged_keys_are_no_repetition(tmp_path):
     assert schema.read_yaml(path)["b"] == {"x": 3, "y": 2}
     path.write_text("")
     assert schema.read_yaml(path) is None
-
-
-@pytest.mark.parametrize("text", ["1.10", "+1", "1.0e+3"])
-def test_numbers_that_are_words_of_a_file_are_written_as_they_are_read(text, tmp_path):
-    path = tmp_path / "x.yaml"
-    path.write_text(f"words: [a, {{b: {text}}}]\n")
-    with pytest.raises(schema.SchemaError, match="put it in quotes"):
-        schema.read_yaml(path, ["words"])
-    path.write_text(f"words: ['{text}', 1.1, -1]\nelse: [1.10]\n")
-    assert schema.read_yaml(path, ["words"]) == {"words": [text, 1.1, -1], "else": [1.1]}

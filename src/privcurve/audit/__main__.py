@@ -14,6 +14,7 @@ from pathlib import Path
 from privcurve.audit.contract import Case, Verdict, check
 from privcurve.audit.contract_cases import CASES, cases_of
 from privcurve.learners import own
+from privcurve.numerals import count
 
 NOT_SEEN = (
     "What the contract can't see: the theorem of the accountant that adds up the calls "
@@ -58,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         "learners", nargs="*", help="names, those of your own files learners/<name>.py too"
     )
     contract.add_argument(
-        "--processes", type=int, default=os.cpu_count() or 1, help="default: as many as there are"
+        "--processes", type=count, default=os.cpu_count() or 1, help="default: as many as there are"
     )
     contract.add_argument(
         "--table", type=Path, metavar="FILE", help="write the largest changes seen, as Markdown"

@@ -21,9 +21,6 @@ _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parents[2]
 SCHEMA = _PACKAGE / "dataset.schema.yaml"
 
-# Keys below which a number is a word of the file.
-WORDS = ("categories", "groups", "classes", "positive", "negative")
-
 # Where a user's own descriptions are, in the working folder; git ignores it.
 LOCAL = "descriptions"
 
@@ -151,7 +148,7 @@ def content_of(path: Path) -> dict[str, Any]:
     DatasetError
     """
     try:
-        content = schema.read_yaml(path, WORDS)
+        content = schema.read_yaml(path)
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None
     if not isinstance(content, dict):
