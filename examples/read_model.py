@@ -6,6 +6,7 @@ It knows the models of LazyBB (1-rules) and of PrivGAM; docs/model_file.md says 
 hold. `privcurve predict` does the same for all of them, checks more, and knows more files.
 """
 
+import contextlib
 import csv
 import datetime
 import hashlib
@@ -49,7 +50,7 @@ def code(column, text, domain):
         return titles.index(title_of(column, text, domain))
     value = None
     if text != "" and text not in domain["missing"]:
-        value = day(text, column["dates"]) if "dates" in column else number(text, domain)
+        value = day(text, column["dates"], domain) if "dates" in column else number(text, domain)
     if value is None:
         assert column.get("missing_bin"), f"{column['name']} is missing"
         return column["bins"]
@@ -61,21 +62,48 @@ def title_of(column, text, domain):
     """Give the title of a text's category: of the first pattern that fits, or the text."""
     values = [value for value, _ in column["categories"]]
     known = dict(column["categories"])
-    whole = re.sub(r"^([+-]?[0-9]+)[.]0*$", r"\1", text)  # 3.0 is the code 3
+    whole = whole_of(text, domain)
+    # What stands for a missing value, unless it is a value of its own.
+    fold = str.casefold if column.get("patterns") else str
+    own = {fold(value) for value, title in column["categories"] if title != "?"}
+    none = any(
+        m == text and not own & {fold(m), fold(whole_of(m, domain))} for m in domain["missing"]
+    )
+    # A number is meant however it is written; a code with leading zeros is none.
+    numbers = amounts(domain["missing"], domain) - amounts(own, domain)
+    none = none or bool(amounts([text], domain, text=True) & numbers)
     if column.get("patterns"):
-        # What stands for a missing value, unless it is a group of its own.
-        own = {value.casefold() for value, title in column["categories"] if title != "?"}
-        if text == "" or any(m == text and m.casefold() not in own for m in domain["missing"]):
+        if text == "" or none:
             return "?"
         fits = (v for v in values if regular(v).fullmatch(text) or regular(v).fullmatch(whole))
         return known[next(fits, "other")]
-    if text in domain["missing"] and "?" in known:
-        known.setdefault(text, known["?"])
-    if text not in known:
-        text = whole
-    if text not in known and domain["unknown"] == "other" and "other" in known:
-        return known["other"]
-    return known[text]
+    if text in known:
+        return known[text]
+    other = "other" if domain["unknown"] == "other" and "other" in known else None
+    if "?" in known and (none or (text == "" and other)):
+        return known["?"]
+    return known[other if other and whole not in known else whole]
+
+
+def whole_of(text, domain):
+    """Write a whole number without its point: 3.0 is the code 3."""
+    if domain["decimal"] == ",":
+        text = re.sub(r"^([+-]?[0-9]+),0*$", r"\1", text)
+        return re.sub(r"^([+-]?[0-9]+)[.](?!(000)+$)0*$", r"\1", text)  # 3.000 is a thousand
+    return re.sub(r"^([+-]?[0-9]+)[.]0*$", r"\1", text)
+
+
+def amounts(texts, domain, text=False):
+    """Give the numbers among some texts; of the file's, those that it writes with its point."""
+    found = set()
+    for each in texts:
+        if re.match("[+-]?0[0-9]", each) or "_" in each:
+            continue
+        if text and domain["decimal"] == "," and "." in each:
+            continue
+        with contextlib.suppress(ValueError):
+            found.add(float(each.replace(domain["decimal"], ".")))
+    return found
 
 
 def regular(pattern):
@@ -89,17 +117,24 @@ def number(text, domain):
     value = float(text.replace(domain["decimal"], "."))
     for marker in domain["missing"]:
         try:
-            if float(marker) == value:
+            if float(marker.replace(domain["decimal"], ".")) == value:
                 return None
         except ValueError:
             pass
     return value
 
 
-def day(text, form):
-    """Give the days since 1970-01-01."""
+def day(text, form, domain):
+    """Give the days since 1970-01-01; None if it is a number that stands for a missing value."""
     iso = form == "iso"
-    found = datetime.datetime.fromisoformat(text) if iso else datetime.datetime.strptime(text, form)
+    try:
+        found = (
+            datetime.datetime.fromisoformat(text) if iso else datetime.datetime.strptime(text, form)
+        )
+    except ValueError:
+        if number(text, domain) is None:
+            return None
+        raise
     if found.tzinfo is not None:
         found = found.astimezone(datetime.timezone.utc)  # noqa: UP017 - for old versions of Python
     return (found.date() - datetime.date(1970, 1, 1)).days

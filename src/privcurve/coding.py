@@ -7,7 +7,7 @@ record. The pipeline (`datasets`) and a learner with ``bounds=`` code alike, to 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,35 @@ MOST_CLASSES = 128
 MOST_CODES = 2**16
 
 
+class Records(NamedTuple):
+    """Coded records with labels: the one form in which a learner sees them.
+
+    Attributes
+    ----------
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+    labels : ndarray of shape (n_rows,)
+        −1 or +1 (int8); positions of classes, 0 … K − 1 (int64), where more than two are taken.
+    counts : ndarray of int64, shape (n_rows,)
+        How many records each row stands for.
+    n_bins : ndarray of int64, shape (n_columns,)
+        Public: how many codes each column has.
+    """
+
+    codes: Codes
+    labels: NDArray[Any]
+    counts: NDArray[np.int64]
+    n_bins: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.counts.sum())
+
+    def copy(self) -> Records:
+        """Return records that can be written into without a change of these."""
+        return Records(self.codes.copy(), self.labels.copy(), self.counts.copy(), self.n_bins)
+
+
 def class_labels(n_classes: int) -> tuple[int, ...]:
     """Give the labels of coded data: −1 and +1 of two classes, 0 … K − 1 of more.
 
@@ -39,6 +68,21 @@ def class_labels(n_classes: int) -> tuple[int, ...]:
     tuple of int
     """
     return (-1, 1) if n_classes == 2 else tuple(range(n_classes))
+
+
+def decided(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the position of the class that scores decide for.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Of two classes 1 where the score is above zero; of more the first of the largest.
+    """
+    return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
 
 def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:

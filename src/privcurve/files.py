@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 import uuid
 from collections.abc import Callable
@@ -16,9 +17,21 @@ _REASONS = {
     errno.EACCES: "you may not write there; change its permissions or work in another folder",
 }
 
+# Where the system keeps the open files of each process.
+PROCESSES = Path("/proc")
+MOST_LINKS = 40
+
 
 class WriteError(OSError):
     """Something can't be written; the message names it and says what to do."""
+
+
+def shown(path: Path) -> Path:
+    """Return a path as messages show it: from the working folder, if it is in it."""
+    try:
+        return path.absolute().relative_to(Path.cwd())
+    except ValueError:
+        return path
 
 
 def cannot_write(path: Path, error: OSError) -> WriteError:
@@ -44,28 +57,56 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     Parameters
     ----------
     path : Path
-        Its folder is made if need be.
+        Its folder is made if need be. A link is followed and stays. What is no plain file (a
+        pipe, a terminal, a device) is written to as it is: moved into place, a file would stand
+        where it was.
     write : callable
-        Given the temporary path, which ends as `path` does.
+        Given the path to write to, which ends as `path` does, but for a link.
 
     Raises
     ------
     WriteError
         If the disk is full, for example; what was there before still is.
     """
-    temporary = path.with_name(f".{os.getpid()}.{uuid.uuid4().hex[:8]}.{path.name}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        target = _target(path)
+        if target is None:
+            write(path)
+            return
+        temporary = target.with_name(f".{os.getpid()}.{uuid.uuid4().hex[:8]}.{target.name}")
+        target.parent.mkdir(parents=True, exist_ok=True)
         try:
             write(temporary)
+            if target.exists() and target.stat().st_mode != temporary.stat().st_mode:
+                # Who might not read the old one may not read the new one.
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             # The name must not reach the disk before the bytes do: after a loss of power, an
             # empty file would count as finished.
             sync(temporary)
-            temporary.replace(path)
+            temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise cannot_write(path, error) from error
+
+
+def _target(path: Path) -> Path | None:
+    """Return the plain file that is meant, links followed; None if what is there is none.
+
+    Raises
+    ------
+    OSError
+        If links lead round in a circle.
+    """
+    for _ in range(MOST_LINKS):
+        if path.parent.resolve().is_relative_to(PROCESSES):
+            # Of an open file, such as /dev/stdout: a name that can't be replaced.
+            return None
+        if not path.is_symlink():
+            plain = not path.exists() or path.is_file() or path.is_dir()
+            return path if plain else None
+        path = path.parent / path.readlink()
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
 def replace_text(path: Path, text: str) -> None:

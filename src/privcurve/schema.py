@@ -4,24 +4,54 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
+
+from privcurve import yaml_nodes
 
 # Comparing a word with each of ten thousand takes a second.
 MOST_COMPARED = 1000
 
-# Numbers and days that are in YAML what they are to a person.
-_MEANT = {
-    "tag:yaml.org,2002:int": re.compile(r"[-+]?(0|[1-9][0-9]*)"),
-    "tag:yaml.org,2002:float": re.compile(r"[^_:]*"),
-    "tag:yaml.org,2002:timestamp": re.compile(r".*"),
+
+# What stands in a content: keys of mappings and positions in lists, from the top.
+Place = tuple[str | int, ...]
+
+# How names of descriptions and studies end.
+ENDING = ".yaml"
+
+# Places that a message names.
+MOST_NAMED = 5
+
+# What is wrong with a text that does not fit these patterns.
+_TEXTS = {
+    r"\S": "nothing is written there",
+    r"\A[^\0-\x08\x0e-\x1f\x7f]*\Z": "a character of it can't be shown; leave it out",
 }
-MERGE = "tag:yaml.org,2002:merge"
+
+_TRUTH = "YAML reads yes, no, on and off as truth values; put the word in quotes"
+
+
+class Fault(NamedTuple):
+    """What a schema does not allow.
+
+    Attributes
+    ----------
+    places : tuple of Place
+        Where it is; of an unknown key, the key is the last step.
+    message : str
+        Says the places too.
+    """
+
+    places: tuple[Place, ...]
+    message: str
+
+
+# The type of a schema for what may be infinite: its numbers are finite.
+INFINITE = "infinite"
 
 
 class SchemaError(ValueError):
@@ -45,12 +75,24 @@ def nearest(word: object, known: Iterable[str]) -> str:
     known = list(known)
     if len(known) > MOST_COMPARED:
         return "."
-    near = difflib.get_close_matches(str(word), known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else "."
+    spelt = {one.casefold(): one for one in reversed(known)}
+    near = difflib.get_close_matches(str(word).casefold(), spelt, n=1)
+    return f"; did you mean {spelt[near[0]]!r}?" if near else "."
+
+
+def strays(folder: Path) -> list[Path]:
+    """Return the files of a folder that are YAML by another ending than the one that is read."""
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return sorted(p for p in paths if p.suffix.lower() in (".yaml", ".yml") and p.suffix != ENDING)
+
+
+def misnamed(path: Path, folder: Path | str) -> str:
+    """Say that a file is not read because of its ending, and what to do."""
+    return f"{folder}/{path.name} is not read: name it {path.stem}{ENDING}"
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file.
+    """Read a YAML file: a word is read as it is written, or refused.
 
     Parameters
     ----------
@@ -59,84 +101,67 @@ def read_yaml(path: Path) -> Any:
     Returns
     -------
     object
+        Keys and days are texts, as they stand there. None of an empty file.
 
     Raises
     ------
     SchemaError
-        If it is not valid YAML, repeats a key, or holds a number that YAML reads as another one,
-        naming file and place.
+        If it is not valid YAML or UTF-8, or has one of the :func:`yaml_nodes.faults`, naming file
+        and place.
     """
+    return parse_yaml(_text(path), str(path))
+
+
+def parse_yaml(text: str, where: str) -> Any:
+    """Read YAML, as :func:`read_yaml`.
+
+    Parameters
+    ----------
+    text : str
+    where : str
+        What the message calls it.
+    """
+    root, loader = _composed(text, where)
+    if root is None:
+        return None
+    faults = yaml_nodes.faults(root, loader)
+    if faults:
+        # YAML's readers say no word of it: they keep the last of two keys, and take 0150 for 104.
+        raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))
+    yaml_nodes.texts(root)
+    try:
+        return loader.construct_document(root)
+    except yaml.YAMLError as error:
+        raise _invalid(where, error) from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"{path} is not valid YAML: {error}; save it as UTF-8") from None
+
+
+def _invalid(where: str, error: yaml.YAMLError) -> SchemaError:
+    said = str(error).replace('in "<unicode string>", ', "")
+    return SchemaError(f"{where} is not valid YAML: {said}")
+
+
+def _composed(text: str, where: str) -> tuple[yaml.Node | None, Any]:
+    """Return the nodes of a document, and what reads them."""
     # The compiled loader is ten times as fast, but not in every build of PyYAML.
     make_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    with path.open(encoding="utf-8") as stream:
+    try:
+        line = yaml_nodes.too_deep(yaml.parse(text, Loader=make_loader))
+        if line is not None:
+            raise SchemaError(f"{where}: line {line}: lists within lists, too deep to be meant")
+        loader = make_loader(text)
         try:
-            loader = make_loader(stream)
-            try:
-                root = loader.get_single_node()
-                if root is None:
-                    return None
-                misread = _misread(root, loader) or _repeated(root, loader)
-                content = None if misread else loader.construct_document(root)
-            finally:
-                loader.dispose()
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise SchemaError(f"{path} is not valid YAML: {error}") from None
-    if misread:
-        # YAML's readers say no word of it: they keep the last of two keys, and take 0150 for 104.
-        raise SchemaError("\n".join(f"{path}: {fault}" for fault in misread))
-    return content
-
-
-def _nodes(root: yaml.Node) -> Iterator[yaml.Node]:
-    """Give each node once, though an alias names it twice."""
-    seen: set[int] = set()
-    nodes = [root]
-    while nodes:
-        node = nodes.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            nodes.extend(node.value)
-        elif isinstance(node, yaml.MappingNode):
-            nodes.extend(part for pair in node.value for part in pair)
-        yield node
-
-
-def _repeated(root: yaml.Node, loader: Any) -> list[str]:
-    """Name each key that a mapping has twice, with both lines."""
-    faults = []
-    for node in _nodes(root):
-        if not isinstance(node, yaml.MappingNode):
-            continue
-        lines: dict[Any, int] = {}
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
-                continue
-            word, line = loader.construct_object(key), key.start_mark.line + 1
-            if word in lines:
-                twice = f"lines {lines[word]} and {line}"
-                faults.append((line, f"the key {word!r} stands twice, {twice}; keep one"))
-            lines[word] = line
-    return [fault for _, fault in sorted(faults)]
-
-
-def _misread(root: yaml.Node, loader: Any) -> list[str]:
-    """Name what is another number in YAML, 0150 (octal), 12:30 (sixties), 1_000, or no day."""
-    faults = []
-    for node in _nodes(root):
-        if node.tag not in _MEANT:
-            continue
-        line = node.start_mark.line + 1
-        try:
-            value = loader.construct_object(node)
-        except ValueError as error:
-            faults.append((line, f"line {line}: {node.value} can't be: {error}"))
-            continue
-        if not _MEANT[node.tag].fullmatch(node.value):
-            said = f"line {line}: YAML reads {node.value} as {value}; put it in quotes, if it is "
-            faults.append((line, f"{said}not meant so, or write {value}"))
-    return [fault for _, fault in sorted(faults)]
+            return loader.get_single_node(), loader
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        raise _invalid(where, error) from None
 
 
 def check(content: Any, schema: Path, where: str) -> None:
@@ -156,18 +181,91 @@ def check(content: Any, schema: Path, where: str) -> None:
     SchemaError
         Naming each fault by its place; an unknown key with the nearest known one.
     """
-    found = sorted(message for _, message in faults(content, schema))
-    if found:
-        raise SchemaError("\n".join(f"{where}: {fault}" for fault in found))
+    told = sorted(fault.message for fault in faults(content, schema))
+    if told:
+        raise SchemaError("\n".join(f"{where}: {message}" for message in told))
 
 
-def faults(content: Any, schema: Path) -> list[tuple[tuple[str | int, ...], str]]:
-    """Give what a schema does not allow: where in the content, and a message that says it too."""
-    validator = _validator(schema, state(schema))
-    return [
-        (tuple(error.absolute_path) + _unknown(error)[:1], _fault(error, content))
-        for error in validator.iter_errors(content)
+def faults(content: Any, schema: Path) -> list[Fault]:
+    """Return what a schema does not allow, each cause once.
+
+    NaN is allowed nowhere, whatever the schema says: it passes every comparison that a bound is
+    checked by. Infinity is allowed where the schema says the type ``infinite``.
+
+    Parameters
+    ----------
+    content : object
+        As read from YAML.
+    schema : Path
+        JSON schema, in YAML.
+    """
+    errors = [
+        error
+        for error in _validator(schema, state(schema)).iter_errors(content)
+        if not _is_nan(error.instance)
     ]
+    # Of one place, what may stand there is said by a schema and, more closely, by one within it.
+    closest: dict[Place, int] = {}
+    for error in errors:
+        if error.validator == "type":
+            place = tuple(error.absolute_path)
+            closest[place] = min(_n_types(error), closest.get(place, _n_types(error)))
+    places: dict[tuple[Place, str], list[Place]] = {}
+    for error in errors:
+        place, said = tuple(error.absolute_path), _said(error)
+        if error.validator == "type" and _n_types(error) > closest[place]:
+            continue
+        # Who writes yes without quotes does it everywhere: that is one mistake.
+        key = ((), said) if said == _TRUTH else (place, said)
+        known = places.setdefault(key, [])
+        if (whole := place + _unknown(error)[:1]) not in known:
+            known.append(whole)
+    for place in _nans(content):
+        places.setdefault((place, _NO_NUMBER), [place])
+    return [Fault(tuple(some), _message(key, some, content)) for key, some in places.items()]
+
+
+def _n_types(error: Any) -> int:
+    allowed = error.validator_value
+    return len(allowed) if isinstance(allowed, list) else 1
+
+
+def _message(key: tuple[Place, str], places: list[Place], content: Any) -> str:
+    place, said = key
+    if said == _TRUTH:
+        names = [f"{_place(some, content)} ({_at(some, content)})" for some in places]
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        return f"{', '.join(names[:MOST_NAMED])}{more}: {said}"
+    return f"{_place(place, content)}: {said}" if place else said
+
+
+def _at(place: Place, content: Any) -> Any:
+    for step in place:
+        content = content[step]
+    return content
+
+
+_NO_NUMBER = ".nan is not a number: write one; a text goes in quotes"
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
+    """Yield the place of each NaN; of one that is a key, the place of its mapping."""
+    if isinstance(content, Mapping):
+        if any(map(_is_nan, content)):
+            yield ()
+        items: Iterable[tuple[Any, Any]] = content.items()
+    elif isinstance(content, list):
+        items = enumerate(content)
+    else:
+        if _is_nan(content):
+            yield ()
+        return
+    for key, value in items:
+        yield from ((key, *rest) for rest in _nans(value))
 
 
 def _unknown(error: Any) -> tuple[str, ...]:
@@ -187,7 +285,7 @@ class Lines:
     """
 
     def __init__(self, path: Path) -> None:
-        self._root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        self._root, _ = _composed(_text(path), str(path))
 
     def of(self, *place: str | int) -> int:
         """Give the line of a place, or of the nearest that is there on the way to it.
@@ -227,51 +325,70 @@ def state(path: Path) -> tuple[int, ...]:
 @lru_cache(maxsize=32)
 def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
-    return Draft202012Validator(read_yaml(schema))
+    # To a schema 5.0 is whole; to a range of Python's, or a generator of random numbers, it is not.
+    known = Draft202012Validator.TYPE_CHECKER
+    types = known.redefine_many(
+        {
+            "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+            "number": lambda _, value: known.is_type(value, "number") and _finite(value),
+            INFINITE: lambda _, value: isinstance(value, float) and value == math.inf,
+        }
+    )
+    return extend(Draft202012Validator, type_checker=types)(read_yaml(schema))
 
 
-def _fault(error: Any, content: Any) -> str:
-    place = _place(list(error.absolute_path), content)
-    prefix = f"{place}: " if place else ""
-    unknown = _unknown(error)
-    if unknown:
+def _finite(number: Any) -> bool:
+    # A whole number of 309 digits is finite, but no float.
+    return not isinstance(number, float) or math.isfinite(number)
+
+
+def _said(error: Any) -> str:
+    """Return what is wrong, without the place."""
+    if unknown := _unknown(error):
         known = list(error.schema.get("properties", {}))
-        hints = []
-        for key in unknown:
-            hints.append(f"unknown key {key!r}{nearest(key, known)} Allowed: {', '.join(known)}.")
-        return prefix + " ".join(hints)
+        return " ".join(
+            f"unknown key {key!r}{nearest(key, known)} Allowed: {', '.join(known)}."
+            for key in unknown
+        )
+    given, allowed = error.instance, error.validator_value
     if error.validator == "required":
         # There is an error for each key that is missing, which only its message names.
-        missing = next(key for key in error.validator_value if error.message.startswith(repr(key)))
-        return prefix + f"missing key {missing!r}"
+        missing = next(key for key in allowed if error.message.startswith(repr(key)))
+        return f"missing key {missing!r}"
     if error.validator == "not":
-        return prefix + "does not belong here"
+        return "does not belong here"
     if error.validator == "minProperties":
-        return (
-            prefix
-            + f"says too little: it has {len(error.instance)} of at least "
-            + (f"{error.validator_value} keys")
-        )
+        return f"says too little: it has {len(given)} of at least {allowed} keys"
+    if error.validator == "pattern" and allowed in _TEXTS:
+        return _TEXTS[allowed]
     if error.validator == "minItems":
-        n = len(error.instance)
-        return prefix + (f"{n} of {error.validator_value} entries" if n else "the list is empty")
-    if error.validator == "type" and error.validator_value == "array":
-        if error.instance is None:
-            return f"{prefix}nothing is written there"
-        return f"{prefix}{error.instance!r} is no list: write it in brackets, [a, b, …]"
-    if isinstance(error.instance, bool):
+        return f"{len(given)} of {allowed} entries" if given else "the list is empty"
+    if error.validator == "type" and allowed == "object" and given is None:
+        return "nothing is written there"
+    if error.validator == "type" and allowed == "array":
+        if given is None:
+            return "nothing is written there"
+        return f"{given!r} is no list: write it in brackets, [a, b, …]"
+    if isinstance(given, bool) and allowed in ("number", "integer"):
+        return "YAML reads it as a truth value, and a number belongs here"
+    if isinstance(given, bool):
+        return _TRUTH
+    if allowed in ("number", ["number", INFINITE]) and _means_a_number(given):
         return (
-            f"{prefix}{error.instance}: YAML reads yes, no, on and off as truth values; "
-            "put the word in quotes"
+            f"YAML reads {given} as a text: take it out of quotes, or write it with a point and a "
+            "sign, as in 1.0e-6"
         )
-    if error.validator_value == "number" and _means_a_number(error.instance):
-        return (
-            f"{prefix}YAML reads {error.instance} as a text: take it out of quotes, or write it "
-            "with a point and a sign, as in 1.0e-6"
-        )
+    if allowed == "integer" and isinstance(given, float) and given.is_integer():
+        return f"{given} has a point, and a whole number belongs here: write {int(given)}"
+    if error.validator == "type" and isinstance(given, float) and not _finite(given):
+        sign = "-" if given < 0 else ""
+        return f"{sign}.inf is not finite: write a number; a text goes in quotes"
+    if error.validator == "type" and isinstance(given, float) and "string" in allowed:
+        return f"YAML reads it as the number {given}: put it in quotes"
     described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
-    return prefix + error.message + (f". Expected: {described}" if described else "")
+    return error.message + (f". Expected: {described}" if described else "")
 
 
 def _means_a_number(value: Any) -> bool:
@@ -281,11 +398,13 @@ def _means_a_number(value: Any) -> bool:
         return False
 
 
-def _place(path: list[str | int], content: Any) -> str:
+def _place(path: Place, content: Any) -> str:
     """Name a place of the file; an entry of a list by its name rather than its position."""
     steps = []
     for step in path:
         content = content[step]
-        named = isinstance(step, int) and isinstance(content, Mapping) and "name" in content
-        steps.append(str(content["name"] if named else step))
+        name = content.get("name") if isinstance(content, Mapping) else None
+        steps.append(
+            name if isinstance(step, int) and name and isinstance(name, str) else str(step)
+        )
     return ".".join(steps)

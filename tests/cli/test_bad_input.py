@@ -133,6 +133,38 @@ DESCRIBE = {
 CHECKS = {
     "no name": (["check"], "required: name", {}),
     "an unknown name": (["check", "patient"], "did you mean 'patients'", {}),
+    "a name that nothing is like": (
+        ["check", "zzz"],
+        r"'zzz'\. Your own: patients\. \d+ others",
+        {},
+    ),
+    "a description of another ending": (
+        ["check", "zzz"],
+        r"descriptions/zzz\.yml is not read: name it zzz\.yaml",
+        {"descriptions/zzz.yml": "a: 1"},
+    ),
+    "a file of another ending": (
+        ["check", "descriptions/zzz.YAML"],
+        r"zzz\.YAML is not read: name it zzz\.yaml",
+        {"descriptions/zzz.YAML": "a: 1"},
+    ),
+    "a name of two words": (
+        ["check", "my data"],
+        r"unknown dataset 'my data'\. A name is of letters, digits",
+        {"descriptions/my data.yaml": DESCRIPTION},
+    ),
+    "an alias to itself": (CHECK, "an alias stands within", described('["", NA]', "&a [*a]")),
+    "a truth value for a number": (
+        CHECK,
+        "1 problem\n  line 8: columns.age.bounds.0: YAML reads it as a truth value",
+        described("[0, 120]", "[true, 120]"),
+    ),
+    "truth values for words": (
+        CHECK,
+        r"1 problem\n  line 12: columns.town.groups.0 \(False\), columns.town.groups.1 \(True\), "
+        r"label.positive \(True\): .* put the word in quotes \(also line 17\)",
+        {PATIENTS: DESCRIPTION.replace("[Oslo, Bergen]", "[No, Yes]").replace('"yes"', "yes")},
+    ),
     "a table in place of a name": (["check", "data/patients.csv"], "is no name of a dataset", {}),
     "no such description": (["check", "descriptions/x.yaml"], "there is no file", {}),
     "a description elsewhere": (
@@ -248,7 +280,37 @@ CHOICES = {
     ),
 }
 
-TABLES = {"describe": DESCRIBE, "check": CHECKS, "choice": CHOICES}
+RELEASE = ["release", "patients", "--epsilon"]
+
+NUMBERS = {
+    "a bar in epsilon": ([*RELEASE, "1_0"], "--epsilon '1_0' is not a number", {}),
+    "an epsilon without end": ([*RELEASE, "1e400"], "'1e400' is too large for a number", {}),
+    "a bar in delta": ([*RELEASE, "1", "--delta", "1_0e-9"], "--delta '1_0e-9' is not", {}),
+    "a bar in accuracy": ([*RELEASE, "1", "--accuracy", "0_1"], "--accuracy '0_1' is not", {}),
+    "a bar in a setting": (
+        [*RELEASE, "1", "--learner", "lazybb", "--set", "n_rounds=1_0"],
+        "n_rounds = '1_0' is not",
+        {},
+    ),
+    "a setting in octal": (
+        [*CHOOSE, "tuned", "--set", "learner=lazybb", "--set", "settings={n_rounds: [011]}"],
+        "--set settings: line 1: YAML reads 011 as 9",
+        {},
+    ),
+    "a bar in one of several": (
+        ["compare", "patients", "--epsilon", "0.5", "1_0"],
+        "argument --epsilon: '1_0' is not a number",
+        {},
+    ),
+    "a bar in repeats": (
+        ["compare", "patients", "--repeats", "1_0"],
+        "argument --repeats: '1_0' is not a whole number",
+        {},
+    ),
+    "cores of another kind": (["compare", "patients", "--cores", "²"], "--cores ²: give a", {}),
+}
+
+TABLES = {"describe": DESCRIBE, "check": CHECKS, "choice": CHOICES, "numbers": NUMBERS}
 
 
 @pytest.mark.parametrize(

@@ -173,3 +173,64 @@ def test_blanks_at_the_ends_of_listed_values_mean_nothing(folder):
     found = load("patients")
     assert (found.X == plain.X).all()
     assert (found.y == plain.y).all()
+
+
+def columns_of(rows, columns):
+    """Describe a table of columns x1, x2, … and a label."""
+    Path("t.csv").write_text("".join(f"{','.join(map(str, row))},{k % 2}\n" for k, row in rows))
+    names = [f"x{k}" for k in range(1, len(rows[0][1]) + 1)]
+    Path("descriptions/t.yaml").write_text(
+        f"n_rows: {len(rows)}\nfiles: {{train: {{local: t.csv}}}}\nunknown: other\n"
+        f"parser: {{kind: delimited, fields: [{', '.join(names)}, y]}}\n"
+        f"columns:\n{columns}label: {{column: y, positive: 1, negative: 0}}\n"
+    )
+    return [(fault.line, fault.message) for fault in check("t").faults]
+
+
+def test_columns_all_in_one_bin_are_not_ready(folder, capsys):
+    rows = [(k, (k / 500, k / 400, k * 600, 7)) for k in range(60)]
+    many = '  - {name: "x{1..3}", kind: numeric, bounds: [0, 64000]}\n'
+    one = "  - {name: x4, kind: numeric, bounds: [0, 64000]}\n"
+    ((line, message),) = columns_of(rows, many + one)
+    assert (line, message[:72]) == (
+        6,
+        "all values of 'x1', 'x2' are in one bin each, though they differ: are the"[:72],
+    )
+    # Few of many, and a column of one value, are told of.
+    assert columns_of(rows, '  - {name: "x{2..4}", kind: numeric, bounds: [0, 64000]}\n') == []
+    capsys.readouterr()
+    assert main.main(["check", "t"]) == 0
+    assert "All values in one bin, which tell nothing apart: 'x2', 'x4'." in capsys.readouterr().out
+    # Of bounds that are another mistake, or are meant so, nothing more is said.
+    ((_, message),) = columns_of(rows, "  - {name: x3, kind: numeric, bounds: [-2, -1]}\n")
+    assert "lie outside its bounds" in message
+    clipped = "  - {name: x3, kind: numeric, bounds: [-2, -1], clipping: expected}\n"
+    assert columns_of(rows, clipped) == []
+
+
+def test_categories_that_are_all_other_are_not_ready(folder):
+    rows = [(k, (["oslo", "rome", "?"][k % 3], k)) for k in range(60)]
+    town = "  - {name: x1, kind: categorical, categories: [%s, other, '?']}\n"
+    ((line, message),) = columns_of(rows, town % "Oslo, Rome")
+    assert (line, message[:30]) == (6, "all values of 'x1' are 'other'")
+    assert columns_of(rows, town % "oslo") == []
+
+
+def test_times_and_numbers_are_categories_as_they_are_written_or_refused(folder):
+    days = ["2024-01-01 12:00:00", "2024-01-02"]
+    rows = [(k, (days[k % 2], "1.10")) for k in range(30)]
+    column = "  - {name: %s, kind: categorical, categories: {%s, other: z}}\n"
+    times = f"{days[0]}: a, {days[1]}: b"
+    for name, listed, says in (
+        ("x1", times, "YAML reads 2024-01-01 12:00:00 as 2024-01-01T12:00:00; put it in quotes"),
+        ("x2", "1.10: a", "YAML reads 1.10 as 1.1; put it in quotes"),
+    ):
+        with pytest.raises(datasets.DatasetError, match=f"line 6: {says}"):
+            columns_of(rows, column % (name, listed))
+        quoted = listed.replace("1.10", "'1.10'").replace(days[0], f"'{days[0]}'")
+        assert columns_of(rows, column % (name, quoted)) == []
+        assert check("t").tallies[0].other == 0
+    ((_, message),) = columns_of(
+        rows, "  - {name: x2, kind: categorical, categories: [1.10, other]}\n"
+    )
+    assert message.endswith("YAML reads it as the number 1.1: put it in quotes.")

@@ -9,10 +9,14 @@ import pandas as pd
 import pytest
 import yaml
 
+from privcurve.analysis import kinds
 from privcurve.analysis.ranking import ranking
 from privcurve.cli import compare, main
+from privcurve.datasets.fetch import sha256_of
+from privcurve.experiments import study
 from privcurve.workflow import comparison, running
 
+ROOT = Path(__file__).parents[2]
 TITLES = {"a~certified": "A", "b~certified": "B", "gb": "Boosting", "majority": "Majority"}
 
 
@@ -53,6 +57,25 @@ def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_told(
     assert made.sentence().startswith("at ε = 1 take A: ")
     assert made.sentence().endswith("chosen on the records, which ε does not cover")
     assert "1. B, noise as published" in made.lines()[0]
+
+
+def test_a_learner_whose_setting_nobody_paid_for_is_not_recommended_though_it_is_ahead():
+    mixed = TABLE.assign(kind=["rule", "best setting, not private", "rule", "not private", ""])
+    made = ranking(mixed, "d", 1, TITLES)
+    assert made.sentence() == (
+        "at ε = 1 take B, δ = 1e-06: 0.840 ± 0.004; without privacy 0.861; majority 0.761; "
+        "A has 0.842 with a setting that was chosen on the records, which ε does not cover"
+    )
+    assert made.lines()[0].startswith("  1. A (unpaid)")
+    behind = mixed.assign(accuracy=mixed["accuracy"].replace(0.8423, 0.5))
+    assert "chosen on the records" not in ranking(behind, "d", 1, TITLES).sentence()
+
+
+def test_the_quickstart_shows_what_is_recommended_at_both_deltas():
+    shown = study.load(ROOT / "config/studies/quickstart.yaml")
+    (pure, approximate) = [one for one in shown.arms.values() if one.learner == "privgam"]
+    assert (pure.delta, approximate.delta) == (0, 1e-5)
+    assert kinds.kind(pure) == kinds.kind(approximate) == kinds.RULE
 
 
 RARE = TABLE.assign(
@@ -119,25 +142,76 @@ def test_a_metric_is_that_of_the_study(folder):
     assert "metric" not in yaml.safe_load(comparison.prepare("wdbc", [1]).file.read_text())
 
 
-def test_private_records_get_a_secret_seed(folder, monkeypatch):
+DESCRIPTION = {
+    "n_rows": 40,
+    "files": {"train": {"local": "mine.csv"}},
+    "parser": {"kind": "delimited", "header": True},
+    "columns": [{"name": "colour", "kind": "categorical", "categories": ["red", "blue"]}],
+    "label": {"column": "label", "negative": "no", "positive": "yes"},
+}
+
+
+@pytest.fixture
+def mine(folder, monkeypatch):
+    """Private records."""
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(folder / "seeds"))
     rows = "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in ("red", "blue") * 20)
     (folder / "mine.csv").write_text("colour,label\n" + rows)
-    (folder / "resources/datasets").mkdir(parents=True)
-    description = {
-        **{"title": "Mine", "citation": "own", "licence": "own", "n_rows": 40},
-        "files": {"train": {"local": "mine.csv"}},
-        "parser": {"kind": "delimited", "header": True},
-        "columns": [{"name": "colour", "kind": "categorical", "categories": ["red", "blue"]}],
-        "label": {"column": "label", "negative": "no", "positive": "yes"},
-    }
-    (folder / "resources/datasets/mine.yaml").write_text(yaml.safe_dump(description))
+    (folder / "descriptions").mkdir()
+    (folder / "descriptions/mine.yaml").write_text(yaml.safe_dump(DESCRIPTION))
+
+
+def test_private_records_get_a_secret_seed(folder, mine):
     made = comparison.prepare("mine", [1])
     assert json.loads(made.configuration.read_text())["seed"] == "secret"
     assert "secret" in str(made.plan.seed)
     (folder / "mine.csv").unlink()
     with pytest.raises(ValueError, match=r"mine\.csv"):
         comparison.prepare("mine", [1])
+
+
+def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
+    folder, mine, monkeypatch, capsys
+):
+    monkeypatch.setattr(compare, "report", lambda made: "")
+    ran = []
+    monkeypatch.setattr(running, "run", lambda *_, **__: ran.append(ledger.exists()))
+    ledger = Path("releases/mine/ledger.jsonl")
+    words = ["release", "mine", "--epsilon", "1", "--learner", "noisy_majority"]
+    assert main.main(words) == 0
+    assert main.main(["compare", "mine", "--epsilon", "0.5", "1"]) == 0
+    assert main.main(words) == 0
+    # Noted before it looks: one that is stopped half way has looked, too.
+    assert ran == [True]
+    entries = [json.loads(line) for line in ledger.read_text().splitlines()]
+    (noted,) = [entry for entry in entries if "comparison" in entry]
+    assert (noted["epsilon"], noted["private"]) == ("inf", False)
+    assert noted["sources"] == {"mine.csv": sha256_of(Path("mine.csv"))}
+    assert noted["at"].startswith("20")
+    # It spends nothing, and the ledger is whole.
+    assert [entry["release"] for entry in entries if "release" in entry] == [1, 1, 2, 2]
+    assert "together epsilon = 2 (replace-one)" in capsys.readouterr().out
+    said = "A comparison that is not private was made on these records before."
+    cards = [Path(f"releases/mine/{number}/card.md").read_text() for number in (1, 2)]
+    assert [said in card for card in cards] == [False, True]
+
+
+def test_a_comparison_of_public_records_leaves_no_note(folder, monkeypatch):
+    monkeypatch.setattr(compare, "report", lambda made: "")
+    monkeypatch.setattr(running, "run", lambda *_, **__: None)
+    assert main.main(["compare", "wdbc"]) == 0
+    assert not Path("releases").exists()
+
+
+def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
+    path = Path("descriptions/mine.yaml")
+    path.write_text(path.read_text().replace("categories:\n  - red\n  - blue", "categories:"))
+    line = path.read_text().splitlines().index("- categories:") + 1
+    assert main.main(["compare", "mine"]) == 1
+    said = capsys.readouterr().err
+    assert f"{path}: line {line}: columns.colour.categories: nothing is written there" in said
+    assert str(folder) not in said
+    assert "privcurve check mine says what to do." in said
 
 
 def test_without_delta_a_learner_that_needs_one_is_left_out_and_named(folder):
@@ -156,10 +230,10 @@ def test_tuned_curves_are_paid_for(folder):
     ("arguments", "says"),
     [
         (["wdcb"], "unknown dataset 'wdcb'; did you mean 'wdbc'?"),
-        (["wdbc", "--epsilon", "0"], "epsilon = 0 is not above 0"),
-        (["wdbc", "--epsilon", "-1"], "epsilon = -1 is not above 0"),
-        (["wdbc", "--delta", "1"], "delta = 1 is not in [0, 1)"),
-        (["wdbc", "--repeats", "1"], "repeats"),
+        (["wdbc", "--epsilon", "0"], "--epsilon: epsilon = 0.0 is not a number above 0"),
+        (["wdbc", "--epsilon", "-1"], "--epsilon: epsilon = -1.0 is not a number above 0"),
+        (["wdbc", "--delta", "1"], "--delta: delta = 1.0 is not a number in [0, 1)"),
+        (["wdbc", "--repeats", "1"], "--repeats: 1 repeats are fewer than 2"),
         (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
         (["wdbc", "--private-choice", "--metric", "auc"], "--metric says how to compare"),
         (["toy-line/../x"], "unknown dataset"),
@@ -170,6 +244,9 @@ def test_what_can_not_be_run_ends_in_one_message(folder, capsys, arguments, says
     said = capsys.readouterr().err
     assert said.startswith("privcurve: ")
     assert says in said
+    # No file is named that nobody has written, and none is written.
+    assert "results" not in said
+    assert not (folder / "results").exists()
     assert not (folder / "logs").exists()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import messy
 import pytest
 import yaml
+from drafting import column, drafted
 from raw_files import workbook
 
 from privcurve import datasets
@@ -16,23 +17,6 @@ from privcurve.cli import main
 from privcurve.datasets.drafts import draft, profile
 from privcurve.datasets.drafts.label import Asked
 from privcurve.datasets.drafts.sniff import sniff
-
-
-def drafted(lines, label="sick", name="t.csv", encoding="utf-8", **asked):
-    """Draft the description of a table; give it as it is read, and its text."""
-    Path(name).write_text("\n".join(lines) + "\n", encoding=encoding)
-    classes = {key: asked.pop(key) for key in ("positive", "negative") if key in asked}
-    found = draft(Path(name), Asked(label, **classes), **asked)
-    return yaml.safe_load(found.text), found
-
-
-def column(values, **asked):
-    """Draft the description of one column beside the label."""
-    lines = ["x,k,sick", *(f"{v},{k % 2},{'yes' if k % 3 else 'no'}" for k, v in enumerate(values))]
-    content, found = drafted(lines, **asked)
-    described = [entry for entry in content["columns"] if entry["name"] == "x"]
-    return (described[0] if described else None), found
-
 
 # Nothing that was seen is in the draft ---------------------------------------------------
 
@@ -332,6 +316,15 @@ def test_the_order_of_words_for_what_is_missing_counts_no_records(folder):
     assert content["missing"] == ["", "?", "NA"]
     content, _ = drafted([line.replace("?", "NA", 1) for line in lines[:3]] + lines[3:])
     assert content["missing"] == ["", "?", "NA"]
+
+
+def test_a_draft_says_that_its_number_of_records_would_be_public_knowledge(folder):
+    lines = ["x,k,sick", *(f"{k},{k % 7},{k % 2}" for k in range(60))]
+    _, private = drafted(lines)
+    said = private.text.partition("n_rows: 60")[2].partition("files:")[0]
+    assert "add-remove" in said
+    assert "public\n# knowledge" in said
+    assert "add-remove" not in drafted(lines, public=True)[1].text
 
 
 def test_lines_that_can_t_be_read_are_told_of(folder, capsys):

@@ -6,7 +6,9 @@ import csv
 import gzip
 import io
 import json
+import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -77,6 +79,83 @@ def test_labels_are_the_users_own_names_and_probabilities_are_beside_them(folder
     assert len({row[0] for row in rows}) == 2
     assert np.allclose([list(map(float, row[1:])) for row in rows], fitted.predict_proba(codes))
     assert answers(capsys, "new.csv") == [["sick"], *([row[0]] for row in rows)]
+
+
+@pytest.mark.parametrize("content", ['[{"a": "%s", "b": 1}]', '{"x": 1, "text": "%s"}', "%s"])
+def test_what_is_no_table_is_not_shown_whole(folder, capsys, content):
+    (folder / "new.csv").write_text(content % ("secret, " * 2000))
+    assert main.main(["predict", *ASK]) == 1
+    said = capsys.readouterr().err
+    assert len(said) < 2000
+    assert "has no columns 'age', 'town', 'day'" in said
+    assert ("It is JSON, it seems" in said) == (content != "%s")
+
+
+def test_an_answer_begins_with_what_can_be_answered(folder, capsys, monkeypatch):
+    monkeypatch.setattr(table, "MOST_RECORDS", 2)
+    (folder / "new.csv").write_text(TABLE.replace("P1,Oslo", "P1,Paris"))
+    assert main.main(["predict", *ASK]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "line 2 of new.csv: 'town' is 'Paris'" in told.err
+    (folder / "new.csv").write_text(TABLE.replace("P5,?", "P5,Paris"))
+    assert main.main(["predict", *ASK]) == 1
+    told = capsys.readouterr()
+    assert told.out.count("\n") == 1 + 4
+    assert told.err.endswith("\nThe 4 records before were answered, no more.\n")
+    (folder / "new.csv").write_text(TABLE.splitlines()[0])
+    assert main.main(["predict", *ASK]) == 0
+    assert capsys.readouterr().out == "sick\n"
+
+
+def test_standard_input_and_output_may_be_closed(folder, capsys, monkeypatch):
+    # What Python makes of <&- and >&-.
+    monkeypatch.setattr(sys, "stdin", None)
+    assert len(answers(capsys, "new.csv")) == 6
+    refuse(folder, capsys, ["predict", "model.json", "-"], "no standard input to read", {})
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main.main(["predict", *ASK]) == 1
+    assert "there is no standard output: name a file to write" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("redirected", "code"), [("<&-", 0), (">&-", 1), ("<&- >&-", 1)])
+def test_the_command_runs_where_they_are_closed(folder, redirected, code):
+    command = [sys.executable, "-m", "privcurve", "predict", *ASK]
+    argv = ["sh", "-c", f'exec "$@" {redirected}', "sh", *command]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+def written(monkeypatch, encoding, *argv):
+    """Run a command whose standard output has an encoding; give its code and what it wrote."""
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
+    code = main.main(list(argv))
+    sys.stdout.flush()
+    return code, raw.getvalue()
+
+
+def test_answers_that_standard_output_has_no_letters_for_are_refused(
+    folder, capsys, model, monkeypatch
+):
+    fitted, _ = model
+    domain = replace(DOMAIN, label=Label("sjúk", "not sick", "sick"))
+    models.save(folder / "model.json", fitted, domain)
+    assert written(monkeypatch, "ascii", "predict", *ASK) == (1, b"")
+    assert "written in ascii, which has no '\\xfa': name a file" in capsys.readouterr().err
+    code, answer = written(monkeypatch, "latin-1", "predict", *ASK)
+    assert code == 0
+    assert answer.startswith("sjúk\n".encode("latin-1"))
+    assert written(monkeypatch, "ascii", "predict", *ASK, "-o", "out.csv") == (0, b"")
+    assert (folder / "out.csv").read_text(encoding="utf-8").startswith("sjúk\n")
+
+
+def test_words_for_people_are_written_in_any_encoding(monkeypatch):
+    code, said = written(monkeypatch, "ascii", "check", "wdbc")
+    assert code == 0
+    assert b"\\u2013" in said
 
 
 def test_what_is_left_out_is_said(folder, capsys):

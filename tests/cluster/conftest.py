@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 import yaml
 from checkout import ROOT, make
-from slurm_project import SCRIPT, ClusterProject
+from slurm_project import SCRIPT, ClusterProject, slurm
 
 # One learner: one job that trains and one that refits. The rest is local.
 STUDY = {
@@ -50,9 +50,14 @@ def project(tmp_path):
 
 @pytest.fixture(scope="module")
 def out_of_time(tmp_path_factory):
-    """A run whose training pauses until its minute is over, which other tests need not await."""
+    """A run whose training pauses until its minute is over, which other tests need not await.
+
+    Its limit becomes a minute when it has paused: until then a busy machine may need longer.
+    """
     with on_slurm(tmp_path_factory.mktemp("out_of_time")) as made:
-        yield made, *made.start_and_pause("--set-resources", "train:runtime=attempt")
+        running, job = made.start_and_pause("--set-resources", "train:runtime=60*attempt")
+        slurm("scontrol", "update", f"JobId={job.number}", "TimeLimit=1")
+        yield made, running, job
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from checkout import Project
+from checkout import PATIENCE, Project
 
 SCRIPT = Path(__file__).with_name("slurm-one-node")
 
@@ -21,12 +21,15 @@ def one_node(command):
 
 def slurm(*command):
     """Call a command of SLURM."""
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=20 * PATIENCE
+    )
     return done.stdout.strip()
 
 
-def wait_for(what, condition, seconds=120):
+def wait_for(what, condition):
     """Wait until a condition holds, and give what it gave."""
+    seconds = 60 * PATIENCE
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, f"waited {seconds} s for {what}"
@@ -119,15 +122,15 @@ class ClusterProject(Project):
     def finish(self, running):
         """Wait until a run has ended well."""
         try:
-            code = running.wait(timeout=240)
+            code = running.wait(timeout=120 * PATIENCE)
         except subprocess.TimeoutExpired:
-            pytest.fail(f"still running after 240 s:\n{self.said()}")
+            pytest.fail(f"still running after {120 * PATIENCE} s:\n{self.said()}")
         assert code == 0, self.said()
 
     def kill(self, running):
         """Kill Snakemake and its local children; its jobs on SLURM live on."""
         os.killpg(running.pid, signal.SIGKILL)
-        running.wait(timeout=60)
+        running.wait(timeout=20 * PATIENCE)
 
     def clear(self):
         """End what a failed test has left running."""
@@ -152,10 +155,9 @@ class ClusterProject(Project):
             key=lambda job: int(job.number),
         )
 
-    def wait_for_state(self, number, state, seconds=120):
+    def wait_for_state(self, number, state):
         """Wait until a job is in a state."""
         wait_for(
             f"job {number} to be {state}",
             lambda: any((job.number, job.state) == (number, state) for job in self.jobs()),
-            seconds,
         )

@@ -50,19 +50,20 @@ def test_quickstart_gives_the_same_bytes(quickstart):
     local.run()
     on_slurm.finish(running)
     assert {job.state for job in on_slurm.jobs()} == {"COMPLETED"}
+    assert on_slurm.jobs("prepare") == []
     assert on_slurm.outputs()
     assert on_slurm.outputs() == local.outputs()
 
 
 def test_a_job_that_runs_out_of_time_gets_more(out_of_time, undisturbed):
     project, running, job = out_of_time
-    project.wait_for_state(job.number, "TIMEOUT", seconds=180)
+    project.wait_for_state(job.number, "TIMEOUT")
     before = project.stored()
     project.release()
     project.finish(running)
     first, second = project.jobs("train")
     assert (first.state, first.time_limit) == ("TIMEOUT", "1:00")
-    assert (second.state, second.time_limit) == ("COMPLETED", "2:00")
+    assert (second.state, second.time_limit) == ("COMPLETED", "2:00:00")
     check_resumed(project, before, undisturbed)
 
 
@@ -74,8 +75,8 @@ def test_a_cancelled_job_is_tried_again_with_more(project, undisturbed):
     project.release()
     project.finish(running)
     first, second = project.jobs("train")
-    assert (first.state, first.time_limit, first.memory) == ("CANCELLED", "1:10:00", "1000M")
-    assert (second.state, second.time_limit, second.memory) == ("COMPLETED", "2:20:00", "2000M")
+    assert (first.state, first.time_limit, first.memory) == ("CANCELLED", "11:00", "500M")
+    assert (second.state, second.time_limit, second.memory) == ("COMPLETED", "22:00", "1000M")
     check_resumed(project, before, undisturbed)
 
 
@@ -128,6 +129,12 @@ def test_the_profile_holds_beside_a_config_on_the_command_line(project):
     output = project.run("--dry-run", "--printshellcmds", "--config", "seed=2")
     assert "--seed 2" in output
     assert '"seconds_per_job": 1200' in output  # what the manifest is told
+
+
+def test_data_are_coded_on_a_node_where_the_login_node_is_for_nothing_else(project):
+    project.run("results/data/ready/tiny.txt", "--config", "local_jobs=[outputs]")
+    for rule in ("prepare", "datasets_ready"):
+        assert [job.state for job in project.jobs(rule)] == ["COMPLETED"]
 
 
 def test_a_drained_node_is_waited_for(project, undisturbed):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
@@ -44,6 +45,13 @@ def problem(n=300, seed=0):
     truth = (X[:, 0] == 1) | (X[:, 3] > 7)
     y = np.where(truth ^ (rng.random(n) < 0.1), "yes", "no")
     return X, y, n_bins
+
+
+def domain_of(n_bins):
+    """A domain of such columns, for a model that is saved."""
+    numbers = [Column(f"number {j}", NUMERIC, (0.0, float(k)), k) for j, k in enumerate(n_bins[1:])]
+    town = Column("town", CATEGORICAL, categories=(("Oslo", "Oslo"), ("Rome, north", "Rome")))
+    return Domain((town, *numbers), Label("sick", "no", "yes"))
 
 
 def rngs(*seeds):

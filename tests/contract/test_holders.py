@@ -17,6 +17,7 @@ from privcurve.learners.entry import Facts
 from privcurve.learners.registry import check_parameters, make
 from privcurve.privacy.accountants.compose import GAUSSIAN
 from privcurve.privacy.calibration.holders import ONLY_SUMS, SIZES
+from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
 
 ORDERED = (False, True, False, True)
 N_BINS = (2, 5, 3, 10)
@@ -147,6 +148,26 @@ def test_bytes_of_random_trees_follow_their_formula(trust, bytes_each):
     assert measures["messages"] == 3 * 3 * 2
 
 
+def test_sums_over_many_records_are_sent_in_more_bits():
+    """Beyond 2²⁰ records clipped residuals would be no whole units of 32 bits."""
+    X, y = np.zeros((2, 4), dtype=np.uint8), [-1, 1]
+    model = learner("random_trees", n_trees=2, batch=1, depth=1, random_state=0)
+    few, many = (model.fit(X, y, [n, n]).measures_ for n in (2**18, 2**20))
+    assert many["bytes_per_holder"] == 2 * few["bytes_per_holder"]
+
+
+@pytest.mark.parametrize("protocol", ["noisy_counts", "local_rnm"])
+def test_shares_that_would_be_rounded_away_are_refused_before_any_holder_is_asked(
+    protocol, monkeypatch
+):
+    for what in ("vote", "counts"):
+        monkeypatch.setattr(dealt.LocalHolder, what, lambda *_: pytest.fail("asked"))
+    options = {"trust": "secure_sum", "epsilon": 1e11, "protocol": protocol}
+    X, y = np.zeros((2, 4), dtype=np.uint8), [-1, 1]
+    with pytest.raises(ValueError, match="would be rounded away"):
+        learner("distributed_topdown", **options).fit(X, y, [10**6] * 2)
+
+
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_no_message_has_an_exact_count(setting, monkeypatch):
     """Of the noisy numbers none is whole, but by an accident of the ring's last bits."""
@@ -210,6 +231,28 @@ def test_every_placement_deals_all_records(name, placement):
     model = fitted(name, parameters)
     X, y, _ = problem()
     assert (model.predict(X) == np.where(y == "yes", 1, -1)).mean() > 0.75
+
+
+@BOTH
+@pytest.mark.parametrize("placement", ["random", "sizes", "label", "column"])
+@pytest.mark.parametrize("trust", ["local", "secure_sum", "central"])
+def test_a_claim_is_not_proved_where_a_replaced_record_may_move(name, placement, trust):
+    parameters = {"placement": placement, "trust": trust, "delta": 1e-5}
+    said = fitted(name, parameters, n=60).privacy_
+    by_value = placement in ("label", "column") and trust != "central"
+    assert said.status == ({"local": REFUTED}.get(trust, NOT_PROVED) if by_value else PROVED)
+    assert (f"placement = '{placement}': records are dealt" in str(said)) == by_value
+    # One holder has all records, however they are dealt.
+    assert fitted(name, {**parameters, "n_holders": 1}, n=60).privacy_.status == PROVED
+    assert not fitted(name, {**parameters, "epsilon": np.inf}, n=60).privacy_.private
+
+
+def test_what_is_proved_of_published_counts_is_not_proved_of_records_that_move():
+    said = fitted("distributed_topdown", {**PUBLISHED, "placement": "column"}).privacy_
+    assert said.status == REFUTED
+    assert "noise for an added record" in said.caveat
+    assert "records are dealt to holders by their values" in said.caveat
+    assert said.proved_epsilon is None
 
 
 @BOTH

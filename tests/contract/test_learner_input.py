@@ -1,10 +1,12 @@
 """What every learner does with input that is wrong, rare or missing."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from made_learners import DOMAIN, learners, make, problem
+from made_learners import DOMAIN, changes, learners, make, problem
 
-from privcurve.learners.registry import entry
+from privcurve.learners.registry import LEARNERS, entry
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 
 @learners
@@ -42,6 +44,39 @@ def test_every_row_needs_a_label(name):
         for classes in (None, ("no", "yes")):
             with pytest.raises(ValueError, match=f"y holds {nothing} in row 7"):
                 make(name, n_bins=n_bins, classes=classes).fit(X, labels)
+
+
+@learners
+def test_columns_named_by_numbers_are_not_taken_by_their_place(name):
+    X, y, n_bins = problem(40)
+    frame = pd.DataFrame(X)
+    for other in (frame[[1, 0, 2, 3]], frame.rename(columns=lambda number: number + 1)):
+        with pytest.raises(ValueError, match=r"the columns of X are named 1, .* in their order"):
+            make(name, n_bins=n_bins).fit(other, y)
+
+
+@learners
+def test_a_mask_is_not_lost(name):
+    X, y, n_bins = problem(40)
+    for masked in (
+        {"X": np.ma.array(X, mask=X == 1)},
+        {"y": np.ma.array(y, mask=y == y[0])},
+        {"counts": np.ma.array(np.ones(40, dtype=int), mask=np.arange(40) == 3)},
+    ):
+        given = {"X": X, "y": y, **masked}
+        with pytest.raises(ValueError, match=f"{next(iter(masked))} is masked in some places"):
+            make(name, n_bins=n_bins).fit(**given)
+
+
+def test_names_and_masks_are_looked_at_again_to_predict():
+    X, y, n_bins = problem(40)
+    frame, nothing_masked = pd.DataFrame(X), np.ma.array(X, mask=np.zeros_like(X))
+    model = make("privgam", n_bins=n_bins).fit(frame, y)
+    assert np.array_equal(model.predict(frame), model.predict(nothing_masked))
+    with pytest.raises(ValueError, match="the columns of X are named 3, 2, 1, 0"):
+        model.predict(frame[[3, 2, 1, 0]])
+    with pytest.raises(ValueError, match="X is masked"):
+        model.predict(np.ma.array(X, mask=X == 1))
 
 
 @learners
@@ -95,6 +130,16 @@ def test_numbers_outside_the_bounds_are_clipped(name):
 
 
 @learners
+def test_weights_of_records_are_refused_with_what_to_give(name):
+    X, y, n_bins = problem(20)
+    learner = make(name, n_bins=n_bins)
+    with pytest.raises(TypeError, match=f"{name} takes no sample_weight: .* give counts="):
+        learner.fit(X, y, sample_weight=np.ones(20))
+    with pytest.raises(TypeError, match=f"{name}: fit takes X, y and counts, not groups"):
+        learner.fit(X, y, groups=y)
+
+
+@learners
 def test_one_class(name):
     X, _, n_bins = problem(40)
     y = np.full(40, "yes")
@@ -121,6 +166,45 @@ def test_very_few_records(name, n):
     y = np.array(["no", "yes", "yes"])[:n]
     model = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
+
+
+ADDED = [name for name in LEARNERS if ADD_REMOVE in entry(name).neighbours]
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_no_record_gives_a_model_of_noise_where_one_may_be_added(name):
+    """One record gives a model, so none must: an error would show that there is none."""
+    X, _, n_bins = problem(50)
+    adding = {"neighbours": ADD_REMOVE, "n_estimate": 50} if name == "privgam" else {}
+    for change in [{}, *changes(name)]:
+        options = {"n_bins": n_bins, "classes": ("no", "yes"), "epsilon": 1.0, **adding, **change}
+        drawn = set()
+        for seed in range(8):
+            model = make(name, **{**options, "random_state": seed}).fit(X[:0], [])
+            scores = model.decision_function(X)
+            assert np.isfinite(scores).all(), change
+            assert set(model.predict(X)) <= {"no", "yes"}
+            assert model.privacy_.neighbours == (
+                ADD_REMOVE if model.privacy_.private else REPLACE_ONE
+            )
+            drawn.add(scores.tobytes())
+        # DP-EBM draws no noise where there are not both labels: its statement excludes that.
+        assert len(drawn) > 1 or not model.privacy_.private or name == "dp_ebm", change
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_of_no_record_the_classes_have_to_be_told(name):
+    X, _, n_bins = problem(4)
+    adding = {"neighbours": ADD_REMOVE, "n_estimate": 50} if name == "privgam" else {}
+    with pytest.raises(ValueError, match="y holds no label"):
+        make(name, n_bins=n_bins, **adding).fit(X[:0], [])
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name not in ADDED] + ["privgam"])
+def test_no_record_is_an_error_where_their_number_is_public(name):
+    X, _, n_bins = problem(4)
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        make(name, n_bins=n_bins, classes=("no", "yes")).fit(X[:0], [])
 
 
 @learners

@@ -29,6 +29,9 @@ def test_statement_adds_up_to_epsilon(name, calibration, epsilon):
     assert statement.calibration == calibration
     assert statement.ledger
     assert set(NOT_COVERED) - set(statement.exclusions) == COVERED.get(name, set())
+    # What is known of the generator is said of each.
+    assert "one stream of NumPy's PCG64" in str(statement)
+    assert "recovered from its output (Bouillaguet, Martinez and Sauvage" in str(statement)
     assert type(statement).from_json(statement.to_json()) == statement
     assert relation(statement.neighbours).change in str(statement)
 

@@ -26,6 +26,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
+from privcurve.privacy.ledger import PrivacyStatement
 
 # Checks that a learner cannot pass, and why. Anything else must pass.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
@@ -157,8 +158,10 @@ def first_number(name, X, y, counts=None, **parameters):
     seen = []
 
     class Watched(type(make(name))):
-        def _fit_batch(self, learners, codes, signs, counts, rngs):
-            seen.extend(rng.random() for rng in rngs)
+        def _fit_batch(self, learners, records, curators):
+            seen.extend(curator.coins.random() for curator in curators)
+            for learner in learners:
+                learner._fitted_statement = PrivacyStatement.not_private(name)
 
     Watched(**parameters).fit(X, y, counts)
     return seen[0]
@@ -328,8 +331,8 @@ def test_pickling_and_cloning(name):
     X, y, n_bins = problem()
     model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
     copy = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(copy.decision_function(X), model.decision_function(X))
     assert copy.privacy_ == model.privacy_
+    assert np.array_equal(copy.decision_function(X), model.decision_function(X))
     fresh = clone(model)
     assert not hasattr(fresh, "n_features_in_")
     assert np.array_equal(fresh.fit(X, y).decision_function(X), model.decision_function(X))

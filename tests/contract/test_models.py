@@ -4,22 +4,16 @@ import json
 
 import numpy as np
 import pytest
-from made_learners import changes, learners, make, problem
+from made_learners import changes, domain_of, learners, make, problem
 
 from privcurve import models
-from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label
+from privcurve.datasets.domain import Domain, Label
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.privacy.budget import CERTIFIED
 
 # Answers of PATE are private, its teachers are not: there is nothing that could be handed over. Of
 # private selection what was kept is, a model of another learner (test_tuned.py).
 NOT_HANDED_OVER = {"pate", "tuned"}
-
-
-def domain_of(n_bins):
-    numbers = [Column(f"number {j}", NUMERIC, (0.0, float(k)), k) for j, k in enumerate(n_bins[1:])]
-    town = Column("town", CATEGORICAL, categories=(("Oslo", "Oslo"), ("Rome, north", "Rome")))
-    return Domain((town, *numbers), Label("sick", "no", "yes"))
 
 
 def test_every_certified_learner_can_be_saved():

@@ -7,13 +7,16 @@ import shutil
 import signal
 import subprocess
 import time
+import zlib
 from collections import Counter
 from pathlib import Path
 
 from checkout import Project
 
-# Up to the first two braces: what a learner measured stands in one alone, in a text.
-RECORD = re.compile(rb'\{"id":"[0-9a-f]{64}","result":\{(?:(?!\{"id":)[^\0\n])*?\}\}')
+# Up to the first checksum: what a learner measured stands in braces too, in a text.
+RECORD = re.compile(
+    rb'(\{"id":"[0-9a-f]{64}","result":\{(?:(?!\{"id":)[^\0\n])*?\}),"crc":"([0-9a-f]{8})"\}'
+)
 MOMENTS = Path(__file__).with_name("moments")
 
 # One job of 300 cells, of a few milliseconds each, and one of 6: short, but with a middle.
@@ -89,9 +92,10 @@ class Disturbed(Project):
     def records(self):
         """The records of the store that are whole, wherever they stand, parsed."""
         return [
-            json.loads(record)
+            json.loads(found[0])
             for path in self.store_files()
-            for record in RECORD.findall(path.read_bytes())
+            for found in RECORD.finditer(path.read_bytes())
+            if zlib.crc32(found[1]) == int(found[2], 16)
         ]
 
     def stored_ids(self):

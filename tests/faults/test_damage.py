@@ -1,6 +1,7 @@
 """A store that is damaged, of other versions, or of another time; clocks that go backwards."""
 
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -34,9 +35,16 @@ def write_garbage_before_and_after(lines):
     return b"\xff\xfe\0garbage\n" + b"".join(lines) + b'{"id":"'
 
 
+def flip_a_digit(lines):
+    """One that would be believed: 0.54 may become 0.94."""
+    damaged = re.sub(rb'("accuracy":0\.)(\d)', lambda m: m[1] + b"%d" % (9 - int(m[2])), lines[99])
+    return b"".join([*lines[:99], damaged, *lines[100:]])
+
+
 @pytest.mark.parametrize(
     "damage",
     [
+        slow(flip_a_digit),
         slow(glue_a_torn_line_to_the_next),
         slow(fill_a_page_with_zeros),
         slow(empty_the_file),

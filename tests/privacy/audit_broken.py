@@ -6,34 +6,37 @@ Each function takes pytest's `monkeypatch` and breaks one family of learners.
 import numpy as np
 
 from privcurve.kernels.lazybb_rules import count_votes, vote_table
-from privcurve.learners import dp_bagging, one_rule
+from privcurve.learners import one_rule
 from privcurve.learners.base import CodedClassifier
-from privcurve.learners.dpboost import DPBoostClassifier
 from privcurve.learners.voting import VotingClassifier
+from privcurve.privacy.curator import Curator
 
 
 def same_numbers_in_all_rounds(patch):
     """1-rules: noise is drawn once and used again and again."""
-    draw = one_rule.draw_noise
+    train = one_rule.OneRules.train
 
-    def drawn(calibrated, n_literals, rng):
-        noise = draw(calibrated, n_literals, rng)
-        return np.broadcast_to(noise[:1], noise.shape).copy()
+    class Once:
+        def __init__(self, curator):
+            self.curator = curator
 
-    patch.setattr(one_rule, "draw_noise", drawn)
+        def noise(self, calls, shape):
+            drawn = self.curator.noise(calls[:1], (1, *shape[1:]))
+            return np.broadcast_to(drawn, shape).copy()
 
-
-def a_tenth_of_the_noise(patch):
-    """1-rules: `draw_noise` times 0.1."""
-    draw = one_rule.draw_noise
-    patch.setattr(one_rule, "draw_noise", lambda *a: 0.1 * draw(*a))
+    patch.setattr(
+        one_rule.OneRules,
+        "train",
+        lambda self, rows, plan, curator, begin=None: train(self, rows, plan, Once(curator), begin),
+    )
 
 
 def stops_when_all_are_right(patch):
     """1-rules: boosting ends at a training error of 0."""
     adopt = VotingClassifier._adopt
 
-    def fit(self, learners, codes, signs, counts, rngs):
+    def fit(self, learners, records, curators):
+        codes, signs = records.codes, records.labels
         starts = np.concatenate([[0], np.cumsum(self.n_bins_)])
 
         def adopted(learner, picks, n, statement):
@@ -45,7 +48,7 @@ def stops_when_all_are_right(patch):
             adopt(learner, picks, n, statement)
 
         patch.setattr(VotingClassifier, "_adopt", adopted)
-        return original(self, learners, codes, signs, counts, rngs)
+        return original(self, learners, records, curators)
 
     original = VotingClassifier._fit_batch
     patch.setattr(VotingClassifier, "_fit_batch", fit)
@@ -55,8 +58,9 @@ def counts_distinct_rows(patch):
     """1-rules: n is taken as three times the number of distinct rows."""
     original = VotingClassifier._fit_batch
 
-    def fit(self, learners, codes, signs, counts, rngs):
-        return original(self, learners, codes, signs, np.full(len(counts), 3), rngs)
+    def fit(self, learners, records, curators):
+        threefold = records._replace(counts=np.full(len(records.counts), 3))
+        return original(self, learners, threefold, curators)
 
     patch.setattr(VotingClassifier, "_fit_batch", fit)
 
@@ -65,8 +69,9 @@ def empty_leaves_say_nothing(patch):
     """Trees: a leaf without records has the label 0."""
     original = VotingClassifier._fit_batch
 
-    def fit(self, learners, codes, signs, counts, rngs):
-        original(self, learners, codes, signs, counts, rngs)
+    def fit(self, learners, records, curators):
+        original(self, learners, records, curators)
+        codes = records.codes
         for learner in learners:
             splits, children, labels = learner.model_.forest
             columns, values = learner.model_.columns, learner.model_.values
@@ -83,26 +88,11 @@ def empty_leaves_say_nothing(patch):
     patch.setattr(VotingClassifier, "_fit_batch", fit)
 
 
-class _Rng:
-    """A generator whose Laplace numbers are changed before they are scaled."""
-
-    def __init__(self, rng, change):
-        self._rng, self._change = rng, change
-
-    def __getattr__(self, name):
-        return getattr(self._rng, name)
-
-    def laplace(self, scale, size):
-        return scale * self._change(self._rng.laplace(size=size))
-
-
 def _changed_laplace(patch, change):
-    fit = DPBoostClassifier._fit_one
-    patch.setattr(
-        DPBoostClassifier,
-        "_fit_one",
-        lambda self, codes, signs, counts, rng: fit(self, codes, signs, counts, _Rng(rng, change)),
-    )
+    def numbers(self, call, exact):
+        return exact + call.scale * change(self.coins.laplace(size=exact.shape))
+
+    patch.setattr(Curator, "_numbers", numbers)
 
 
 def one_number_for_two_leaves(patch):
@@ -115,36 +105,14 @@ def noise_of_single_precision(patch):
     _changed_laplace(patch, lambda drawn: drawn.astype(np.float32).astype(np.float64))
 
 
-def each_tree_has_all_records(patch):
-    """DPBoost: the trees of an ensemble do not divide its records, but are charged as if."""
-    boost = DPBoostClassifier._boost_privately
-
-    def boosted(self, *arguments):
-        self._per_ensemble = lambda: 1
-        boost(self, *arguments)
-        del self._per_ensemble
-
-    patch.setattr(DPBoostClassifier, "_boost_privately", boosted)
-
-
-def votes_not_divided(patch):
-    """Bagging: the votes of all partitions are added up, and not divided by their number."""
-    margins = dp_bagging.DPBaggingClassifier._margins
-    patch.setattr(
-        dp_bagging.DPBaggingClassifier,
-        "_margins",
-        lambda self, *arguments: int(self.n_partitions) * margins(self, *arguments),
-    )
-
-
 def exact_counts_on_the_model(patch, learner):
     """Any learner: how many positive records there are is left on the model."""
     fit = learner._fit_batch
 
-    def fitted(self, learners, codes, signs, counts, rngs):
-        fit(self, learners, codes, signs, counts, rngs)
+    def fitted(self, learners, records, curators):
+        fit(self, learners, records, curators)
         for model in learners:
-            model.n_positive_ = int(counts[signs > 0].sum())
+            model.n_positive_ = int(records.counts[records.labels > 0].sum())
 
     patch.setattr(learner, "_fit_batch", fitted)
     assert issubclass(learner, CodedClassifier)

@@ -1,112 +1,26 @@
-"""Too little noise for learners with public columns, put in where noise is scaled."""
+"""Too little noise, put in where noise is scaled."""
 
 from dataclasses import replace
 
-from privcurve.learners import (
-    boosting_for_people,
-    distributed_topdown,
-    linear,
-    noisy_bayes,
-    pate,
-    random_trees,
-    tuned,
-)
+from privcurve.learners import distributed_topdown, random_trees, tuned
 from privcurve.learners.additive import residuals, rule
-from privcurve.learners.bdpe import BDPEClassifier
-from privcurve.learners.dp_forest import DPForestClassifier
-from privcurve.learners.noisy_majority import NoisyMajorityClassifier
 from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.calibration.privgam import CLIP, Budget
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.sensitivity.privgam import cells_l1
 
 
-def box_with(patch, noise):
-    """Divide box noise."""
-    calibrate = linear.box
+def curator_with(patch, noise):
+    """Divide all noise that a curator draws, whoever asks."""
+    charge, standard = Curator._charge, Curator._noise
 
-    def calibrated(**setting):
-        known = calibrate(**setting)
-        return replace(known, scale=noise * known.scale)
+    def charged(self, call, again=False):
+        return charge(self, call, again).scaled(noise)
 
-    patch.setattr(linear, "box", calibrated)
-
-
-def brc_with(patch, noise):
-    """Divide the noise of errors."""
-    scale = BRCNoise.scale
-    patch.setattr(BRCNoise, "scale", lambda self, alphas: noise * scale(self, alphas))
-
-
-def people_with(patch, noise):
-    """Divide the noise of classifiers, of weights and of errors."""
-    brc_with(patch, noise)
-    calibrate = boosting_for_people.people_noise
-
-    def calibrated(**setting):
-        known = calibrate(**setting)
-        less = replace(known.classifier, scale=noise * known.classifier.scale)
-        return replace(known, classifier=less, weight_scale=noise * known.weight_scale)
-
-    patch.setattr(boosting_for_people, "people_noise", calibrated)
-
-
-def bayes_with(patch, noise):
-    """Divide the noise of counts, and of the choice of columns."""
-    calibrate = noisy_bayes.noisy_bayes
-
-    def calibrated(**setting):
-        known = calibrate(**setting)
-        return replace(known, rate=known.rate / noise, scale=noise * known.scale)
-
-    patch.setattr(noisy_bayes, "noisy_bayes", calibrated)
-
-
-def pate_with(patch, noise):
-    """Divide the noise of answers."""
-    calibrate = pate.pate_noise
-
-    def calibrated(**setting):
-        known = calibrate(**setting)
-        return replace(known, scale=noise * known.scale)
-
-    patch.setattr(pate, "pate_noise", calibrated)
-
-
-def ensemble_with(patch, noise):
-    """Divide the noise of splits, of leaves and of errors."""
-    calibrated = BDPEClassifier._noise
-
-    def less(self, n):
-        known = calibrated(self, n)
-        return replace(
-            known,
-            spent=tuple(each / noise for each in known.spent),
-            leaf_rate=known.leaf_rate / noise,
-            error_rate=known.error_rate / noise,
-        )
-
-    patch.setattr(BDPEClassifier, "_noise", less)
-
-
-def _margins_with(patch, noise, kind):
-    calibrated = kind._noise
-
-    def less(self):
-        known = calibrated(self)
-        return replace(known, rate=known.rate / noise)
-
-    patch.setattr(kind, "_noise", less)
-
-
-def forest_with(patch, noise):
-    """Divide the noise of leaves."""
-    _margins_with(patch, noise, DPForestClassifier)
-
-
-def majority_with(patch, noise):
-    """Divide the noise of the margin."""
-    _margins_with(patch, noise, NoisyMajorityClassifier)
+    patch.setattr(Curator, "_charge", charged)
+    patch.setattr(
+        Curator, "_noise", lambda self, calls, shape: noise * standard(self, calls, shape)
+    )
 
 
 def additive_with(patch, noise):

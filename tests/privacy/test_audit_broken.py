@@ -24,17 +24,8 @@ SEEDS = 20
 
 # What is broken, whose claims try it, and how many trainings are enough here.
 CASES = [
-    (broken.same_numbers_in_all_rounds, "lazybb", 2_000),
-    (broken.a_tenth_of_the_noise, "one_rule", 1_000),
-    (broken.a_tenth_of_the_noise, "lazybb", 1_000),
-    (broken.stops_when_all_are_right, "lazybb", 1_000),
-    (broken.counts_distinct_rows, "one_rule", 2_000),
-    pytest.param(broken.counts_distinct_rows, "lazybb", 4_000, marks=pytest.mark.slow),
-    (broken.empty_leaves_say_nothing, "topdown", 500),
     (broken.one_number_for_two_leaves, "dpboost", 1_000),
     (broken.noise_of_single_precision, "dpboost", 1_000),
-    pytest.param(broken.each_tree_has_all_records, "dpboost", 1_000, marks=pytest.mark.slow),
-    pytest.param(broken.votes_not_divided, "dp_bagging", 6_000, marks=pytest.mark.slow),
 ]
 
 

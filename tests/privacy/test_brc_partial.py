@@ -11,9 +11,14 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import brc as reference
 
+from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
+from privcurve.audit.pairs import Target
+from privcurve.audit.pairs import records as a_record
+from privcurve.audit.run import VIOLATED, run
 from privcurve.learners.brc import BRCClassifier
 from privcurve.learners.public_part import PublicClassifier
 from privcurve.learners.roles import PublicRows
+from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
 BINS = np.array([3, 4, 5])
 PUBLIC = (0, 2)
@@ -70,31 +75,6 @@ def test_public_votes_follow_from_what_is_public(seed):
         assert (slopes, intercept) == expected[t][1:]
 
 
-def test_errors_have_noise_in_public_rounds_too():
-    """A round's error is released whoever votes, so it has the ledger's noise in all rounds."""
-    X, y = records()
-    points = -1 + 2 * X[:, [1]] / 3
-    noise = {True: [], False: []}
-    for seed in range(150):
-        model = fit(X, y, seed, n_rounds=6)
-        weights = reference.Weights(len(y), 0.5**0.5, 2**0.5)
-        rng = np.random.default_rng(seed)
-        slopes, intercepts = rng.uniform(-1, 1, (6, 1)), rng.uniform(-1, 1, 6)
-        for t, (vote, entry) in enumerate(zip(model.votes_, model.privacy_.ledger, strict=True)):
-            wrong = (points @ slopes[t] + intercepts[t] > 0) != (y > 0)
-            error = model.estimates_[t] - weights.error(wrong)
-            noise[vote.public].append(error * entry.noise_rate)
-            if not vote.public:
-                assert vote.coefficients == tuple(slopes[t])
-                weights.follow(vote.alpha, wrong)
-    for found in noise.values():
-        assert len(found) > 100
-        assert np.min(np.abs(found)) > 0
-    # Standard Laplace noise over both kinds of rounds: which one it is depends on the noise.
-    together = np.concatenate(list(noise.values()))
-    assert np.abs(together).mean() == pytest.approx(1.0, abs=0.12)
-
-
 def test_a_changed_label_shows_in_the_public_part():
     """Under replace-one the partial learner is not private: its public part is exact."""
     X, y = records()
@@ -103,3 +83,10 @@ def test_a_changed_label_shows_in_the_public_part():
     left, right = (replayed(X, labels, [0.5] * 3)[0] for labels in (y, flipped))
     assert left != right
     assert fit(X, y, 0).privacy_.neighbours == "private-columns"
+
+
+def test_the_audit_finds_a_flipped_label_which_is_not_claimed():
+    (claim,) = [c for c in ATTACKS["brc"].claims if c.stated != c.neighbours]
+    row = run([claim], Target("none", a_record([[0]], [1], [2])), 7, COMPARISONS).iloc[0]
+    assert (row["neighbours"], row["stated_neighbours"]) == (REPLACE_ONE, PRIVATE_COLUMNS)
+    assert row["verdict"] == VIOLATED

@@ -18,7 +18,6 @@ from privcurve.audit.fits import fits
 from privcurve.audit.pairs import records
 from privcurve.learners import TunedClassifier, tuning
 from privcurve.learners.entry import Facts
-from privcurve.learners.noisy_majority import NoisyMajorityClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.learners.tuning import candidates_of, prices
 from privcurve.privacy.calibration.selection import UNITS, selection_budget
@@ -42,7 +41,7 @@ def outcomes(of, each, margins):
     And the chances of decisions, as the score of a run sees them: (chance, right).
     """
     plus, minus = (int(of.counts[of.signs == sign].sum()) for sign in (1, -1))
-    rate = NoisyMajorityClassifier(epsilon=each[0])._noise().rate
+    rate = each[0] / 2
     p = math.exp(-rate * abs(plus - minus)) / 2
     positive = 1 - p if plus > minus else p
     found = [

@@ -15,6 +15,7 @@ from privcurve.privacy.calibration.dpboost import (
     chunk_ends,
     dpboost,
     leaf_bounds,
+    leaf_l1,
 )
 
 T, RATE, LAMBDA = 50, 0.1, 0.1
@@ -31,11 +32,12 @@ def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
     leaf, and their order does not matter. The transcript keeps the scores f at 0 or 2 before
     each tree, where gradients are at their bound: a released value may be anything.
     """
-    noise = dpboost(
+    *_, of_leaves = dpboost(
         n_trees=T, trees_per_ensemble=T, max_depth=1, learning_rate=RATE, regularisation=LAMBDA,
         epsilon=epsilon, delta=0.0, calibration=calibration,
-    )  # fmt: skip
+    ).ledger  # fmt: skip
     bounds = leaf_bounds(T, RATE)
+    scales = leaf_l1(T, RATE, LAMBDA, calibration) / of_leaves.epsilon
     score, total = 0.0, 0.0
     for t, (few, more) in enumerate(zip(sizes(n, chunks), sizes(n + 1, chunks), strict=True)):
         gradient = score - 1.0
@@ -48,7 +50,7 @@ def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
         values = [(after - score) / RATE for after in reached]
         beyond = [v <= left if left < right else v >= left for v in values]
         k = beyond.index(True) if left != right else reached.index(score)
-        total += (abs(values[k] - right) - abs(values[k] - left)) / noise.leaf_scales[t]
+        total += (abs(values[k] - right) - abs(values[k] - left)) / scales[t]
         score = reached[k]
     return total
 
@@ -76,7 +78,7 @@ def test_the_statement_of_published_says_so():
     said = dpboost(
         n_trees=T, trees_per_ensemble=T, max_depth=6, learning_rate=RATE, regularisation=LAMBDA,
         epsilon=1.0, delta=0.0, calibration=PUBLISHED,
-    ).statement  # fmt: skip
+    )  # fmt: skip
     assert said.status == "refuted"
     assert said.proved_epsilon == pytest.approx(5 / 3)
     text = str(said)
@@ -92,6 +94,6 @@ def test_certified_claims_nothing_when_a_record_is_added():
     said = dpboost(
         n_trees=T, trees_per_ensemble=T, max_depth=6, learning_rate=RATE, regularisation=LAMBDA,
         epsilon=1.0, delta=0.0, calibration=CERTIFIED,
-    ).statement  # fmt: skip
+    )  # fmt: skip
     assert said.neighbours == "replace-one"
     assert said.status == "proved"

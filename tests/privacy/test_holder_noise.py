@@ -4,21 +4,23 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.special import gamma, kv
 from scipy.stats import chisquare
 
 from privcurve.audit.replay import ExactHolder
 from privcurve.holders.best_first import BestFirst, grow_best_first
 from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.by_levels import ByLevels, grow_by_levels
-from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
-from privcurve.holders.sums import LocalNoise, sums_of
+from privcurve.holders.holder import Ballot, HolderRows, LocalHolder, published_scale
+from privcurve.holders.sums import FINEST, LocalNoise, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.dealt import bin_codes
 from privcurve.learners.random_trees import RandomTreesClassifier
 from privcurve.privacy.calibration.holders import holders_statement, level_holders
 from privcurve.privacy.calibration.holders_published import published_holders
-from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE, MECHANISMS
+from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
 
 N_BINS = np.array([3, 4])
 QUESTIONS = list_questions(N_BINS, [True, True])
@@ -115,19 +117,7 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
 
 def test_a_published_vote_has_noise_for_twice_the_printed_sensitivity():
     """Lap(2Δ(m)/α′) with Δ(m) = 20/m of Gini; of one record, as of two."""
-    holder, scales = Noted(50, 1), []
-    own = MECHANISMS[LAPLACE].draw
-
-    def draw(rng, size, scale=1.0):
-        scales.append(scale)
-        return own(rng, size, scale)
-
-    object.__setattr__(MECHANISMS[LAPLACE], "draw", draw)
-    try:
-        for size in (50, 1):
-            holder._published_noise(size, "gini", 0.5)
-    finally:
-        object.__setattr__(MECHANISMS[LAPLACE], "draw", own)
+    scales = [published_scale(size, "gini", 0.5) for size in (50, 1)]
     assert scales == [2 * 20 / 50 / 0.5, 2 * 20 / 2 / 0.5]
 
 
@@ -190,11 +180,11 @@ def test_what_a_protocol_assumes_is_said():
 def test_noise_that_all_holders_know_is_refused():
     with pytest.raises(ValueError, match="n_colluding = 3 must be less than n_holders = 3"):
         sums_of("secure_sum", 3, 3)
-    assert sums_of("secure_sum", 3, 2).release(GAUSSIAN, 1.0, 1.0).parts == 1
+    assert sums_of("secure_sum", 3, 2).release(GAUSSIAN, 1.0, 1.0, 1.0).parts == 1
 
 
 def test_residuals_are_in_fine_units_however_many_records_there_are():
-    """Of three classes the sensitivity allows for rounding to 2^-10, not to the ring's unit."""
+    """Of three classes the sensitivity allows for rounding to 2^-10; the ring rounds no more."""
     units = []
 
     class Summed(Noted):
@@ -208,8 +198,7 @@ def test_residuals_are_in_fine_units_however_many_records_there_are():
     plan = Boosted(3, 2**24, stumps(QUESTIONS, drawn), 2, 1.0, 2.0)
     boost([holder], plan, sums_of("secure_sum", 1), Transcript(1))
     ((unit, of_ring),) = units
-    assert of_ring > 2**-10
-    assert unit == 2**-10
+    assert of_ring <= unit == 2**-10
 
 
 def test_random_trees_of_three_classes_have_their_own_sensitivity():
@@ -223,3 +212,66 @@ def test_random_trees_of_three_classes_have_their_own_sensitivity():
     assert said.epsilon_spent == pytest.approx(1.0)
     for entry in said.ledger:
         assert entry.sensitivity == pytest.approx(math.sqrt(2) + 2 * 2**-10, rel=1e-12)
+
+
+# Shares that are rounded one by one ------------------------------------------------------
+
+
+def of_shares(mechanism, scale, parts):
+    """Chances of −K … K units that the rounded shares of so many holders add up to; exact."""
+    share = scale / math.sqrt(parts)
+    far = math.ceil(40 * scale) + 40
+    edges = np.arange(far + 1) + 0.5
+    if mechanism == GAUSSIAN:
+        tails = stats.norm.sf(edges / share)
+    else:
+        # The difference of two Gamma(1/m) numbers.
+        a = 1 / parts
+        nodes, weights = np.polynomial.legendre.leggauss(40)
+        middles = (np.arange(1, far + 2)[:, None] + nodes / 2) / scale
+        density = (middles / 2) ** (a - 0.5) * kv(a - 0.5, middles)
+        cells = (density / (math.sqrt(math.pi) * gamma(a)) @ weights) / (2 * scale)
+        tails = cells[::-1].cumsum()[::-1]
+    one = -np.diff(tails)
+    width = 1 << math.ceil(math.log2(8 * far))
+    table = np.zeros(width)
+    table[1 : far + 1], table[-far:] = one, one[::-1]
+    table[0] = 1 - table.sum()
+    found = np.fft.ifft(np.fft.fft(table).real ** parts).real
+    return np.roll(np.maximum(found, 0), far)[: 2 * far + 1]
+
+
+def excess_of_delta(scale, parts):
+    """How far δ of a change by some units is above that of Gaussian noise, at worst."""
+    chances = of_shares(GAUSSIAN, scale, parts)
+    worst = -1.0
+    for shift in (1, 2, 5):
+        mu = shift / scale
+        for epsilon in (0.01, 0.1, 0.5, 1, 2):
+            moved = np.exp(epsilon) * np.roll(chances, shift)
+            delta = np.maximum(chances - moved, 0).sum()
+            of_noise = stats.norm.cdf(mu / 2 - epsilon / mu)
+            of_noise -= math.exp(epsilon) * stats.norm.cdf(-mu / 2 - epsilon / mu)
+            worst = max(worst, delta - of_noise)
+    return worst
+
+
+@pytest.mark.parametrize("parts", [1, 2, 5, 100])
+def test_gaussian_shares_may_be_rounded_where_the_unit_is_fine(parts):
+    """In units: whole numbers change by whole numbers."""
+    assert excess_of_delta(FINEST * math.sqrt(parts), parts) < 1e-9
+
+
+def test_gaussian_shares_below_a_unit_are_not_private_as_stated():
+    """What is refused: with shares of a quarter of a unit δ is almost twice what it should be."""
+    assert excess_of_delta(0.25 * math.sqrt(16), 16) > 0.1
+
+
+@pytest.mark.parametrize("parts", [2, 5, 100])
+def test_gamma_shares_may_be_rounded_where_the_unit_is_fine(parts):
+    """No two neighbouring sums differ by a larger factor than Laplace noise has."""
+    scale = FINEST * math.sqrt(parts)
+    chances = of_shares(LAPLACE, scale, parts)
+    middle = len(chances) // 2
+    near = chances[middle : middle + math.ceil(12 * scale)]
+    assert np.abs(np.diff(np.log(near))).max() <= (1 + 1e-6) / scale

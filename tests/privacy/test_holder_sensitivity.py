@@ -14,7 +14,13 @@ from privcurve.kernels.lazybb_trees import bin_rows
 from privcurve.kernels.random_trees import residuals
 from privcurve.kernels.trees.scores import score_node
 from privcurve.learners.dealt import bin_codes
-from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE, exponential_probabilities
+from privcurve.privacy.mechanisms import (
+    EXPONENTIAL,
+    GAUSSIAN,
+    LAPLACE,
+    draw_share,
+    exponential_probabilities,
+)
 from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_histograms_l2
 from privcurve.privacy.sensitivity.holders import (
     LARGEST_UNIT,
@@ -176,7 +182,6 @@ def test_where_a_clipped_score_stands_the_decision_is_right():
 
 
 def test_shares_of_gaussian_noise_add_up_to_the_whole():
-    release = Release(GAUSSIAN, 3.0, parts=5)
     rng = np.random.default_rng(0)
-    total = sum(release.noise(rng, (40_000,)) for _ in range(5))
+    total = sum(draw_share(GAUSSIAN, rng, (40_000,), 3.0, 5) for _ in range(5))
     assert total.std() == pytest.approx(3.0, rel=0.02)

@@ -1,12 +1,18 @@
 """PATE with public columns: what one record moves, and how answers are paid for."""
 
+import pickle
+
 import numpy as np
 import pytest
 
+from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
+from privcurve.audit.pairs import Target
+from privcurve.audit.pairs import records as a_record
+from privcurve.audit.run import VIOLATED, run
 from privcurve.experiments import metrics
 from privcurve.experiments.splits import Part
 from privcurve.learners.pate import PATEClassifier, _margins, _train_teachers
-from privcurve.privacy.calibration.pate import margins_l1, pate_noise
+from privcurve.privacy.calibration.pate import ASKED_AGAIN, NOT_OWN, margins_l1, pate_statement
 
 BINS = (3, 4)
 
@@ -28,17 +34,16 @@ def test_margins_of_neighbours():
     rng = np.random.default_rng(0)
     n, k = 24, 4
     worst_own = worst_other = 0.0
-    for seed in range(40):
+    for _ in range(40):
         z = rng.choice([-1.0, 1.0], n)
         y = np.where(z > 0, 1, -1).astype(np.int8)
         moved = z.copy()
         moved[0] = -z[0]
-        ones = np.ones(n, dtype=np.int64)
+        parts = np.array_split(rng.permutation(n), k)
         margins = []
         for points in (z, moved):
             rows = np.column_stack([points, np.ones(n)])
-            teachers = _train_teachers(rows, y, ones, k, np.random.default_rng(seed))
-            margins.append(_margins(rows, teachers))
+            margins.append(_margins(rows, _train_teachers(rows, y, parts)))
         change = np.abs(margins[0] - margins[1])
         assert change.sum() <= margins_l1(n, k)
         worst_own, worst_other = max(worst_own, change[0]), max(worst_other, change[1:].max())
@@ -47,16 +52,22 @@ def test_margins_of_neighbours():
 
 
 def test_published_noise_is_refuted_by_a_records_own_answer():
-    noise = pate_noise(n_answers=30, n_teachers=5, epsilon=1.0, calibration="published", public=())
+    given = {"n_answers": 30, "n_teachers": 5, "epsilon": 1.0, "public": ()}
+    published = pate_statement(**given, calibration="published")
     # From all teachers for to all against: 2K over the scale.
-    assert 2 * 5 / noise.scale == pytest.approx(5.0)
-    assert noise.statement.status == "refuted"
-    assert noise.statement.proved_epsilon == pytest.approx(34.0)
-    certified = pate_noise(
-        n_answers=30, n_teachers=5, epsilon=1.0, calibration="certified", public=()
-    )
-    assert certified.statement.status == "proved"
-    assert (2 * 29 + 2 * 5) / certified.scale == pytest.approx(1.0)
+    assert 2 * 5 * published.ledger[0].noise_rate == pytest.approx(5.0)
+    assert published.status == "refuted"
+    assert published.proved_epsilon == pytest.approx(34.0)
+    certified = pate_statement(**given, calibration="certified")
+    assert certified.status == "proved"
+    assert (2 * 29 + 2 * 5) * certified.ledger[0].noise_rate == pytest.approx(1.0)
+
+
+def test_answers_with_published_noise_are_refuted_and_it_says_so():
+    some = [c for c in ATTACKS["pate"].claims if c.calibration == "published"]
+    row = run(some, Target("none", a_record([[0]], [1], [2])), 7, COMPARISONS).iloc[0]
+    assert row["verdict"] == VIOLATED
+    assert row["not_covered"].startswith("refuted: ")
 
 
 def test_noise_of_training_answers_is_the_records_own():
@@ -67,9 +78,9 @@ def test_noise_of_training_answers_is_the_records_own():
     drawn = []
 
     class Spy(PATEClassifier):
-        def _train_student(self, codes, signs, counts, positive):
+        def _train_student(self, codes, signs, positive):
             drawn.append(positive)
-            return super()._train_student(codes, signs, counts, positive)
+            return super()._train_student(codes, signs, positive)
 
     Spy(n_bins=BINS, classes=(-1, 1), public_columns=(0,), epsilon=1.0, random_state=rng).fit(X, y)
     assert 0.3 < drawn[0].mean() < 0.7
@@ -115,6 +126,46 @@ def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
     assert abs(flipped.sum() - chances.sum()) < 5 * spread
     # Half of that noise would turn around far fewer.
     assert (np.exp(-2 * np.abs(margins) / scale) / 2).sum() < chances.sum() - 8 * spread
+
+
+def test_equal_answers_of_training_rows_show_equal_codes():
+    """Why they may not be scored: unequal answers never come of equal codes, and do of others."""
+    X, y = records()
+    neighbour = X.copy()
+    X[1, 1] = X[0, 1]
+    neighbour[1, 1] = (X[0, 1] + 1) % 4
+    unequal = []
+    for rows in (X, neighbour):
+        answers = [fit(rows, y, seed, epsilon=1.0)._ask(rows[:2]) for seed in range(40)]
+        unequal.append(sum(first != second for first, second in answers))
+    assert unequal[0] == 0
+    assert unequal[1] > 5
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(3, 5)])
+def test_a_claim_is_refuted_once_its_own_rows_are_asked_about(part):
+    X, y = records()
+    model = fit(X, y)
+    assert NOT_OWN in model.privacy_.assumptions
+    # Others may be the same rows, for all that is known.
+    model.predict(X.copy())
+    assert model.privacy_.status == "proved"
+    with pytest.warns(UserWarning, match="pate: records that were trained on were asked about"):
+        model.predict(X[part])
+    said = model.privacy_
+    assert (said.status, said.proved_epsilon) == ("refuted", np.inf)
+    assert ASKED_AGAIN in str(said)
+    assert pickle.loads(pickle.dumps(model)).privacy_ == said
+    # Another fit has given no answers.
+    assert model.fit(X, y).privacy_.status == "proved"
+
+
+def test_nothing_is_said_of_own_rows_where_nothing_is_claimed(recwarn):
+    X, y = records()
+    model = fit(X, y, epsilon=np.inf)
+    model.predict(X)
+    assert not recwarn
+    assert not model.privacy_.private
 
 
 def test_messages():

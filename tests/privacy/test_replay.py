@@ -14,15 +14,21 @@ from privcurve.audit.attacks.distributed import (
     transcript_densities,
 )
 from privcurve.audit.attacks.pairs import torn_columns
+from privcurve.audit.fits import untrained
 from privcurve.audit.pairs import records
 from privcurve.audit.replay import noise_density
+from privcurve.coding import Records
 from privcurve.holders import sums as sums_module
 from privcurve.holders.sums import Release
+from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners import registry
+from privcurve.learners.dealt import deal_to_holders
 from privcurve.learners.entry import Facts
 from privcurve.privacy.calibration import holders as calibration
 from privcurve.privacy.calibration import random_trees as of_leaves
 from privcurve.privacy.calibration.holders import LevelNoise
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import PROVED, REFUTED
 from privcurve.privacy.mechanisms import LAPLACE
 
 EPSILON = 1.0
@@ -33,10 +39,10 @@ def learner_of(name="distributed_topdown", n_bins=(2, 2), n_classes=2, **paramet
     return registry.make(name, facts, {"epsilon": EPSILON, "n_holders": 2, **parameters})
 
 
-def losses(learner, left, right, n, seed=0):
+def losses(learner, left, right, n, seed=0, dealt=parts_of):
     """Privacy losses of transcripts that are drawn from the left."""
     stage = stage_of(learner, left)
-    parts = [parts_of(learner, side, stage.n_holders) for side in (left, right)]
+    parts = [dealt(learner, side, stage.n_holders) for side in (left, right)]
     rng = np.random.default_rng(seed)
     tapes = [stage.draw(parts[0], rng) for _ in range(n)]
     return np.array(
@@ -106,6 +112,77 @@ def test_the_published_tree_of_one_machine_has_no_epsilon():
     assert worst(learner, pair) > 10 * EPSILON
 
 
+# Records that move ---------------------------------------------------------------------
+
+
+def one_passes_all(n_holders, size):
+    """Records of a line, by whose place holders are filled; the first moves to its other end.
+
+    So each holder hands a record on to the one before. Labels, and the second column, are those
+    of the place, and turn from holder to holder.
+    """
+    n = n_holders * size
+    sides = []
+    for first in (0, n):
+        places = np.array([first, *range(1, n)])
+        odd = places // size % 2
+        sides.append(records(np.c_[places, odd], 2 * odd - 1, (n + 1, 2)))
+    return sides
+
+
+def by_placement(learner, side, n_holders):
+    """The rows of each holder, as a fit deals them: of the same random numbers each time."""
+    ready = untrained(learner, side)
+    _, targets = ready._targets(side.signs, len(side.signs))
+    questions = list_questions(ready.n_bins_, ready.ordered)
+    coded = Records(side.codes, targets.astype(np.int64), side.counts, side.n_bins)
+    curator = Curator(np.random.default_rng(0))
+    return [holder.rows for holder in deal_to_holders(ready, questions, coded, curator)]
+
+
+def loss_of_the_worst(learner, left, right):
+    stage = stage_of(learner, left)
+    parts = [by_placement(learner, side, stage.n_holders) for side in (left, right)]
+    tapes = stage.worst(*parts), stage.worst(*parts[::-1])
+    return max(
+        abs(stage.log_density(tape, parts[0]) - stage.log_density(tape, parts[1])) for tape in tapes
+    )
+
+
+@pytest.mark.parametrize("n_holders", [2, 4, 8])
+@pytest.mark.parametrize("protocol", ["noisy_counts", "local_rnm"])
+@pytest.mark.parametrize("placement", ["random", "column"])
+def test_a_record_that_moves_between_holders_costs_more_than_is_claimed(
+    n_holders, protocol, placement
+):
+    options = {"protocol": protocol, "trust": "local", "depth": 1, "n_holders": n_holders}
+    left, right = one_passes_all(n_holders, 9)
+    bins = tuple(left.n_bins)
+    learner = learner_of(n_bins=bins, placement=placement, **options)
+    said = learner.fit(left.codes, left.signs).privacy_
+    loss = loss_of_the_worst(learner, left, right)
+    if placement == "random":
+        assert (said.status, said.epsilon) == (PROVED, EPSILON)
+        assert loss <= EPSILON * (1 + 1e-9)
+        return
+    # Each holder pays; of counts all that it has.
+    assert loss <= n_holders * EPSILON * (1 + 1e-9)
+    least = {"noisy_counts": n_holders * EPSILON * (1 - 1e-9), "local_rnm": 0.75 * n_holders}
+    assert loss >= least[protocol] > EPSILON
+    assert said.status == REFUTED
+
+
+def test_residuals_of_records_that_move_cost_more_than_is_claimed():
+    options = {"delta": DELTA, "trust": "local", "n_holders": 8, "n_trees": 1, "depth": 1}
+    left, right = one_passes_all(8, 3)
+    learner = learner_of(
+        "random_trees", tuple(left.n_bins), placement="column", learning_rate=1.0, **options
+    )
+    mean, error = deltas(learner, (left, right), 300, dealt=by_placement)
+    assert mean > DELTA + 4 * error
+    assert learner.fit(left.codes, left.signs).privacy_.status == REFUTED
+
+
 # Mistakes ------------------------------------------------------------------------------
 
 
@@ -145,9 +222,9 @@ def test_a_budget_of_a_node_that_ignores_the_depth_is_found(monkeypatch):
     assert worst(learner_of(depth=2), moved()) == pytest.approx(2 * EPSILON)
 
 
-def deltas(learner, pair, n):
+def deltas(learner, pair, n, **dealing):
     """Estimate δ at ε, with the mean's standard error."""
-    parts = np.maximum(-np.expm1(EPSILON - losses(learner, pair[0], pair[1], n)), 0.0)
+    parts = np.maximum(-np.expm1(EPSILON - losses(learner, *pair, n, **dealing)), 0.0)
     return float(parts.mean()), float(parts.std() / math.sqrt(n))
 
 

@@ -1,4 +1,4 @@
-"""BRC in plain Python, record by record, and its transcripts with exact densities."""
+"""BRC in plain Python, record by record."""
 
 import math
 
@@ -37,18 +37,3 @@ def private_part(wrong, noises, smallest, largest, clamp):
         alphas.append(0.5 - (clamped(errors[-1]) if clamp else errors[-1]))
         weights.follow(alphas[-1], row)
     return errors, alphas
-
-
-def log_density(wrong, errors, noise):
-    """Log density of released errors, given who is wrong in each round (up to a constant).
-
-    `noise` is the learner's own; Laplace noise alone.
-    """
-    weights = Weights(len(wrong[0]), noise.smallest, noise.largest)
-    alphas, total = [], 0.0
-    for row, error in zip(wrong, errors, strict=True):
-        scale = noise.scale(alphas)
-        total -= abs(error - weights.error(row)) / scale
-        alphas.append(noise.alpha(error, alphas))
-        weights.follow(alphas[-1], row)
-    return total

@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -153,7 +154,7 @@ def lay_out(folder, **changes):
 
 def write_results(curve):
     """Write made-up cells of a curve: its cross-validation, selection and fresh trainings."""
-    for shard in range(curve.shards):
+    for shard in curve.shard_numbers:
         rows = [row(curve, *task) for task in curve.tasks(shard)]
         write(curve, rows, curve.shard(shard), curve.shard_digest(shard))
     if not curve.selects:
@@ -204,7 +205,8 @@ def write_audit(path):
         **{"learner": "one_rule", "calibration": "certified", "mechanism": "exponential"},
         **{"neighbours": "replace-one", "stated_neighbours": "replace-one", "setting": "{}"},
         **{"method": "exact", "dataset": "tiny"},
-        **{"n_records": 3, "n_pairs": 8, "pair": "a pair", "n_trainings": 0, "epsilon": 1.0},
+        **{"n_records": 3, "n_pairs": 8, "pair": "a pair", "n_trainings": 0},
+        **{"refutable_epsilon": math.inf, "epsilon": 1.0},
         **{"delta": 0.0, "found_epsilon": 0.9, "found_delta": 0.0, "verdict": "stands"},
         **{"not_covered": "", "event": ""},
     }

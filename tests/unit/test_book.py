@@ -18,8 +18,9 @@ from privcurve import datasets
 from privcurve.datasets import DatasetError
 from privcurve.files import WriteError
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.releases import book as books
-from privcurve.releases.book import DONE, FAILED, RESERVED, Book, BookError, Budget, Price
+from privcurve.releases.book import DONE, FAILED, RESERVED, Book
+from privcurve.releases.errors import BookError
+from privcurve.releases.prices import Budget, Price, totals
 
 ONE = Price(1.0, 0.0, REPLACE_ONE)
 TWO = Budget(2.0, 0.0)
@@ -112,16 +113,17 @@ def test_laplace_noise_attains_the_price_of_a_replacement():
     assert replaced == pytest.approx(price.for_neighbours(REPLACE_ONE).epsilon)
 
 
-def test_relations_are_added_up_apart_where_there_is_no_budget(book):
+def test_all_releases_count_for_each_relation_where_there_is_no_budget(book):
     unlimited = Budget.of({})
     for price in (ONE, Price(1.0, 0.0, PRIVATE_COLUMNS), ONE, Price(math.inf, 0.0, REPLACE_ONE)):
         book.reserve(unlimited, price, {})
     prices = [one.price for one in book.releases()]
     assert prices[-1].epsilon == math.inf
-    found = books.spent(prices[:3])
+    # Two that are replaced differ in private columns, too; not the other way round.
+    found = totals(prices[:3], unlimited)
     assert [(one.neighbours, one.epsilon) for one in found] == [
-        (REPLACE_ONE, 2.0),
-        (PRIVATE_COLUMNS, 1.0),
+        (REPLACE_ONE, math.inf),
+        (PRIVATE_COLUMNS, 3.0),
     ]
     with pytest.raises(BookError):
         book.reserve(Budget(100.0), ONE, {})
@@ -198,7 +200,7 @@ PROGRAM = textwrap.dedent(
     """
     import os, signal, sys
     from pathlib import Path
-    from privcurve.releases import book as books
+    from privcurve.releases import book as books, prices
 
     folder, moment = sys.argv[1:]
     killed = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
@@ -209,9 +211,9 @@ PROGRAM = textwrap.dedent(
     if moment == "written":
         books.sync = killed
     book = books.Book(Path(folder))
-    price = books.Price(1.0, 0.0, "replace-one")
+    price = prices.Price(1.0, 0.0, "replace-one")
     try:
-        release = book.reserve(books.Budget(2.0, 0.0), price, {})
+        release = book.reserve(prices.Budget(2.0, 0.0), price, {})
     except books.BookError:
         sys.exit(3)
     if moment == "training":

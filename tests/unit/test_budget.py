@@ -1,11 +1,13 @@
 """The words of a guarantee and the one check of ε and δ."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from privcurve.learners.lazybb import LazyBBClassifier
+from privcurve.learners.registry import check_parameters
 from privcurve.privacy.budget import NEIGHBOURS, check_budget, relation
 from privcurve.privacy.sensitivity.counts import per_change
 
@@ -24,10 +26,34 @@ def test_what_is_no_delta(delta):
         check_budget(1.0, delta)
 
 
+@pytest.mark.parametrize("delta", [1e-320, 9e-301, 5e-324])
+def test_a_delta_that_arithmetic_loses(delta):
+    with pytest.raises(
+        ValueError, match="is too small to compute with: give 0, or at least 1e-300"
+    ):
+        check_budget(1.0, delta)
+
+
 @pytest.mark.parametrize("epsilon", [1, 1e-300, math.inf, np.float32(0.5), np.int64(3)])
-@pytest.mark.parametrize("delta", [0, 1e-9, np.float64(0.5)])
+@pytest.mark.parametrize("delta", [0, 1e-300, 1e-9, np.float64(0.5)])
 def test_what_is_a_budget(epsilon, delta):
     check_budget(epsilon, delta)
+
+
+@pytest.mark.parametrize(
+    "number", [10**400, 10**5000, Fraction(10**400)], ids=["large", "too long to print", "fraction"]
+)
+def test_a_number_beyond_floats_is_no_budget(number):
+    for budget in ({"epsilon": number, "delta": 0.0}, {"epsilon": 1.0, "delta": number}):
+        with pytest.raises(ValueError, match=r"a_learner: \w+ is larger than any float"):
+            check_budget(**budget, who="a_learner")
+    with pytest.raises(ValueError, match=r"lazybb: epsilon is larger than any float"):
+        LazyBBClassifier(epsilon=number, n_bins=2).fit([[0], [1]], [0, 1])
+
+
+def test_a_number_beyond_floats_is_no_hyperparameter():
+    with pytest.raises(ValueError, match=r"lazybb: learning_rate = 10{400} is not a number in"):
+        check_parameters("lazybb", {"learning_rate": 10**400})
 
 
 @pytest.mark.parametrize("epsilon", [True, math.nan])

@@ -56,6 +56,31 @@ def test_a_number_may_stand_for_what_is_missing(own: Any, marker: object) -> Non
     assert coded(own, ["1", "-999", "x"], NUMBER, missing=[marker, "x"]) == [1, 10, 10]
 
 
+def test_a_marker_with_a_comma_is_one_whatever_the_other_records_are(own: Any) -> None:
+    wide = {**NUMBER, "bounds": [-10, 10]}
+    for marker in ("-9,9", -9.9):
+        for rest in ([], [""], ["NA"]):
+            values = ["-9,9", "3,5", "-9,90", *rest]
+            found = coded(own, values, wide, decimal=",", missing=[marker, "NA"])
+            assert found == [10, 6, 10] + [10] * len(rest)
+
+
+@pytest.mark.parametrize(("marker", "written"), [(-999, "-999.0"), (-999.0, "-999")])
+@pytest.mark.parametrize("kind", ["text", "categorical", "date"])
+def test_a_number_that_means_missing_does_so_in_columns_of_all_kinds(
+    own: Any, marker: float, written: str, kind: str
+) -> None:
+    listed = {"name": "x", "kind": "categorical", "categories": ["I21", "other", "?"]}
+    column = {"text": TEXT, "categorical": listed, "date": DAY | {"missing": "bin"}}[kind]
+    there = "2000-01-01" if kind == "date" else "I21"
+    values = [there, written, "-999", "-999.00"]
+    none = {"text": NONE, "categorical": 2, "date": 10}[kind]
+    assert coded(own, values, column, missing=[marker], unknown="other") == [0, none, none, none]
+    # A number that is listed is one, and a code with zeros is none.
+    codes = {"name": "x", "kind": "text", "groups": {"code": "0999", "none": "-999"}}
+    assert coded(own, ["-999", "-999.0", "0999"], codes, missing=[-999.0, 999])[1:] == [1, 0]
+
+
 def test_one_marker_means_the_same_in_a_list(own: Any) -> None:
     own(missing="NA")
     alone = datasets.describe("mine")
@@ -78,6 +103,12 @@ def test_a_comma_may_stand_for_the_point(own: Any) -> None:
     own()
     assert datasets.describe("mine").digest != with_comma.digest
     assert Domain.from_dict(with_comma.domain.to_dict()) == with_comma.domain
+
+
+def test_where_a_comma_stands_for_the_point_codes_have_commas(own: Any) -> None:
+    grades = {"name": "x", "kind": "categorical", "categories": [1, 2, "other"]}
+    found = coded(own, ["1", "2,0", "2.0", "2.000"], grades, decimal=",", unknown="other")
+    assert found == [0, 1, 1, 2]
 
 
 def test_codes_that_are_whole_numbers_may_have_a_point(own: Any) -> None:
@@ -257,6 +288,35 @@ def test_parquet_gives_what_the_same_csv_gives(own: Any) -> None:
     assert found.y.tolist() == [1, -1, 1]
     expected = [[1, 10, 9], [1, 10, 9], [0, 2, 1], [0, 1, 2], [0, 1, 2], [0, 1, 2]]
     assert found.X.T.tolist() == [*expected, *[[1, 10, 9]] * 3, [0, 1, 2]]
+
+
+def test_no_value_in_parquet_is_no_word_for_it(own: Any) -> None:
+    countries = {"name": "x", "kind": "categorical", "categories": ["NA", "SE"]}
+    table: dict[str, Any] = {"x": ["NA", None, "SE"], "sick": ["yes", "no", "yes"]}
+    with pytest.raises(DatasetError, match=r"record 2 of .*: 'x' is missing, which is not"):
+        parquet(own, [countries], table, missing=["NA"])
+    table |= {"x": ["NA", "SE", "SE"], "sick": ["yes", None, "NA"]}
+    label = {"column": "sick", "positive": "yes", "negative": "NA"}
+    with pytest.raises(DatasetError, match=r"record 2 of .* label 'sick' is missing, which is nei"):
+        parquet(own, [countries], table, missing=["NA"], label=label)
+
+
+@pytest.mark.parametrize(("yes", "no"), [("True", "False"), (1, 0), ("TRUE", "FALSE")])
+def test_truth_values_that_are_labels_are_spelt_as_the_label_lists_them(
+    own: Any, yes: Any, no: Any
+) -> None:
+    label = {"column": "sick", "positive": yes, "negative": no}
+    found = parquet(own, [NUMBER], {"x": [1.0, 2.0], "sick": [True, False]}, label=label)
+    assert found.y.tolist() == [1, -1]
+
+
+def test_numbers_of_few_digits_are_those_that_a_file_of_text_shows(own: Any) -> None:
+    tenths = {**NUMBER, "bounds": [0, 1]}
+    texts = ["0.1", "0.7", "0.3"]
+    for kind in (pa.float32(), pa.float16()):
+        values = pa.array([float(text) for text in texts], kind)
+        found = parquet(own, [tenths], {"x": values, "sick": ["yes", "no", "yes"]})
+        assert found.X[:, 0].tolist() == coded(own, texts, tenths) == [1, 7, 3]
 
 
 def test_parquet_is_read_in_pieces_and_from_the_top(own: Any, monkeypatch: Any) -> None:

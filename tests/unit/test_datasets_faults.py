@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import unicodedata
 from importlib import import_module
 from pathlib import Path
@@ -56,6 +57,19 @@ def test_another_description_is_noticed_by_every_reader(own: Any, saved: Path, c
     for compare in (datasets.read, datasets.check_current):
         with pytest.raises(DatasetError, match=r"another description of 'mine'.*snakemake .*again"):
             compare(saved)
+
+
+def test_data_that_earlier_versions_coded_otherwise_are_coded_again(
+    own: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        for module in ("description", "origin"):
+            earlier.setattr(f"privcurve.datasets.{module}.CODING", 1)
+        own(missing=["?", -999])
+        datasets.save(datasets.load("mine"), saved)
+        assert datasets.is_current(saved)
+    assert saved.is_dir()
+    assert not datasets.is_current(saved)
 
 
 def test_words_without_meaning_for_the_codes_are_free(own: Any, saved: Path) -> None:
@@ -172,13 +186,39 @@ def test_repeated_keys(own: Any) -> None:
     assert "the key 'label' stands twice, lines " in refused()
 
 
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"budget": {"epsilon": NAN}}, "budget.epsilon: .nan is not a number"),
+        ({"budget": {"epsilon": 1, "delta": NAN}}, "budget.delta: .nan is not"),
+        ({"budget": {"epsilon": INF}}, "budget.epsilon: .inf is not finite"),
+        ({"columns": [{**AGE, "bounds": [0, NAN]}, TOWN]}, "columns.age.bounds.1: .nan is not"),
+        ({"n_rows": NAN}, "n_rows: .nan is not"),
+        ({"missing": ["?", NAN]}, "missing.1: .nan is not a number: write one; a text goes in quo"),
+        ({"missing": -INF}, "missing: -.inf is not finite"),
+        (
+            {"columns": [AGE, {**TOWN, "categories": {NAN: "x"}}]},
+            "YAML reads .nan as nan; put it in quotes",
+        ),
+    ],
+)
+def test_what_is_no_number_or_not_finite_is_refused_wherever_it_stands(own, changes, place) -> None:
+    """NaN passes every comparison: a budget of it was none."""
+    own(**changes)
+    assert place in refused()
+    assert refused().count("\n") == 0
+
+
 @pytest.mark.parametrize(
     "bounds",
     [[0, float("inf")], [-1e308, 1e308], [0, 10**400], [float("nan"), 1], [1, 1 + 1e-15]],
 )
 def test_bounds_that_leave_no_width(own: Any, bounds: list[float]) -> None:
     own(columns=[{**AGE, "bounds": bounds}, TOWN])
-    assert "bounds of 'age' " in refused()
+    assert re.search("bounds of 'age' |columns.age.bounds", refused())
 
 
 def test_more_categories_than_codes(own: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from own_dataset import DESCRIPTION, LINES
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError, Domain
-from privcurve.datasets.variants import names_of
+from privcurve.datasets.variants import as_pattern, names_of
 
 AGE, TOWN = DESCRIPTION["columns"]
 
@@ -216,6 +217,9 @@ def test_patterns_of_names() -> None:
     assert names_of("x{8..11}") == ["x8", "x9", "x10", "x11"]
     assert names_of("x{08..11}z") == ["x08z", "x09z", "x10z", "x11z"]
     assert names_of("{0..1}a{1..2}") == ["0a1", "0a2", "1a1", "1a2"]
+    assert names_of(r"a\{1..3}{1..2}") == ["a{1..3}1", "a{1..3}2"]
+    for name in ("a{1..3}", r"a\{1..3}", r"\\{2..1}{0..1}", "a{x}", "a\\b"):
+        assert names_of(as_pattern(name)) == [name]
     for pattern in ("x{3..2}", "x{0..70000}"):
         with pytest.raises(ValueError, match="names, not 1 to"):
             names_of(pattern)
@@ -283,3 +287,23 @@ def test_what_a_file_writes_for_a_missing_number(own: Any) -> None:
     refused("'town' is '-'")
     own([line.replace("-,", "Oslo,") for line in lines], columns=columns, missing="nan")
     assert datasets.load("mine").X[:, 0].tolist() == [3, 10, 0, 9]
+
+
+@pytest.mark.parametrize(
+    ("categories", "says"),
+    [
+        ("{1.10: a, b: b}", "YAML reads 1.10 as 1.1"),
+        ("[2024-01-01 12:00:00, other]", "YAML reads 2024-01-01 12:00:00 as 2024-01-01T12:00:00"),
+        ("[+1, -1, other]", r"YAML reads \+1 as 1"),
+    ],
+)
+def test_categories_that_yaml_writes_otherwise_are_refused(
+    own: Any, categories: str, says: str
+) -> None:
+    path = Path("resources/datasets/mine.yaml")
+    own(columns=[{**TOWN, "categories": {"@": "@"}}], unknown="other")
+    path.write_text(
+        re.sub(r"categories:\s+'@': '@'", f"categories: {categories}", path.read_text())
+    )
+    with pytest.raises(DatasetError, match=f"line .*{says}; put it in quotes"):
+        datasets.describe("mine")

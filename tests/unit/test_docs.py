@@ -46,6 +46,23 @@ def test_the_readme_names_every_study_and_output():
     assert set(OUTPUTS) - named == set()
 
 
+# Options of Snakemake in the pages that take one value; --config takes several, and would take a
+# target for one.
+ONE_VALUE = {"--cores", "--report", "--workflow-profile", "--executor"}
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "Snakefile", ROOT / ".ci/run"], ids=lambda page: page.name
+)
+def test_targets_of_snakemake_come_before_its_options(page):
+    for command in re.findall(r"snakemake ((?:(?! {2})[^`\n#&|;])+)", page.read_text()):
+        words = command.split()
+        options = [k for k, word in enumerate(words) if word.startswith("-")]
+        for k in range(options[0] + 1 if options else len(words), len(words)):
+            is_value = words[k - 1] in ONE_VALUE or "=" in words[k]
+            assert words[k].startswith("-") or is_value, command
+
+
 def test_commands_of_the_pages_are_understood():
     parser = _parser()
     found = [

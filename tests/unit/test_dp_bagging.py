@@ -7,7 +7,6 @@ from sklearn.linear_model import LogisticRegression
 from privcurve.coding import one_hot
 from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.dp_bagging import DPBaggingClassifier
-from privcurve.privacy.calibration.dp_bagging import bagging
 
 
 def problem(n=600, seed=0):
@@ -108,16 +107,18 @@ def test_the_student_sees_no_record(monkeypatch):
 
 
 def test_calibration():
-    pure = bagging(n_queries=100, epsilon=2.0, delta=0.0)
-    assert pure.mechanism == "laplace"
-    assert pure.rate == 0.02 / 2
-    approximate = bagging(n_queries=100, epsilon=2.0, delta=1e-5)
-    assert approximate.mechanism == "noisy_label"
-    assert approximate.rate > 3 * pure.rate
-    assert approximate.statement.composition == "bounded range, optimal adaptive"
-    many = bagging(n_queries=2000, epsilon=2.0, delta=1e-5).statement
+    def guarantee(n_queries, delta):
+        return DPBaggingClassifier(n_queries=n_queries, epsilon=2.0, delta=delta)._guarantee(40)
+
+    pure, approximate = guarantee(100, 0.0), guarantee(100, 1e-5)
+    assert pure.ledger[0].mechanism == "laplace"
+    assert pure.ledger[0].noise_rate == 0.02 / 2
+    assert approximate.ledger[0].mechanism == "noisy_label"
+    assert approximate.ledger[0].noise_rate > 3 * pure.ledger[0].noise_rate
+    assert approximate.composition == "bounded range, optimal adaptive"
+    many = guarantee(2000, 1e-5)
     assert many.composition == "zCDP, CKS conversion"
-    for statement in (pure.statement, approximate.statement, many):
+    for statement in (pure, approximate, many):
         assert statement.epsilon_spent == pytest.approx(2.0, rel=1e-9)
 
 

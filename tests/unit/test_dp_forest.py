@@ -6,7 +6,6 @@ import pytest
 from privcurve.learners.dp_forest import DPForestClassifier
 from privcurve.learners.noisy_majority import NoisyMajorityClassifier
 from privcurve.learners.registry import check_parameters
-from privcurve.privacy.mechanisms import MECHANISMS
 
 N_BINS = [4, 3, 5]
 
@@ -51,16 +50,11 @@ def test_trees_do_not_look_at_the_records():
 
 
 def test_noise_of_a_leaf():
-    """Certified RF-L: 2T/ε a margin; published: two numbers of T·2^d/ε."""
-    for calibration, scale, variance in (("certified", 6, 2 * 6**2), ("published", 24, 4 * 24**2)):
-        noise = DPForestClassifier(
-            n_trees=3, depth=3, epsilon=1.0, calibration=calibration
-        )._noise()
-        assert 1 / noise.rate == pytest.approx(scale)
-        draw = MECHANISMS[noise.mechanism].draw
-        drawn = draw(np.random.default_rng(1), 40_000, 1 / noise.rate)
-        # Four standard errors: the square of Laplace noise has a variance of 5 times its mean².
-        assert np.mean(drawn**2) == pytest.approx(variance, rel=4 * np.sqrt(5 / 40_000))
+    """Certified RF-L: 2T/ε a margin; published: T·2^d/ε on either of two counts."""
+    for calibration, scale, calls in (("certified", 6, 8), ("published", 24, 16)):
+        said = fitted(n_trees=3, depth=3, calibration=calibration).privacy_
+        for entry in said.ledger:
+            assert (1 / entry.noise_rate, entry.calls) == (pytest.approx(scale), calls)
 
 
 @pytest.mark.parametrize("calibration", ["published", "certified"])

@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeRegressor
 from privcurve.kernels.dpboost import NO_SPLIT, grow_tree, part_gain
 from privcurve.learners.dpboost import DPBoostClassifier
 from privcurve.privacy.calibration.dpboost import chunk_ends, dpboost, leaf_bounds
+from privcurve.privacy.curator import Curator
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import gradient_tree as reference
@@ -36,7 +37,7 @@ def grown(X, gradients, n_bins, depth, thresholds, regularisation=0.5):
     rows = np.arange(len(X))
     ones = np.ones(len(X))
     sums, totals = grow_tree(
-        X, rows, gradients, ones, starts, depth, thresholds, regularisation, np.inf,
+        X, rows, gradients, ones, starts, depth, thresholds, regularisation, 0.0,
         np.empty((1, 0)), splits,
     )  # fmt: skip
     return splits, sums, totals
@@ -138,25 +139,42 @@ def test_learning_rate_one_gives_everything_to_the_first_tree():
 
 
 def test_ledger():
-    noise = dpboost(**SETTING, epsilon=2.0, delta=0.0, calibration="certified")
-    # Two ensembles, each with two levels and its leaves.
-    assert [entry.epsilon for entry in noise.statement.ledger] == [0.25, 0.25, 0.5] * 2
-    assert noise.split_rate == 0.25 / 8
-    assert noise.leaf_scales[0] == 2 / 1.5 / 0.5
-    assert noise.leaf_scales[5] == pytest.approx(min(2 / 1.5, 4 * 0.8**5) / 0.5)
+    known = dpboost(**SETTING, epsilon=2.0, delta=0.0, calibration="certified")
+    # Two ensembles, each with two levels and its leaves, of which the first tree's is charged.
+    assert [entry.epsilon for entry in known.ledger] == [0.25, 0.25, 0.5] * 2
+    assert known.ledger[0].noise_rate == 0.25 / 8
+    leaves = [min(2 / 1.5, 4 * 0.8**t) for t in (0, 3)]
+    assert [known.ledger[k].sensitivity for k in (2, 5)] == pytest.approx(leaves)
+    assert [1 / known.ledger[k].noise_rate for k in (2, 5)] == pytest.approx(
+        [2 * x for x in leaves]
+    )
     published = dpboost(**SETTING, epsilon=2.0, delta=0.0, calibration="published")
-    assert published.split_rate == 0.25 / 6
-    assert published.leaf_scales == pytest.approx(noise.leaf_scales / 2)
-    assert "Proved instead is epsilon = 3.333" in str(published.statement)
+    assert published.ledger[0].noise_rate == 0.25 / 6
+    assert published.ledger[2].noise_rate == pytest.approx(2 * known.ledger[2].noise_rate)
+    assert "Proved instead is epsilon = 3.333" in str(published)
+
+
+def test_later_leaves_of_an_ensemble_have_as_much_less_noise_as_they_have_less_to_hide():
+    scales = []
+
+    class Watched(Curator):
+        def _numbers(self, call, exact):
+            scales.append(call.scale)
+            return super()._numbers(call, exact)
+
+    X, y, n_bins = problem()
+    learner = DPBoostClassifier(**SETTING, n_bins=n_bins, epsilon=2.0)
+    learner._train(X, y, [{}], [Watched(np.random.default_rng(0))], None)
+    assert scales == pytest.approx([2 * min(2 / 1.5, 4 * 0.8**t) for t in range(6)])
 
 
 def test_delta():
     many = {**SETTING, "n_trees": 200, "trees_per_ensemble": 1}
     pure = dpboost(**many, epsilon=1.0, delta=0.0, calibration="certified")
     approximate = dpboost(**many, epsilon=1.0, delta=1e-5, calibration="certified")
-    assert approximate.split_rate > 2 * pure.split_rate
-    assert approximate.mechanism == "exponential"
-    assert approximate.statement.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+    assert approximate.ledger[0].noise_rate > 2 * pure.ledger[0].noise_rate
+    assert approximate.ledger[0].mechanism == "exponential"
+    assert approximate.epsilon_spent == pytest.approx(1.0, rel=1e-9)
     with pytest.raises(ValueError, match="delta > 0"):
         dpboost(**many, epsilon=1.0, delta=1e-5, calibration="published")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from privcurve.datasets import Column, DatasetError, Domain, Label, unlabelled
 from privcurve.datasets.encoder import DomainEncoder
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 
+AHEAD = timezone(timedelta(hours=1))
 TOWNS = (("Oslo", "Oslo"), ("Rome, north", "Rome"), ("other", "other"), ("?", "?"))
 DOMAIN = Domain(
     (
@@ -92,6 +94,8 @@ def test_a_frame_is_coded_as_the_file_is():
         ({name: FRAME[name][: 2 + (name == "age")] for name in FRAME}, "different lengths"),
         (np.zeros((2, 3)), "does not have the 4 columns"),
         (7, "does not have the 4 columns"),
+        ({**FRAME, "age": 50}, "'age' of the frame is of the type int, not a column"),
+        (FRAME.assign(town=[b"\xff"] * 5), "'town' of the frame is of the type"),
     ],
 )
 def test_what_has_no_code_is_named(frame, message):
@@ -129,6 +133,55 @@ def test_what_is_absent_is_no_category_that_bears_the_word(patterns):
     domain = of_one_column(listed, missing=("none", "NA"), patterns=patterns)
     frame = pd.DataFrame({"x": ["some", None, "NA", "none"]})
     assert domain.encode(frame).ravel().tolist() == [1, 3, 3, 0]
+
+
+def test_no_value_in_a_frame_is_no_word_for_it():
+    domain = of_one_column((("NA", "Namibia"), ("SE", "Sweden")), missing=("NA",), unknown="fail")
+    assert domain.encode({"x": ["NA", "SE"]}).ravel().tolist() == [0, 1]
+    for none in (None, float("nan"), pd.NA):
+        with pytest.raises(DatasetError, match="row 1 of the frame: 'x' is missing"):
+            domain.encode(pd.DataFrame({"x": ["NA", none]}))
+
+
+@pytest.mark.parametrize(("marker", "cell"), [("-999", -999.0), ("-999.0", -999)])
+def test_a_number_that_means_missing_does_so_in_groups_of_texts(marker, cell):
+    groups = (("i*", "i"), ("other",) * 2, ("?",) * 2)
+    domain = of_one_column(groups, missing=(marker,), patterns=True)
+    for cells in ([cell, cell], ["I21", cell], [cell, None, "I21"]):
+        codes = [0 if cell == "I21" else 2 for cell in cells]
+        assert domain.encode({"x": cells}).ravel().tolist() == codes
+
+
+def test_what_is_masked_is_missing():
+    values = np.ma.array([17.5, 50.0, 99.0], mask=[False, True, False])
+    column = Column("x", "numeric", (0.0, 100.0), 10, missing_bin=True)
+    domain = Domain((column,), DOMAIN.label)
+    for frame in ({"x": values}, values.reshape(-1, 1), {"x": values.astype(object)}):
+        assert domain.encode(frame).ravel().tolist() == [1, 10, 9]
+
+
+@pytest.mark.parametrize(
+    ("cells", "others"),
+    [
+        ([Decimal("1.50")], [Decimal("2.125")]),
+        ([1.5], ["2,5"]),
+        ([True], [2.5]),
+        ([1e20], ["x"]),
+        ([np.float32(0.1)], ["x"]),
+        ([datetime(2020, 1, 31, 10, 30)], [date(2020, 1, 31)]),
+        ([datetime(2020, 1, 31, 0, 30, tzinfo=AHEAD)], ["2020-01-30"]),
+        ([2**70], [1]),
+    ],
+)
+def test_a_value_means_the_same_beside_values_of_other_types(cells, others):
+    listed = ("1,5", "2.5", "true", "100000000000000000000", "0,1", "2020-01-31", "other", "?")
+    column = Column("x", "categorical", categories=tuple((text, text) for text in listed))
+    for each in (column, replace(column, patterns=True)):
+        domain = Domain((each,), DOMAIN.label, unknown="other", decimal=",")
+        alone = domain.encode({"x": cells})[0, 0]
+        assert domain.encode({"x": [*cells, *others]})[0, 0] == alone
+        assert domain.encode({"x": [*others, *cells]})[1, 0] == alone
+        assert domain.encode([[cell] for cell in [*cells, *others]])[0, 0] == alone
 
 
 def test_values_of_several_types_may_be_absent_in_any_way():

@@ -8,7 +8,7 @@ from scipy import stats
 
 from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
 from privcurve.holders.placement import PLACEMENTS, deal
-from privcurve.holders.sums import LocalNoise, Release, SecureSum, ring_unit, sums_of
+from privcurve.holders.sums import LocalNoise, SecureSum, ring_unit, sums_of
 from privcurve.holders.transcript import THE_SUM, Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import (
@@ -22,7 +22,8 @@ from privcurve.kernels.holder_counts import (
 )
 from privcurve.kernels.trees.choice import impure_weight
 from privcurve.privacy.calibration.holders import level_holders
-from privcurve.privacy.mechanisms import EXPONENTIAL
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.mechanisms import EXPONENTIAL, draw_share
 
 
 def rows(n=200, seed=0):
@@ -98,9 +99,11 @@ def test_a_replaced_record_stays_with_its_holder(placement):
 def test_noise_of_a_secure_sum_does_not_grow_with_the_holders(n_holders, n_colluding):
     """The standard deviation of 20,000 draws is within 4 % with a chance above 0.9999."""
     sums = SecureSum(n_holders, n_colluding)
-    release = sums.release("gaussian", 5.0, 100.0)
+    release = sums.release("gaussian", 5.0, 100.0, 1.0)
     rng = np.random.default_rng(2)
-    messages = [release.message(np.full(20_000, 2), rng) for _ in range(n_holders)]
+    messages = [
+        release.message(np.full(20_000, 2), Curator(rng, party=True)) for _ in range(n_holders)
+    ]
     assert all(message.dtype == np.uint32 for message in messages)
     found = sums.add_up(messages, release)
     assert found.mean() == pytest.approx(2 * n_holders, abs=0.25)
@@ -111,40 +114,76 @@ def test_noise_of_a_secure_sum_does_not_grow_with_the_holders(n_holders, n_collu
 
 @pytest.mark.parametrize("parts", [1, 2, 25])
 def test_gamma_shares_add_up_to_laplace_noise(parts):
-    release = Release("laplace", 3.0, parts)
     rng = np.random.default_rng(parts)
-    total = sum(release.noise(rng, (40_000,)) for _ in range(parts))
+    total = sum(draw_share("laplace", rng, (40_000,), 3.0, parts) for _ in range(parts))
     # False alarm: 10⁻⁴. A scale that is a tenth less has a p-value of about 10⁻¹⁴.
     assert stats.kstest(total, stats.laplace(scale=3.0).cdf).pvalue > 1e-4
     if parts > 1:
-        one_too_few = sum(release.noise(rng, (40_000,)) for _ in range(parts - 1))
+        one_too_few = sum(
+            draw_share("laplace", rng, (40_000,), 3.0, parts) for _ in range(parts - 1)
+        )
         assert one_too_few.var() < 18 * (1 - 0.5 / parts)
 
 
 def test_sums_in_the_ring_are_exact_and_negative_ones_too():
     sums = SecureSum(3)
-    release = sums.release("laplace", 0.0, 1000.0)
+    release = sums.release("laplace", 0.0, 1000.0, 1.0)
     rng = np.random.default_rng(0)
     parts = [np.array([-700.0, 3.0]), np.array([0.5, 400.0]), np.array([20.0, 500.25])]
-    messages = [release.message(part, rng) for part in parts]
+    messages = [release.message(part, Curator(rng, party=True)) for part in parts]
     expected = [-679.5, 903.25]
     for order in ([0, 1, 2], [2, 0, 1]):
         assert sums.add_up([messages[i] for i in order], release).tolist() == expected
 
 
-def test_the_unit_of_a_ring_leaves_room():
+@pytest.mark.parametrize(("bits", "digits"), [(32, 30), (64, 50)])
+def test_the_unit_of_a_ring_leaves_room(bits, digits):
     for largest in (1.0, 999.0, 1024.0, 5e8):
-        unit = ring_unit(largest)
-        assert largest / unit <= 2**30
-        assert largest / unit > 2**28 or largest <= 1
+        unit = ring_unit(largest, bits)
+        assert largest / unit <= 2**digits
+        assert largest / unit > 2 ** (digits - 2) or largest <= 1
         assert np.log2(unit).is_integer()
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_noise_of_many_holders_is_not_rounded_away(mechanism):
+    """A hundredth of the noise is far below a unit of 32 bits for so many records."""
+    sums = SecureSum(100)
+    release = sums.release(mechanism, 0.05, 2.0**24, 1.0)
+    rng = np.random.default_rng(5)
+    messages = [
+        release.message(np.full(20_000, 2.0**17), Curator(rng, party=True)) for _ in range(100)
+    ]
+    noise = sums.add_up(messages, release) - 100 * 2.0**17
+    assert noise.var() == pytest.approx({"gaussian": 1, "laplace": 2}[mechanism] * 0.05**2, rel=0.1)
+    assert messages[0].dtype == np.uint64
+    # Negative sums too.
+    below = [release.message(np.array([-(2.0**17)]), Curator(rng, party=True)) for _ in range(100)]
+    assert sums.add_up(below, release) == pytest.approx([-100 * 2.0**17], abs=1)
+
+
+def test_what_is_added_up_is_whole_units():
+    """Residuals are multiples of 2⁻¹⁰; with that many records the unit of 32 bits is 2⁻⁸."""
+    release = SecureSum(4).release("gaussian", 30.0, 2.0**22, 2.0**-10)
+    assert release.unit <= 2.0**-10
+    assert (release.bits, SecureSum(4).release("gaussian", 30.0, 2.0**19, 2.0**-10).bits) == (
+        64,
+        32,
+    )
+
+
+def test_shares_of_noise_that_no_ring_holds_are_refused():
+    with pytest.raises(ValueError, match=r"noise of scale 1e-12 from 4 holders, has no room in 64"):
+        SecureSum(4).release("laplace", 1e-12, 1e6, 1.0)
+    # Nothing is claimed of none.
+    assert SecureSum(4).release("laplace", 0.0, 1e6, 1.0).scale == 0
 
 
 def test_local_noise_is_all_of_each_holder():
     sums = LocalNoise(4)
-    release = sums.release("gaussian", 2.0, 10.0)
+    release = sums.release("gaussian", 2.0, 10.0, 1.0)
     rng = np.random.default_rng(1)
-    messages = [release.message(np.zeros(20_000), rng) for _ in range(4)]
+    messages = [release.message(np.zeros(20_000), Curator(rng, party=True)) for _ in range(4)]
     assert messages[0].var() == pytest.approx(4, rel=0.08)
     assert sums.add_up(messages, release).var() == pytest.approx(4 * sums.excess, rel=0.08)
     assert sums_of("central", 9).excess == 1

@@ -43,7 +43,7 @@ def test_picks_equal_the_reference_on_the_same_noise(problem, n_rounds, rate):
         learning_rate,
         rates,
         normalise,
-        noise,
+        noise.copy(),
     )
     X, y = repeated(codes, signs, counts)
     expected = reference.boost(X, y, n_bins, density, learning_rate, rates, normalise, noise)
@@ -118,7 +118,7 @@ def test_equals_the_reference_on_breast_cancer(breast_cancer):
     counts = np.ones(len(codes), dtype=np.int64)
     for normalise in (True, False):
         picks, _ = boost(
-            pack(codes, n_bins), signs > 0, counts, 0.35, 0.45, rates, normalise, noise
+            pack(codes, n_bins), signs > 0, counts, 0.35, 0.45, rates, normalise, noise.copy()
         )
         assert picks.tolist() == reference.boost(
             codes, signs.tolist(), n_bins, 0.35, 0.45, rates, normalise, noise
@@ -134,7 +134,7 @@ def test_the_order_of_rows_and_counts_change_nothing(breast_cancer):
 
     def picks(codes, signs, counts):
         rates = np.full(60, 300.0)
-        return boost(pack(codes, n_bins), signs > 0, counts, 0.3, 0.4, rates, True, noise)
+        return boost(pack(codes, n_bins), signs > 0, counts, 0.3, 0.4, rates, True, noise.copy())
 
     ones = np.ones(len(codes), dtype=np.int64)
     expected, largest = picks(codes, signs, ones)

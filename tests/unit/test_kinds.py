@@ -1,9 +1,13 @@
 """The kind of a curve follows from how its settings were chosen."""
 
 import math
+from pathlib import Path
 
 from privcurve.analysis import kinds
-from privcurve.experiments.study import from_mapping
+from privcurve.experiments.study import from_mapping, load
+from privcurve.outputs.base import about, rule_notes, set_the_rule
+from privcurve.outputs.learning_curves import dataset_title, panel_title
+from privcurve.privacy.calibration.privgam import SET_ON
 
 
 def arms(spec):
@@ -42,3 +46,28 @@ def test_without_an_epsilon_nothing_is_private():
 def test_the_note_names_each_kind_that_has_an_epsilon():
     said = " ".join(kinds.NOTES)
     assert all(f"'{one}'" in said for one in kinds.KINDS if one != kinds.NOT_PRIVATE)
+
+
+SHIPPED = Path(__file__).parents[2] / "config/studies"
+
+
+def test_datasets_that_set_a_rule_are_told_from_those_that_did_not():
+    """The picture of the README has some of each, and says which are which."""
+    shown = load(SHIPPED / "three_kinds.yaml")
+    seen = [f"{name}-fine" for name in ("adult", "bank", "creditcard", "codrna")]
+    seen += ["mushroom", "magic-bounds"]
+    assert set_the_rule(shown) == seen
+    assert {about(name).source for name in seen} == set(SET_ON)
+    others = [name for name in shown.datasets if name not in seen]
+    assert len(others) >= 3
+    titles = {name: panel_title(shown, name) for name in shown.datasets}
+    assert [name for name in titles if "set PrivGAM's constants" in titles[name]] == seen
+    (note,) = rule_notes(shown)
+    assert f"test rows of {', '.join(seen)}: there its settings are not apart" in note
+
+
+def test_no_rule_is_spoken_of_where_none_is_followed():
+    shown = load(SHIPPED / "approximate_fixed.yaml")
+    assert "adult" in shown.datasets
+    assert rule_notes(shown) == set_the_rule(shown) == []
+    assert panel_title(shown, "adult") == dataset_title("adult")

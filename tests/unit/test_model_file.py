@@ -251,7 +251,11 @@ CHANGES = [
     (put("model", "model", "literals", {}), "model.literals|is an object"),
     (put("model", "model", "constant", 7), "votes are not those of its 1-rules"),
     (put("statement", "status", "fine"), "status"),
-    (put("statement", "ledger", [{}]), "not a privacy statement"),
+    (put("statement", "ledger", [{}]), "statement.ledger.0: missing key 'mechanism'"),
+    (put("statement", "composition", "trust"), "trust"),
+    *[(put("statement", key, []), rf"statement\.{key}") for key in ("caveat", "public_label")],
+    *[(put("statement", key, [[]]), rf"statement\.{key}\.0") for key in ("exclusions", "ledger")],
+    *[(put("statement", "ledger", 0, k, []), rf"ledger\.0\.{k}") for k in ("calls", "mechanism")],
 ]
 
 

@@ -1,11 +1,16 @@
 """The page of the leaderboard: what is in the file."""
 
+import html
 import json
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 from page_of_a_study import make_page, texts
+
+from privcurve.outputs import leaderboard
+from privcurve.privacy.budget import LOOKED
 
 MEBIBYTES = 6
 
@@ -27,6 +32,24 @@ def test_one_file_that_is_not_too_large_and_names_no_other(page):
     assert not re.search(r'(src|href)="(?!data:)', outside)
     assert "default-src 'none'" in outside
     assert not re.search(r"/\*(STYLE|DATA|PLOTLY|SCRIPT)\*/", text)
+
+
+def test_the_page_of_private_records_warns_at_its_top(page, tmp_path, monkeypatch):
+    """Whoever is mailed it sees there what the terminal said, with or without scripts."""
+    known = leaderboard.about
+    monkeypatch.setattr(
+        leaderboard,
+        "about",
+        lambda name: replace(known(name), public_benchmark=name != "toy-line-fine"),
+    )
+    top, _, below = make_page(tmp_path).read_text("utf-8").partition("<header>")
+    warned = top.partition("<body>")[2]
+    assert "This comparison has looked at the records" in warned
+    assert "Keep them to those who may see the records" in warned
+    assert " ".join(html.unescape(warned).split()).count(" ".join(LOOKED.split())) == 1
+    assert 'class="warning"' not in below
+    # Of public benchmarks there is nothing to warn of.
+    assert "has looked at the records" not in page.read_text("utf-8")
 
 
 def test_every_number_is_the_text_of_the_table(page):

@@ -178,6 +178,21 @@ def test_the_rules_are_all_reserved():
     assert set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE)) | RUN == set(plan.RULES)
 
 
+def test_rules_run_in_the_environment_that_snakemake_runs_in():
+    """One of their own can't hold this package: it has no path to the checkout."""
+    for path in [ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk")]:
+        assert not re.findall(r"^ *(conda|container|envmodules):", path.read_text(), re.MULTILINE)
+
+
+def test_what_runs_on_a_login_node_can_be_chosen(tmp_path):
+    found = read(tmp_path, good=SMALL)
+    assert found.is_local("data")
+    assert found.is_local("outputs")
+    other = replace(found, configuration={**found.configuration, "local_jobs": ["outputs"]})
+    assert not other.is_local("data")
+    assert other.is_local("outputs")
+
+
 def test_every_output_has_a_caption_in_the_report():
     captions = {path.stem for path in (ROOT / "workflow/report").glob("*.rst")}
     assert set(OUTPUTS) <= captions

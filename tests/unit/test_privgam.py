@@ -16,6 +16,7 @@ from privcurve.privacy.calibration.privgam import (
     ASSUMED_ESTIMATE,
     ASSUMED_RULE,
     ASSUMED_SETTINGS,
+    SET_ON,
     grid_bits,
     mixed_budget,
 )
@@ -310,7 +311,8 @@ def test_a_study_with_add_remove_tells_the_learner():
 def test_statement_says_by_whom_settings_were_chosen():
     X, y = problem(200)
     assert ASSUMED_RULE in learner().fit(X, y).privacy_.assumptions
-    assert "public rule, fixed before and apart from these records" in ASSUMED_RULE
+    assert "fixed before and apart from these records, unless they are of" in ASSUMED_RULE
+    assert all(name in ASSUMED_RULE for name in SET_ON)
     for setting in ({"n_steps": 5}, {"bins": "all"}, {"method": "greedy"}, {"pairs": "no"}):
         assert ASSUMED_SETTINGS in learner(**setting).fit(X, y).privacy_.assumptions
 

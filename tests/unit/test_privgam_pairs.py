@@ -6,11 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from privcurve.coding import Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.pairs import crossings, grouped, spread
 from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.models import codec
+from privcurve.privacy.curator import Curator
 
 CYCLIC = {"method": "cyclic", "pairs": "yes", "delta": 1e-5}
 
@@ -97,7 +99,8 @@ def test_fits_on_records_and_models_on_codes_agree():
         made = learner(epsilon=1.0, bins=bins, **CYCLIC)
         made.n_bins_ = np.array([10, 6, 3])
         ones = np.ones(len(y), dtype=np.int64)
-        fit, maps = made._fitted(X, y.astype(np.int8), ones, np.random.default_rng(0))
+        coded = Records(X, y.astype(np.int8), ones, made.n_bins_)
+        fit, maps = made._fitted(coded, Curator(np.random.default_rng(0)))
         scores = AdditiveModel.of(fit, maps).scores(X)
         assert fit.records._scores / 2.0**24 == pytest.approx(scores)
 

@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,10 +20,11 @@ from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, SeedError
 from privcurve.releases import release as releasing
 from privcurve.releases.asked import CARD, MODEL, PAGE
-from privcurve.releases.book import DONE, BookError
-from privcurve.releases.errors import ReleaseError
+from privcurve.releases.book import DONE
+from privcurve.releases.errors import BookError, ReleaseError
 from privcurve.releases.page import Page, Rows
 from privcurve.releases.release import release
+from privcurve.releases.traces import FOLDER
 
 # What is written -------------------------------------------------------------------
 
@@ -146,11 +148,9 @@ def test_each_release_has_a_stream_of_its_own(mine, monkeypatch):
     monkeypatch.setattr(releasing, "_stream", spied)
     for _ in range(2):
         release(asked())
-    # Though the ledger is lost, the first release has another stream than the first one had.
-    book().path.unlink()
-    for number in ("1", "2"):
-        for path in Path("releases/mine", number).iterdir():
-            path.unlink()
+    # Though every trace is lost, the first release has another stream than the first one had.
+    shutil.rmtree("releases")
+    shutil.rmtree(seeds.folder() / FOLDER)
     release(asked())
     release(asked(epsilon=2.0))
     assert len(set(draws)) == 4
@@ -307,7 +307,7 @@ def test_a_statement_with_a_known_seed_survives_its_file():
 
 def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
     from privcurve.learners.additive.model import AdditiveModel, PairShape
-    from privcurve.releases import card
+    from privcurve.releases import decision
 
     domain = datasets.describe("mine").domain
     widths = domain.n_bins
@@ -318,7 +318,7 @@ def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
     zeros = tuple(np.zeros(k) for k in widths)
     model = AdditiveModel(0.5, 0.1, zeros, zeros, (pair,))
     released = SimpleNamespace(learner=SimpleNamespace(model_=model), domain=domain)
-    text, rows, always = card._decides(released)
+    text, rows, always = decision.decides(released)
     assert "the label it gives is always yes" in always.text
     assert rows.header[:2] == ("age, beside its own", "and town")
     assert len(rows.rows) == values.size
@@ -332,10 +332,12 @@ def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
     ("constant", "label"), [(-0.75, "no"), (-0.5, None), (1.25, None), (1.5, "yes")]
 )
 def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
-    from privcurve.releases import card
+    from privcurve.releases import decision
 
     parts = [np.array([-1.0, 0.5]), np.array([-0.25, 0.25])]
-    said = [text.text for text in card._always(constant, parts, datasets.describe("mine").domain)]
+    said = [
+        text.text for text in decision.always(constant, parts, datasets.describe("mine").domain)
+    ]
     assert len(said) == (label is not None)
     assert not said or f"the label it gives is always {label}." in said[0]
 
@@ -343,14 +345,14 @@ def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
 def test_a_model_that_no_column_counts_in_is_not_said_to_tell_records_apart(mine):
     from dataclasses import replace
 
-    from privcurve.releases import card
+    from privcurve.releases import decision
 
     found = release(asked(learner="privgam"))
     model = found.learner.model_
     found.learner.model_ = replace(
         model, intercept=-0.5, shapes=[0 * values for values in model.shapes], pairs=()
     )
-    (only,) = card._decides(found)
+    (only,) = decision.decides(found)
     assert only.text == "It always says that sick is no: no column counts."
 
 

@@ -25,8 +25,8 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases import release as releasing
 from privcurve.releases.asked import MODEL, check_accuracy
-from privcurve.releases.book import DONE, FAILED, RESERVED, Book, BookError
-from privcurve.releases.errors import ReleaseError
+from privcurve.releases.book import DONE, FAILED, RESERVED, Book
+from privcurve.releases.errors import BookError, ReleaseError
 from privcurve.releases.release import release
 
 # Refused ---------------------------------------------------------------------------
@@ -118,6 +118,17 @@ BAD = {
         "no parameter 'rounds'",
     ),
     "a bad value": ({"learner": "lazybb", "parameters": {"density": 2.0}}, "density = 2.0"),
+    "a replaced record may move": (
+        {
+            "learner": "distributed_topdown",
+            "parameters": {"placement": "column", "protocol": "local_rnm"},
+        },
+        "placement = 'column' has no certified guarantee: .* Give placement = 'random' or 'sizes'",
+    ),
+    "by its label": (
+        {"learner": "random_trees", "delta": 1e-6, "parameters": {"placement": "label"}},
+        "random_trees: placement = 'label' has no certified guarantee",
+    ),
     "beside others": (
         {"learner": "privgam", "parameters": {"method": "cyclic"}},
         "needs delta > 0",

@@ -27,8 +27,8 @@ def read(folder, *asked, digest="d{}", checksum="c"):
     """Read shards that were asked for these settings."""
     return list(
         results.read_shards(
-            folder,
-            len(asked),
+            lambda shard: results.shard_path(folder, shard, len(asked)),
+            range(len(asked)),
             ["accuracy"],
             digest.format,
             checksum,

@@ -1,14 +1,29 @@
-"""Snakemake's scheduler wakes no more often, however many jobs have ended."""
+"""Snakemake's insides: its scheduler wakes no more often, and what has changed is refused."""
 
+import re
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from packaging.specifiers import SpecifierSet
+from snakemake import report
+from snakemake.exceptions import WorkflowError
 from snakemake.scheduling.job_scheduler import JobScheduler
+from snakemake_interface_executor_plugins.settings import SharedFSUsage
 
-from privcurve.workflow.snakemake import one_timer, unless, unless_all, unless_any
+from privcurve.workflow.snakemake import (
+    TESTED,
+    before_dag,
+    one_timer,
+    report_what_is_there,
+    unless,
+    unless_all,
+    unless_any,
+)
 
+ROOT = Path(__file__).parents[2]
 DELAY = 0.2
 
 
@@ -89,3 +104,82 @@ def test_files_of_one_job_are_made_again_together(tmp_path):
     # Without the record nobody knows what the table was made for.
     unless_any(workflow, [table, record], record.exists)({})
     assert workflow.dag.forcefiles == {str(table), str(record)}
+
+
+def workflow_of(**parts):
+    """What `before_dag` needs of a workflow, after the DAG was prepared."""
+    whole = {
+        "modifier": SimpleNamespace(is_main_snakefile=lambda: True, modify_rulename=str),
+        "is_main_process": False,
+        "storage_settings": SimpleNamespace(shared_fs_usage=SharedFSUsage.all()),
+        "_prepare_dag": lambda: None,
+        "dag": SimpleNamespace(forcefiles=set()),
+        "persistence": SimpleNamespace(metadata=lambda target: None),
+    }
+    return SimpleNamespace(**{k: v for k, v in (whole | parts).items() if v is not None})
+
+
+def prepared(workflow):
+    """Prepare the DAG of a workflow."""
+    before_dag(workflow, lambda targets: None, list)
+    workflow._prepare_dag()
+
+
+def test_an_executor_without_shared_files_is_refused():
+    """It would take the store of another node for an empty one, and train all cells again."""
+    usage = SimpleNamespace(shared_fs_usage={SharedFSUsage.SOURCES})
+    with pytest.raises(WorkflowError, match="a file system that all jobs see"):
+        prepared(workflow_of(storage_settings=usage))
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("_prepare_dag", {"_prepare_dag": None}),
+        ("modify_rulename", {"modifier": SimpleNamespace(is_main_snakefile=lambda: True)}),
+        ("storage_settings", {"storage_settings": None}),
+        ("forcefiles", {"dag": SimpleNamespace(forced=set())}),
+        ("forcefiles", {"dag": SimpleNamespace(forcefiles=())}),
+        ("metadata", {"persistence": SimpleNamespace(metadata=lambda path, job: None)}),
+    ],
+)
+def test_insides_of_a_workflow_that_have_changed_are_refused(name, parts):
+    """An input function that raised would be passed over, and a stale file taken for good."""
+
+    prepared(workflow_of())
+    with pytest.raises(WorkflowError, match=rf"no \w+\.{name} of the kind.* 'snakemake>="):
+        prepared(workflow_of(**parts))
+
+
+@pytest.mark.parametrize(
+    ("place", "changed", "call"),
+    [
+        (JobScheduler, "_schedule_reevalutation", one_timer),
+        (report, "auto_report", report_what_is_there),
+    ],
+)
+def test_insides_of_modules_that_have_changed_are_refused(monkeypatch, place, changed, call):
+    monkeypatch.setattr(place, changed, lambda dag: None)
+    with pytest.raises(WorkflowError, match=f"{changed} of the kind.* 'snakemake>="):
+        call()
+    monkeypatch.delattr(place, changed)
+    with pytest.raises(WorkflowError, match=f"{changed} of the kind.* 'snakemake>="):
+        call()
+
+
+def test_the_versions_that_are_allowed_are_those_that_are_tested():
+    allowed = SpecifierSet(TESTED.removeprefix("snakemake"))
+    (locked,) = re.findall(r"^snakemake==(.*)$", read("requirements.lock"), re.MULTILINE)
+    (conda,) = re.findall(r"snakemake-minimal (.*)", read("environment.yml"))
+    (lowest,) = re.findall(r'min_version\("(.*)"\)', read("Snakefile"))
+    assert f'"{TESTED}"' in read("pyproject.toml")
+    assert SpecifierSet(conda) == allowed
+    assert locked in allowed
+    assert lowest == locked
+    # Not more than one step of the second number.
+    first, second, _ = map(int, locked.split("."))
+    assert f"{first}.{second + 1}" not in allowed
+
+
+def read(name):
+    return (ROOT / name).read_text()

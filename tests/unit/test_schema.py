@@ -1,5 +1,6 @@
 """Schemas: faults are named with their mend, and the shipped files are valid."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -50,11 +51,24 @@ def test_a_nested_unknown_key_is_named_with_its_place():
         ("select", "some", "select: 'some' is not one of .*Expected: best"),
         ("epsilons", yaml.safe_load("[1, 1e-2]"), r"epsilons.1: YAML reads 1e-2 .* as in 1\.0e-6"),
         ("outputs", [{"a": {}, "b": {}}], "outputs.0: .* is not valid under any"),
+        ("splits", {"holdout": math.nan}, r"splits\.holdout: \.nan is not a number"),
+        ("epsilons", [1, math.nan], r"epsilons\.1: \.nan is not a number"),
+        ("epsilons", [1, -math.inf], r"epsilons\.1: -\.inf is not finite"),
+        ("train_shares", [math.inf], r"train_shares\.0: \.inf is not finite"),
+        ("outputs", [{"sweep": {"at": {"x": [math.nan]}}}], r"outputs\.0\.sweep\.at\.x\.0: \.nan"),
     ],
 )
 def test_bad_values_are_named(key, value, says):
     with pytest.raises(schema.SchemaError, match=says):
         schema.check({**quickstart(), key: value}, STUDY, "s.yaml")
+
+
+def test_infinity_is_a_budget_of_a_study_and_no_time_of_a_job():
+    schema.check({**quickstart(), "epsilons": [1, math.inf]}, STUDY, "s.yaml")
+    content = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    for wrong, says in ((math.nan, r"\.nan is not a number"), (math.inf, r"\.inf is not finite")):
+        with pytest.raises(schema.SchemaError, match=rf"config: seconds_per_job: {says}"):
+            schema.check({**content, "seconds_per_job": wrong}, CONFIG, "config")
 
 
 def test_a_missing_key_is_named():
@@ -120,6 +134,110 @@ def test_all_repeated_keys_are_named_at_once(tmp_path):
     with pytest.raises(schema.SchemaError) as caught:
         schema.read_yaml(path)
     assert len(str(caught.value).splitlines()) == 2
+
+
+def read(text, folder):
+    """Read a YAML file of some text."""
+    path = folder / "s.yaml"
+    path.write_text(text)
+    return schema.read_yaml(path)
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def loader(request, monkeypatch):
+    """Read YAML with either of the loaders; not every build of PyYAML has the compiled one."""
+    if request.param == "plain":
+        monkeypatch.delattr(yaml, "CSafeLoader")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a:\n  {1.10: x}", "line 2: YAML reads 1.10 as 1.1; put it in quotes"),
+        ("{1.0e+3: x}", r"YAML reads 1.0e\+3 as 1000.0"),
+        ("a: 2024-01-01 12:00:00", "YAML reads 2024-01-01 12:00:00 as 2024-01-01T12:00:00; put"),
+        ("{2024-01-01T12:00:00Z: x}", r"reads 2024-01-01T12:00:00Z as 2024-01-01T12:00:00\+00:00;"),
+        ("yes: x", "line 1: YAML reads the key yes as true; put the word in quotes"),
+        ("{+1: x}", r"YAML reads \+1 as 1"),
+        ("a: +1", r"YAML reads \+1 as 1"),
+        ("~: x", "YAML reads the key ~ as nothing"),
+        ("? [a]\n: x", "line 1: a list or a mapping can't be a key"),
+        ("{1: a, '1': b}", "the key '1' stands twice"),
+        # One word in two forms of Unicode.
+        ("caf\u00e9: 1\ncafe\u0301: 2", "stands twice, lines 1 and 2"),
+        (
+            "x: &x {k: 1}\ny: &y {k: 2}\nz:\n  <<: *x\n  <<: *y",
+            "key '<<' stands twice, lines 4 and 5",
+        ),
+        ("a: !!int '1'", "line 1: the tag !!int has no meaning here"),
+        ("a: !!bool maybe", "the tag !!bool has no meaning here"),
+        ("a: !!set {x}", "the tag !!set"),
+        ("a: !mine x", "the tag !mine"),
+        ("a: 1.0e+400", "1.0e.400 is too large for a number"),
+        ("a: &a [*a]", "line 1: an alias stands within what it is an alias of"),
+        ("a:\n  b: &b {c: {d: *b}}", "line 2: an alias stands within"),
+        ("&a {<<: *a}", "an alias stands within"),
+        ("x: 1\na: " + "[" * 9_000, "line 2: lists within lists, too deep"),
+        ("<<: 5", "is not valid YAML"),
+    ],
+)
+@pytest.mark.usefixtures("loader")
+def test_what_is_not_read_as_it_is_written_is_refused(text, says, tmp_path):
+    with pytest.raises(schema.SchemaError, match=says) as caught:
+        read(text, tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path}/s.yaml")
+
+
+def test_a_word_that_is_misread_everywhere_is_one_line(tmp_path):
+    text = "a: {no: x, yes: y}\nb: {no: x, yes: y}\nc: [+1, 5]\n"
+    with pytest.raises(schema.SchemaError, match=r"s.yaml: line 3: YAML reads \+1 as 1; .*1$"):
+        read(text, tmp_path)
+    with pytest.raises(schema.SchemaError) as caught:
+        read(text.replace("+", ""), tmp_path)
+    assert str(caught.value).replace(str(tmp_path / "s.yaml"), "s").splitlines() == [
+        "s: lines 1, 2: YAML reads the key no as false; put the word in quotes",
+        "s: lines 1, 2: YAML reads the key yes as true; put the word in quotes",
+    ]
+
+
+def test_a_file_of_aliases_that_grows_without_end_is_refused(tmp_path):
+    lines = ["a0: &a0 [x, x]", *(f"a{k}: &a{k} [*a{k - 1}, *a{k - 1}]" for k in range(1, 60))]
+    with pytest.raises(schema.SchemaError, match="aliases, written out, are more than"):
+        read("\n".join(lines), tmp_path)
+
+
+@pytest.mark.usefixtures("loader")
+def test_keys_and_days_are_the_texts_that_stand_there(tmp_path):
+    text = (
+        "{1: a, 1.5: b, 2024-01-01: c, '<<': d, =: =, e: [2024-01-01, 2024-01-01T09:30:00, 1.50]}"
+    )
+    assert read(text, tmp_path) == {
+        **{"1": "a", "1.5": "b", "2024-01-01": "c", "<<": "d", "=": "="},
+        "e": ["2024-01-01", "2024-01-01T09:30:00", 1.5],
+    }
+
+
+def test_truth_values_where_words_are_meant_are_one_message():
+    content = quickstart() | {"title": True, "datasets": [False, True, *"abcd"], "metric": False}
+    with pytest.raises(schema.SchemaError) as caught:
+        schema.check(content, STUDY, "s.yaml")
+    assert str(caught.value).splitlines() == [
+        "s.yaml: title (True), datasets.0 (False), datasets.1 (True), metric (False): YAML reads "
+        "yes, no, on and off as truth values; put the word in quotes"
+    ]
+
+
+def test_what_two_schemas_refuse_at_one_place_is_told_once():
+    path = ROOT / "src/privcurve/datasets/dataset.schema.yaml"
+    content = yaml.safe_load((ROOT / "resources/datasets/transfusion.yaml").read_text())
+    numeric = next(entry for entry in content["columns"] if "bounds" in entry)
+    for bound, says in (
+        (True, "reads it as a truth value"),
+        (None, "None is not of type 'number'"),
+    ):
+        numeric["bounds"] = [bound, 5]
+        ((places, message),) = schema.faults(content, path)
+        assert (places[0][-2:], says in message) == (("bounds", 0), True)
 
 
 def test_anchors_and_merged_keys_are_no_repetition(tmp_path):

@@ -67,6 +67,14 @@ def test_a_hold_out_leaves_a_record_of_each_label_on_either_side():
         held_out(y[1:], 0.5, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("share", [1e-9, 0.0004])
+def test_a_share_of_no_record_is_refused(share):
+    y = np.array([-1] * 100 + [1] * 100)
+    with pytest.raises(ValueError, match=f"holdout: {share:g} of 200 .* hold out 0.01 or more"):
+        held_out(y, share, np.random.default_rng(0))
+    assert held_out(y, 0.01, np.random.default_rng(0)).sum() == 2
+
+
 @pytest.mark.parametrize("split", [Split("2/5", 0), Split("2/5", 7), Split("3@0.2", 3)])
 def test_smaller_samples_are_parts_of_larger_ones_and_all_score_on_the_same(dataset, split):
     whole, scored = Splitter(dataset, 1).parts(split)

@@ -26,7 +26,7 @@ def test_picks_and_errors_are_those_of_the_reference(seed, density, normalise):
     rates, rest = np.full(5, 20.0), (density, 0.45)
     X, y, first = (np.repeat(part, counts, axis=0) for part in (codes, signs, begin))
     picks, largest = boost(
-        pack(codes, n_bins), signs > 0, counts, *rest, rates, normalise, noise, begin
+        pack(codes, n_bins), signs > 0, counts, *rest, rates, normalise, noise.copy(), begin
     )
     expected = reference.boost(X, y, n_bins, *rest, rates, normalise, noise, first)
     assert picks.tolist() == expected

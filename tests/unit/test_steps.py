@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from privcurve import datasets
 from privcurve.files import replace_text
 from privcurve.steps import _common
 
@@ -41,6 +42,15 @@ def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
         _common.run(lambda: replace_text(tmp_path / "file/x", ""))
     assert caught.value.code.startswith(f"error: {tmp_path / 'file/x'} can't be written: ")
     assert caught.value.code.endswith("then try again. What is trained is kept.")
+
+
+def test_a_description_that_was_changed_during_a_run_is_named(own):
+    with pytest.raises(datasets.DatasetError, match="'mine' is not coded in results/data/mine"):
+        _common._coded("mine", 1)
+    datasets.save(datasets.load("mine"), "results/data/mine")
+    own(missing="-")
+    with pytest.raises(datasets.DatasetError, match=r"from another description of 'mine' than"):
+        _common._coded("mine", 1)
 
 
 @pytest.mark.parametrize(

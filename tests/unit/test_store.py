@@ -13,7 +13,7 @@ A, B, C = (letter * 64 for letter in "abc")
 
 
 def lines(*ids):
-    """Lines of a store, as another writer might have left them."""
+    """Lines of a store, as a writer of an earlier version has left them."""
     return [
         json.dumps({"id": name, "result": {"x": n}}, separators=(",", ":")).encode() + b"\n"
         for n, name in enumerate(ids, start=1)
@@ -91,6 +91,46 @@ def test_a_damaged_result_is_taken_from_another_file(tmp_path):
     assert Store(tmp_path).read({A}) == {}
     (tmp_path / "2.jsonl").write_bytes(whole)
     assert Store(tmp_path).read({A}) == {A: {"x": 1}}
+
+
+def test_a_flipped_digit_is_noticed_wherever_it_is(tmp_path, caplog):
+    with Store(tmp_path) as store:
+        store.add(A, {"accuracy": 0.54, "fit_seconds": 0.001})
+        store.add(B, {"accuracy": 0.61, "fit_seconds": 0.002})
+    (path,) = tmp_path.glob("*.jsonl")
+    content = path.read_bytes()
+    n_first = content.index(b"\n")
+    for place, byte in enumerate(content[:n_first]):
+        for flipped in (byte ^ 1, byte ^ 8):
+            caplog.clear()
+            path.write_bytes(content[:place] + bytes([flipped]) + content[place + 1 :])
+            assert list(Store(tmp_path).ids()) == [B]
+            assert Store(tmp_path).read({A, B}) == {B: {"accuracy": 0.61, "fit_seconds": 0.002}}
+            assert len(caplog.messages) == 2, "one message for each time that the file is read"
+    assert "1 torn or damaged lines were skipped, the first is line 1" in caplog.text
+
+
+def test_damaged_lines_are_told_of_once(tmp_path, caplog):
+    with Store(tmp_path) as store:
+        for n in range(20):
+            store.add(f"{n:064x}", {"x": 7})
+    (path,) = tmp_path.glob("*.jsonl")
+    path.write_bytes(path.read_bytes().replace(b'"x":7', b'"x":9', 12))
+    assert len(list(Store(tmp_path).ids())) == 8
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "12 torn or damaged lines" in caplog.text
+
+
+def test_lines_of_earlier_versions_are_read_and_told_of_once(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    (tmp_path / "1.jsonl").write_bytes(b"".join(lines(A, B)))
+    (tmp_path / "2.jsonl").write_bytes(b"".join(lines(C)))
+    with Store(tmp_path) as store:
+        store.add("d" * 64, {"x": 4})
+    for _ in range(2):
+        assert len(Store(tmp_path).read({A, B, C, "d" * 64})) == 4
+    (message,) = caplog.messages
+    assert message.startswith(f"{tmp_path}: lines of an earlier version have no checksum")
 
 
 def test_writers_never_share_a_file(tmp_path):

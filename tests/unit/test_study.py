@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from privcurve.datasets import describe
 from privcurve.experiments import canonical, study
 
 SHIPPED = Path(__file__).parents[2] / "config/studies"
@@ -33,6 +34,13 @@ def content(**changes):
 def boost(**changes):
     spec = {"learner": "lazybb", "grid": {"n_rounds": [5]}, **changes}
     return content(learners={"boost": spec})
+
+
+def two(name="other", **changes):
+    """Ask for two learners, the second with a title and numbers of its own."""
+    spec = {"learner": "lazybb", "grid": {"n_rounds": [5]}}
+    boosted = {**spec, "title": "LazyBB", "epsilons": [0.3, 1]}
+    return content(learners={"boost": boosted, name: {**spec, "title": "other", **changes}})
 
 
 def test_arms_and_points_are_the_whole_product():
@@ -89,6 +97,15 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         (boost(deltas=[1.5]), "delta = 1.5 is not in [0, 1)"),
         (content(learners={"m": {"learner": "majority_class", "epsilons": [1]}}), "not private"),
         ({k: v for k, v in content().items() if k != "epsilons"}, "no epsilon"),
+        (
+            content(epsilons=[0.3, 0.1 + 0.2]),
+            "epsilon = 0.3 and 0.30000000000000004 are one number",
+        ),
+        (boost(deltas=[1e-5, 1.00000000000001e-05]), "delta = 1e-05 and 1.00000000000001e-05 are"),
+        (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 are one number"),
+        (two(title="LazyBB"), "other: its title, 'LazyBB', is that of boost~certified too"),
+        (two(title=" Lazybb "), "is that of boost~certified too; give one of them another title"),
+        (two("Boost"), "Boost: boost~certified differs from it in case alone"),
     ],
 )
 def test_what_is_not_allowed_is_named(raw, says):
@@ -112,6 +129,33 @@ def test_what_is_not_allowed_is_named(raw, says):
 )
 def test_numbers_are_written_in_one_way(value, written):
     assert canonical.number(value) == written
+
+
+def test_curves_that_legends_tell_apart_may_have_one_title():
+    # Chosen by a rule; the best of a grid; of another calibration; with δ; on a part of the data.
+    others = [{"grid": {"n_rounds": [5, 9]}}, {"calibrations": ["published"]}, {"deltas": [1e-5]}]
+    for changes in others:
+        assert len(study.from_mapping(two(title="LazyBB", **changes), "s", "s.yaml").arms) == 2
+    assert len(study.from_mapping(boost(deltas=[0, 1e-5]), "s", "s.yaml").arms) == 2
+    # Nothing is selected: a grid says no more of them.
+    whole = {key: value for key, value in two().items() if key not in ("folds", "repeats")}
+    whole |= {"select": "all", "splits": {"folds": 3}, "outputs": ["accuracy"]}
+    whole["learners"]["other"] |= {"title": "LazyBB", "grid": {"n_rounds": [5, 9]}}
+    with pytest.raises(study.StudyError, match="other: its title"):
+        study.from_mapping(whole, "s", "s.yaml")
+
+
+def test_curves_that_only_their_learner_names_are_told_of():
+    raw = content(
+        learners={name: {"learner": "majority_class"} for name in ("one", "other", "last")}
+    )
+    raw["learners"]["last"]["title"] = "last"
+    made = study.from_mapping(raw, "s", "s.yaml")
+    known = {"wdbc": describe("wdbc")}
+    assert list(study.notes(made, known, "s.yaml")) == [
+        "s.yaml: learners: one, other: all are called 'Majority class'; "
+        "give each a title of its own"
+    ]
 
 
 def test_canonical_text_ignores_order_and_number_type():

@@ -60,10 +60,10 @@ def test_nothing_is_done_before_the_data_are_there():
 def test_finished_and_running_shards_are_counted():
     one = curve()
     assert one.shards >= 4
-    full = max(range(one.shards), key=lambda s: len(one.points(s)))
+    full = max(one.shard_numbers, key=lambda s: len(one.points(s)))
     done = run_shard(one, full)
     assert counts(one) == (GRID + FRESH, done, 0, GRID + FRESH - done)
-    other = next(s for s in range(one.shards) if s != full and one.points(s))
+    other = next(s for s in one.shard_numbers if s != full)
     done += run_shard(one, other, n_cells=2, write=False)
     assert counts(one)[1] == done
     # Other jobs, other seeds and grown grids: the store tells what of them is there.
@@ -97,7 +97,7 @@ def test_failed_cells_are_told_apart(monkeypatch):
 @pytest.mark.usefixtures("coded")
 def test_measured_seconds_replace_the_estimate():
     one = curve()
-    shard = next(s for s in range(one.shards) if one.points(s))
+    shard = one.shard_numbers[0]
     before = summary.progress([one]).seconds_left
     n_cells = run_shard(one, shard)
     path = one.shard(shard)

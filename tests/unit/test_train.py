@@ -5,13 +5,14 @@ import io
 import itertools
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from privcurve import datasets
-from privcurve.experiments import refit, results, study, train
+from privcurve.experiments import refit, results, study, summary, train
 from privcurve.experiments.jobs import CODED, STORE, Curve, read_results
 from privcurve.experiments.progress import Progress
 from privcurve.experiments.shards import shard_points
@@ -135,9 +136,9 @@ def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, 
     right = train.Trainer(dataset, arm, 1, tmp_path / "right").run(tasks(arm))
     whole = noisy_majority.NoisyMajorityClassifier._fit_one
 
-    def careless(self, codes, signs, counts, rng):
-        statement = whole(self, codes, signs, counts, rng)
-        for given in (codes, signs, counts):
+    def careless(self, records, curator):
+        statement = whole(self, records, curator)
+        for given in (records.codes, records.labels, records.counts):
             given[:] = 1
         return statement
 
@@ -217,7 +218,7 @@ HOLD_OUT = {"folds": None, "repeats": None}
 
 
 def train_shards(curve):
-    for shard in range(curve.shards):
+    for shard in curve.shard_numbers:
         trainer = train.Trainer(datasets.read(curve.data), curve.arm, curve.seed, STORE)
         rows = trainer.run(curve.tasks(shard))
         results.write_cells(rows, curve.shard(shard), trainer.facts(curve.shard_digest(shard)))
@@ -227,6 +228,20 @@ def train_shards(curve):
 def change_data():
     path = CODED / "toy-line/domain.json"
     path.write_text(path.read_text().replace('"checksum": "', '"checksum": "0'))
+
+
+def test_a_shard_without_points_is_no_job(curve):
+    """A hash deals few points unevenly: of 64 shards most are empty."""
+    one = replace(curve(), shards=64)
+    assert 0 < len(one.shard_numbers) <= len(one.arm.points)
+    assert sorted(p.text for k in one.shard_numbers for p in one.points(k)) == sorted(
+        point.text for point in one.arm.points
+    )
+    assert len(one.files) == len(one.shard_numbers) + 1
+    assert len(one.benchmarks["train"]) == len(one.shard_numbers)
+    train_shards(one)
+    assert sum(len(part) for part in one.selection(["accuracy"])) == 2 * len(one.arm.points)
+    assert summary.progress([one]).jobs_left == 1  # that of the refit
 
 
 def test_a_selection_is_read_only_if_it_is_of_what_is_asked_for(curve):

@@ -9,10 +9,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import tree as reference
 
-from privcurve.kernels.lazybb_trees import bin_rows, boost_trees, count_tree_votes
+from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees, count_tree_votes
 from privcurve.kernels.trees.choice import CRITERIA, impure_weight
 from privcurve.kernels.trees.scores import says_yes, score_node, weigh
-from privcurve.learners.trees import TreeModel, TreePlan, draw_tree_noise
+from privcurve.learners.trees import TreeModel, TreePlan, tree_noise
+from privcurve.privacy.curator import Curator
 
 N_BINS = np.array([2, 3, 1, 4])
 
@@ -39,7 +40,9 @@ def grow(made, X, y, noise, counts=None, n_bins=N_BINS):
     forest, largest = boost_trees(
         bin_rows(X, n_bins, y, counts), made.density, made.learning_rate, made.depth,
         made.n_splits, made.thresholds, made.criterion, made.noise.rates,
-        made.noise.label_rates, made.noise.rules, made.noise.normalise, noise,
+        made.noise.label_rates, made.noise.rules, made.noise.normalise,
+        # The kernel adds its scores to the noise.
+        TreeNoise(*(part.copy() for part in noise)),
     )  # fmt: skip
     assert largest <= 1 + 1e-9
     return TreeModel(forest, n_bins)
@@ -66,7 +69,7 @@ CASES = [
 def test_trees_of_the_reference(changes, seed):
     X, y = problem(seed)
     made = plan(len(y), **changes)
-    noise = draw_tree_noise(made, int(N_BINS.sum()), np.random.default_rng([7, seed]))
+    noise = tree_noise(made, int(N_BINS.sum()), Curator(np.random.default_rng([7, seed])))
     model = grow(made, X, y, noise)
     splits, votes = reference.boost(
         X, y, N_BINS, made.density, made.learning_rate, made.depth, made.n_splits,
@@ -82,7 +85,7 @@ def test_trees_of_the_reference(changes, seed):
 def test_counts_and_the_order_of_rows_change_nothing(changes):
     X, y = problem(1)
     made = plan(len(y), **changes)
-    noise = draw_tree_noise(made, int(N_BINS.sum()), np.random.default_rng(3))
+    noise = tree_noise(made, int(N_BINS.sum()), Curator(np.random.default_rng(3)))
     model = grow(made, X, y, noise)
     table, counts = np.unique(np.c_[X, y > 0], axis=0, return_counts=True)
     assert len(table) < len(y)
@@ -98,11 +101,11 @@ def test_without_noise_the_best_choices_are_made(leaves):
     y = np.array([-1, -1, -1, 1], dtype=np.int8)
     bins = np.array([2, 2])
     made = plan(4, n_rounds=1, density=1.0, epsilon=np.inf, depth=2, leaves=leaves)
-    noise = draw_tree_noise(made, 4, np.random.default_rng(0))
+    noise = tree_noise(made, 4, Curator(np.random.default_rng(0)))
     model = grow(made, X, y, noise, n_bins=bins)
     assert np.array_equal(np.sign(model.tally(X)), y)
     made = plan(4, n_rounds=1, density=1.0, epsilon=np.inf, depth=2, calibration="published")
-    noise = draw_tree_noise(made, 4, np.random.default_rng(0))
+    noise = tree_noise(made, 4, Curator(np.random.default_rng(0)))
     assert np.array_equal(np.sign(grow(made, X, y, noise, n_bins=bins).tally(X)), y)
 
 
@@ -112,13 +115,14 @@ def test_a_weak_rate_gives_chance_and_a_strong_rate_the_best_tree():
     best = plan(400, epsilon=np.inf)
     rng = np.random.default_rng(0)
     width = int(N_BINS.sum())
-    found = grow(strong, X, y, draw_tree_noise(strong, width, rng)).tally(X)
-    expected = grow(best, X, y, draw_tree_noise(best, width, rng)).tally(X)
+    found = grow(strong, X, y, tree_noise(strong, width, Curator(rng))).tally(X)
+    expected = grow(best, X, y, tree_noise(best, width, Curator(rng))).tally(X)
     # A bin of a column of two is the other's negation: ties may be broken either way.
     assert (np.sign(found) == np.sign(expected)).mean() > 0.97
     weak = plan(400, epsilon=1e-9, n_rounds=1)
     chosen = [
-        grow(weak, X, y, draw_tree_noise(weak, width, rng)).forest.splits[0, 0] for _ in range(200)
+        grow(weak, X, y, tree_noise(weak, width, Curator(rng))).forest.splits[0, 0]
+        for _ in range(200)
     ]
     assert len(set(chosen)) == width
 
@@ -167,7 +171,7 @@ def test_many_bins_need_wide_numbers():
     rows = bin_rows(X, n_bins, y, np.ones(50, dtype=np.int64))
     assert rows.bins.dtype == np.uint32
     made = plan(50, n_rounds=1, depth=1, epsilon=np.inf)
-    noise = draw_tree_noise(made, int(n_bins.sum()), rng)
+    noise = tree_noise(made, int(n_bins.sum()), Curator(rng))
     model = grow(made, X, y, noise, n_bins=n_bins)
     assert np.array_equal(model.tally(X), y)
     votes = count_tree_votes(X.astype(np.int64), model.columns, model.values, *model.forest)

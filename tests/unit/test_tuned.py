@@ -111,7 +111,10 @@ def test_the_best_of_the_runs_is_kept_and_nothing_else(monkeypatch):
         return trained
 
     monkeypatch.setattr(TunedClassifier, "_trained", remembered)
-    monkeypatch.setattr(TunedClassifier, "_scored", lambda *arguments: next(given))
+    score = TunedClassifier._scored
+    monkeypatch.setattr(
+        TunedClassifier, "_scored", lambda *given_to: (score(*given_to), next(given))[1]
+    )
     monkeypatch.setattr(Runs, "draw", lambda self, rng: 5)
     model = make().fit(X, Y)
     assert len(trained) == 5
@@ -125,7 +128,6 @@ def test_the_best_of_the_runs_is_kept_and_nothing_else(monkeypatch):
     monkeypatch.setattr(Runs, "draw", lambda self, rng: 2)
     given, trained = iter([5, 9]), []
     monkeypatch.setattr(TunedClassifier, "_trained", lambda self, *a: train(self, *a))
-    monkeypatch.setattr(TunedClassifier, "_scored", lambda *arguments: next(given))
     other = make().fit(X, Y)
     assert left_on(other).keys() == left_on(model).keys()
     assert np.array_equal(numbers(other.privacy_), once)
@@ -191,6 +193,10 @@ def test_without_privacy_all_settings_are_tried():
         ({"settings": {"n_rund": [3]}}, "lazybb has no parameter 'n_rund'; did you mean"),
         ({"settings": {"start": ["public"]}}, "start = 'public' of lazybb needs public columns"),
         ({"expected_runs": 0.5}, r"expected_runs = 0.5 is not a number in \[1, 1000\]"),
+        (
+            {"settings": [{"learner": "distributed_topdown", "placement": "label"}]},
+            "distributed_topdown: placement = 'label' has no certified guarantee",
+        ),
         ({"eta": -1}, r"eta = -1 is not a number in \(-1, 10\]"),
         ({"score_share": 0}, r"score_share = 0 is not a number in \(0, 1\)"),
         ({"calibration": "published"}, "calibration = 'published' is not offered"),

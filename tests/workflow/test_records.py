@@ -65,6 +65,21 @@ def test_without_records_and_without_a_change_nothing_is_trained(finished):
 
 
 @pytest.mark.slow
+def test_without_records_and_with_new_times_nothing_is_trained(finished):
+    """As `cp -r` leaves them: what is made from data may be older than these."""
+    stored, made = finished.stored(), finished.outputs()
+    lose_records(finished)
+    finished.forget_logs()
+    for path in (finished.folder / "results/data").rglob("*"):
+        path.touch()
+    finished.run()
+    assert finished.counts() == (0, finished.cells(), 0)
+    assert finished.stored() == stored
+    assert finished.outputs() == made
+    assert "Nothing to be done" in finished.run()
+
+
+@pytest.mark.slow
 def test_a_refit_alone_without_a_record(finished, project):
     finished.run("--cleanup-metadata", REFIT, REFIT.replace("cells.parquet", "selected.csv"))
     for one in (finished, project):

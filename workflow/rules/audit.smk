@@ -21,10 +21,12 @@ rule audit_learner:
         "benchmarks/audit_learner/{learner}.tsv"
     wildcard_constraints:
         learner="|".join(plan.audited()),
-    conda:
-        ENVIRONMENT
     resources:
-        mem_mb=growing(2000),
+        mem_mb=growing(
+            lambda wildcards: needs.to_audit(
+                wildcards.learner, PLAN.describe(PLAN.audited_dataset)
+            )
+        ),
         runtime=growing(30),
     params:
         folder=subpath(input.data, parent=True),

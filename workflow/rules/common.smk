@@ -15,14 +15,16 @@ from privcurve import datasets
 from privcurve.experiments import jobs, results
 from privcurve.outputs import record
 from privcurve.steps._common import failed_attempts
-from privcurve.workflow import plan, reading, snakemake as insides
+from privcurve.workflow import needs, plan, reading, snakemake as insides
 from privcurve.workflow.snakemake import growing
+
+# Where this workflow is: `workflow.basedir` is that of who imports it as a module.
+HOME = insides.home_of(workflow.current_basedir)
 
 # On command lines of jobs: a public number, or where a secret is, never the secret.
 SEED = config["seed"]
 if isinstance(SEED, str):
     SEED = shlex.quote(SEED)
-ENVIRONMENT = "../../environment.yml"
 SHARD_FILE = "results/cells/{curve}/shard~{shard}-of-{shards}.parquet"
 REFIT_FILE = "results/refits/{curve}/cells.parquet"
 MANIFEST = plan.MANIFEST
@@ -37,9 +39,7 @@ if config.get("data_mirror"):
     os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
 try:
-    PLAN = reading.read(
-        config, Path(workflow.basedir), make_seed=workflow.is_main_process
-    )
+    PLAN = reading.read(config, HOME, make_seed=workflow.is_main_process)
 except (ValueError, datasets.DatasetError, OSError) as error:
     raise WorkflowError(str(error)) from None
 
@@ -55,14 +55,14 @@ def check_targets(targets):
         logger.warning(note)
 
 
-insides.before_dag(workflow, check_targets)
+insides.before_dag(workflow, check_targets, lambda: PLAN.targets)
 
 # Where raw files may be found is no parameter of a job: checksums tell what they are,
 # so that another place is no reason to read them again.
 CONFIGURATION = json.dumps(
     {key: config[key] for key in sorted(config) if key != "data_mirror"}
 )
-CONFIG_FOLDER = os.path.relpath(Path(workflow.basedir) / "config")
+CONFIG_FOLDER = os.path.relpath(HOME / "config")
 
 
 wildcard_constraints:
@@ -109,7 +109,7 @@ def ready(wildcards):
 def shard_files(wildcards):
     """Give the files of cells of an arm on a dataset."""
     one = curve(wildcards)
-    return [str(one.shard(shard)) for shard in range(one.shards)]
+    return [str(one.shard(shard)) for shard in one.shard_numbers]
 
 
 def shard_digest(wildcards):
@@ -120,6 +120,16 @@ def shard_digest(wildcards):
 def refit_digest(wildcards):
     """Give the digest of what the selection and fresh trainings of an arm depend on."""
     return curve(wildcards).refit_digest
+
+
+def memory(needed):
+    """Give the memory that jobs of a curve ask for, by what they need."""
+    return growing(lambda wildcards: needed(wildcards).memory)
+
+
+def minutes(needed):
+    """Give the time limit that jobs of a curve ask for, by what they need."""
+    return growing(lambda wildcards: needed(wildcards).minutes)
 
 
 def attempts(wildcards):

@@ -1,6 +1,11 @@
 # Raw files to coded matrices.
 
 
+def to_prepare(wildcards):
+    """Give what it takes to code a dataset."""
+    return needs.to_prepare(PLAN.describe(wildcards.dataset))
+
+
 rule prepare:
     input:
         lambda wildcards: PLAN.local_files(wildcards.dataset),
@@ -19,11 +24,10 @@ rule prepare:
         "benchmarks/prepare/{dataset}.tsv"
     # Of all studies, before any training: what is missing is said at once.
     priority: 100
-    conda:
-        ENVIRONMENT
+    localrule: PLAN.is_local("data")
     resources:
-        mem_mb=growing(1000),
-        runtime=growing(30),
+        mem_mb=memory(to_prepare),
+        runtime=minutes(to_prepare),
     params:
         folder=subpath(output[0], parent=True),
         description=lambda wildcards: PLAN.description_digest(wildcards.dataset),
@@ -47,8 +51,7 @@ rule datasets_ready:
     log:
         "logs/datasets_ready/{study}.log",
     priority: 100
-    conda:
-        ENVIRONMENT
+    localrule: PLAN.is_local("data")
     resources:
         mem_mb=growing(1000),
         runtime=growing(10),

@@ -33,11 +33,13 @@ for asked in PLAN.outputs.values():
             f"logs/{asked.output.word}/{asked.target}.log",
         benchmark:
             plan.benchmark(asked)
-        localrule: asked.output.local
-        conda:
-            ENVIRONMENT
+        localrule: asked.output.local and PLAN.is_local("outputs")
         resources:
-            mem_mb=growing(asked.output.memory),
+            mem_mb=growing(
+                lambda wildcards, asked=asked: needs.to_make(
+                    asked.output.memory, map(PLAN.describe, asked.reads.data)
+                )
+            ),
             runtime=growing(10),
         params:
             study=str(PLAN.files[asked.study.name]),

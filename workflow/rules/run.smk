@@ -10,8 +10,7 @@ rule manifest:
         MANIFEST,
     log:
         "logs/manifest.log",
-    conda:
-        ENVIRONMENT
+    localrule: True
     resources:
         mem_mb=growing(1000),
         runtime=growing(10),
@@ -32,8 +31,7 @@ rule manifest:
 rule summary:
     log:
         "logs/summary.log",
-    conda:
-        ENVIRONMENT
+    localrule: True
     params:
         folder=CONFIG_FOLDER,
         configuration=CONFIGURATION,

@@ -1,6 +1,21 @@
 # Cross-validated grids, and fresh trainings of the selected settings; small ones share jobs.
 
 
+def to_train(wildcards):
+    """Give what it takes to train a shard."""
+    return needs.to_train(curve(wildcards), int(wildcards.shard))
+
+
+def to_refit(wildcards):
+    """Give what it takes to select settings and train them afresh."""
+    return needs.to_refit(curve(wildcards))
+
+
+def to_train_all(bundle):
+    """Give what it takes to train the curves of a bundle."""
+    return needs.to_train_all(bundle.curves)
+
+
 rule train:
     input:
         data=coded("encoded.npz"),
@@ -13,13 +28,9 @@ rule train:
         "logs/train/{curve}/shard~{shard}-of-{shards}.log",
     benchmark:
         "benchmarks/train/{curve}/shard~{shard}-of-{shards}.tsv"
-    conda:
-        ENVIRONMENT
     resources:
-        mem_mb=growing(1000),
-        runtime=lambda wildcards, attempt: PLAN.minutes(
-            curve(wildcards).seconds(int(wildcards.shard)), attempt
-        ),
+        mem_mb=memory(to_train),
+        runtime=minutes(to_train),
     params:
         study=study_file,
         dataset=dataset,
@@ -49,11 +60,9 @@ rule refit:
         "logs/refit/{curve}.log",
     benchmark:
         "benchmarks/refit/{curve}.tsv"
-    conda:
-        ENVIRONMENT
     resources:
-        mem_mb=growing(1000),
-        runtime=growing(60),
+        mem_mb=memory(to_refit),
+        runtime=minutes(to_refit),
     params:
         study=study_file,
         dataset=dataset,
@@ -87,13 +96,9 @@ for bundle in PLAN.bundles:
             f"logs/train/{bundle.study}/{bundle.name}.log",
         benchmark:
             f"benchmarks/train/{bundle.study}/{bundle.name}.tsv"
-        conda:
-            ENVIRONMENT
         resources:
-            mem_mb=growing(1000),
-            runtime=lambda wildcards, attempt, bundle=bundle: PLAN.minutes(
-                bundle.work, attempt
-            ),
+            mem_mb=memory(lambda wildcards, bundle=bundle: to_train_all(bundle)),
+            runtime=minutes(lambda wildcards, bundle=bundle: to_train_all(bundle)),
         params:
             study=str(PLAN.files[bundle.study]),
             curves=bundle.arguments,

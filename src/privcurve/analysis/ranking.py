@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from privcurve.analysis.accuracy import ACCURACY
-from privcurve.analysis.kinds import UNPAID
+from privcurve.analysis.kinds import SHORT, UNPAID
 from privcurve.analysis.selection import LOSSES
 
 MAJORITY = "majority_class"
@@ -49,9 +49,14 @@ class Ranking:
 
     @property
     def sound(self) -> pd.DataFrame:
-        """The learners that may be recommended: noise as proved, where there is any such."""
+        """The learners that may be recommended.
+
+        Noise as proved, and settings that were not chosen on the records for nothing; where there
+        is no such learner, noise as proved; where there is none, all.
+        """
         proved = self.private[self.private["calibration"] == "certified"]
-        return self.private if proved.empty else proved
+        whole = proved[~_unpaid(proved)]
+        return next((rows for rows in (whole, proved) if len(rows)), self.private)
 
     @property
     def majority(self) -> pd.Series | None:
@@ -84,13 +89,19 @@ class Ranking:
             parts.append(f"the next ({self.name(following)}) {within} within its error")
         if best.get("kind") == UNPAID:
             parts.append("its setting was chosen on the records, which ε does not cover")
+        else:
+            parts += [
+                f"{self.name(row)} has {self._number(row)} with a setting that was chosen on the "
+                "records, which ε does not cover"
+                for row in self._ahead(best)
+            ]
         return "; ".join(parts)
 
     def lines(self, most: int | None = None) -> list[str]:
         """Give a line a learner, best first, then those without privacy."""
         private = self.private if most is None else self.private.iloc[:most]
         rows = [
-            (f"{place}.", self.name(row), self._scores(row))
+            (f"{place}.", f"{self.name(row)}{_price(row)}", self._scores(row))
             for place, (_, row) in enumerate(_rows(private), 1)
         ]
         rows += [
@@ -107,6 +118,12 @@ class Ranking:
             f"{self.majority[ACCURACY]:.2%} of the records have one label: to give it always has "
             "that accuracy and finds none of the others. Balanced accuracy and AUC tell more."
         )
+
+    def _ahead(self, best: pd.Series) -> list[pd.Series]:
+        """Return the best learner whose setting nobody paid for, if it is ahead of another one."""
+        above = self.private.loc[: best.name]
+        above = above[_unpaid(above) & (above["calibration"] == "certified")]
+        return [row for _, row in _rows(above.iloc[:1])]
 
     @property
     def _digits(self) -> int:
@@ -171,6 +188,15 @@ def ranking(
 
 def _rows(frame: pd.DataFrame) -> list[tuple[object, pd.Series]]:
     return list(frame.iterrows())
+
+
+def _unpaid(frame: pd.DataFrame) -> pd.Series:
+    return frame.get("kind", pd.Series("", frame.index)) == UNPAID
+
+
+def _price(row: pd.Series) -> str:
+    """Say of a learner whose setting was chosen on the records that nobody paid for it."""
+    return f" ({SHORT[UNPAID]})" if row.get("kind") == UNPAID else ""
 
 
 def _called(metric: str) -> str:

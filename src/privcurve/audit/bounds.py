@@ -122,3 +122,19 @@ def epsilon_from_counts(
     above = np.asarray(lower) - delta
     with np.errstate(divide="ignore"):
         return np.where(above > 0, np.log(np.maximum(above, 0.0) / upper), -np.inf)
+
+
+def largest_epsilon(n: int, delta: float, error: float) -> float:
+    """Return the largest lower bound on ε that any counts give: all of `n` against none.
+
+    Parameters
+    ----------
+    n, delta, error
+        As of :func:`epsilon_from_counts`.
+
+    Returns
+    -------
+    float
+        −∞ where no counts say anything.
+    """
+    return float(epsilon_from_counts(n, 0, n, delta, error))

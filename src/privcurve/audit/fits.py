@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve import coding
 from privcurve.audit.pairs import Records
 from privcurve.learners.base import CodedClassifier
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import PrivacyStatement
 
 # Fitted models held at once.
 BATCH = 500
@@ -43,9 +46,10 @@ def fits(
     checked = untrained(learner, side)
     codes = checked._code(side.codes, fit=False)
     _, targets = checked._targets(side.signs, len(side.signs))
+    coded = coding.Records(codes, targets, side.counts, side.n_bins)
     for start in range(0, n, BATCH):
         models = [copy(checked) for _ in range(min(BATCH, n - start))]
-        checked._fit_batch(models, codes, targets, side.counts, [rng] * len(models))
+        checked._fit_batch(models, coded, [Curator(rng) for _ in models])
         yield from models
 
 
@@ -64,14 +68,17 @@ def untrained(learner: CodedClassifier, side: Records) -> Any:
         With checked parameters and the facts of the domain.
     """
 
-    def nothing(*arguments: Any) -> None:
+    def nothing(blank: Any, learners: Any, *arguments: Any) -> None:
         """Train nothing."""
+        for each in learners:
+            each._fitted_statement = PrivacyStatement.not_private(each._learner)
 
     idle = type("Idle", (type(learner),), {"_fit_batch": nothing})
     blank = idle(**learner.get_params(deep=False))
     apart = np.random.default_rng(0)
     (found,) = blank.fit_many(side.codes, side.signs, [{}], [apart], side.counts)
     found.__class__ = type(learner)
+    del found._fitted_statement
     return found
 
 

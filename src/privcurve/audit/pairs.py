@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve import coding
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
 
@@ -38,6 +39,11 @@ class Records:
     def n(self) -> int:
         """Number of records."""
         return int(self.counts.sum())
+
+    @property
+    def coded(self) -> coding.Records:
+        """The records as a learner takes them."""
+        return coding.Records(self.codes, self.signs, self.counts, self.n_bins)
 
     def ordered(self) -> Records:
         """Give the same records in an order that only depends on which they are."""

@@ -102,7 +102,7 @@ class ExactHolder(LocalHolder):
         return float(own + below.sum() - below[chosen])
 
     def _say(self, exact: NDArray[Any], release: Release) -> NDArray[Any]:
-        return Release(release.mechanism, 0.0, 1, release.unit).message(exact, self.rng)
+        return release._replace(scale=0.0, parts=1).message(exact, self.curator)
 
 
 class ReplayHolder(ExactHolder):
@@ -245,9 +245,11 @@ class ReplaySums:
         """Variance of a sum's noise over that of the noise that the guarantee needs."""
         return self.sums.excess
 
-    def release(self, mechanism: str, scale: float, largest: float) -> Release:
-        """Say how messages are made."""
-        return self.sums.release(mechanism, scale, largest)
+    def release(
+        self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
+    ) -> Release:
+        """Return how messages are made."""
+        return self.sums.release(mechanism, scale, largest, step, what)
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
         """Give the recorded sum; of messages that were seen one by one, their sum."""

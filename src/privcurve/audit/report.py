@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ SHOWN = {
     "delta": "claimed δ",
     "epsilon": "claimed ε",
     "found_epsilon": "worst found ε",
+    "refutable_epsilon": "could refute ε up to",
     "method": "by",
     "pair": "on",
     "n_tried": "tried",
@@ -103,6 +105,11 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
     text[SHOWN["found_epsilon"]] = [
         _found(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
     ]
+    # Rounded down: it could refute no more.
+    text[SHOWN["refutable_epsilon"]] = [
+        "any" if most == math.inf else f"{math.floor(100 * most) / 100:.2f}"
+        for most in rows["refutable_epsilon"]
+    ]
     text["neighbours"] = [
         tried if tried == stated else f"{tried} (not claimed)"
         for tried, stated in zip(rows["neighbours"], rows["stated_neighbours"], strict=True)
@@ -145,6 +152,15 @@ def _refuted(frame: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def _too_few(frame: pd.DataFrame) -> str:
+    """Say how many claims are larger than what their trainings could refute."""
+    blind = int((frame["epsilon"] >= frame["refutable_epsilon"]).sum())
+    least = frame["refutable_epsilon"].min()
+    if blind:
+        return f"{blind} of the claims are not below it: they could not have been refuted."
+    return "" if least == math.inf else f"The least of all is {math.floor(100 * least) / 100:.2f}."
+
+
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """Say how the numbers came about, and how many claims were refuted."""
     refuted = claimed(frame)["verdict"] == VIOLATED
@@ -160,6 +176,9 @@ def notes(frame: pd.DataFrame) -> tuple[str, ...]:
         "'sampled': many trainings on each side of a pair. Half of them chose one event, the "
         f"other half bound ε from below at {100 * (1 - REPORTED_ERROR):g} % (Clopper–Pearson; for "
         "δ > 0 from (p − δ)/q). A dash: no evidence that ε is above 0.",
+        "A sampled row could refute claims up to the ε in its column and no larger ones: that is "
+        "the verdict's bound for an event of all trainings on one side and of none on the other. "
+        f"{_too_few(frame)}",
         "A sampled claim counts as violated only if its bound at a confidence that leaves the "
         f"whole audit a chance of {VERDICT_ERROR:g} of any false alarm is above the claimed ε; "
         "an exact one with δ > 0, if its exact δ at the claimed ε is above the claimed δ.",

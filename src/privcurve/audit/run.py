@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from privcurve.audit.bounds import largest_epsilon
 from privcurve.audit.claim import SAMPLED, Attack, Claim, generator
 from privcurve.audit.pairs import Pair, Target, check_pair
-from privcurve.audit.search import Found, search_densities, search_exact, search_sampled
+from privcurve.audit.search import (
+    VERDICT_ERROR,
+    Found,
+    search_densities,
+    search_exact,
+    search_sampled,
+)
 from privcurve.learners.registry import entry
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import PrivacyStatement
@@ -33,6 +41,7 @@ COLUMNS = (
     "n_pairs",
     "pair",
     "n_trainings",
+    "refutable_epsilon",
     "epsilon",
     "delta",
     "found_epsilon",
@@ -67,13 +76,15 @@ def run(claims: Sequence[Claim], target: Target, seed: Seed, comparisons: int) -
         One row a claim, with the columns `COLUMNS`. `epsilon` and `delta` are
         claimed; `found_epsilon` is exact, or a lower bound: certain (density), or at 95 %
         over the row's pairs (sampled); `found_delta` is the exact δ at the claimed ε.
+        `refutable_epsilon` is the largest claim that so many trainings could call violated,
+        whatever they had found; infinite where nothing is sampled.
 
     Raises
     ------
     ValueError
         If a learner does not state the claim, or a pair is none of the claim's relation.
     """
-    rows = [_row(c, _search(c, target, seed, comparisons)) for c in claims]
+    rows = [_row(c, _search(c, target, seed, comparisons), comparisons) for c in claims]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -113,7 +124,15 @@ def _checked(c: Claim, target: Target) -> Iterator[Pair]:
         yield pair
 
 
-def _row(c: Claim, found: Found) -> dict[str, Any]:
+def refutable_epsilon(c: Claim, comparisons: int) -> float:
+    """Return the largest ε that a claim could have and be called violated."""
+    if c.method != SAMPLED:
+        return math.inf
+    n_bounding = c.n_trainings - c.n_trainings // 2
+    return largest_epsilon(n_bounding, c.delta, VERDICT_ERROR / comparisons)
+
+
+def _row(c: Claim, found: Found, comparisons: int) -> dict[str, Any]:
     said = c.statement(found.pair.left)
     setting = {key: value for key, value in c.setting.items() if key != "mechanism"}
     return {
@@ -129,6 +148,7 @@ def _row(c: Claim, found: Found) -> dict[str, Any]:
         "n_pairs": found.n_pairs,
         "pair": found.pair.name,
         "n_trainings": c.n_trainings,
+        "refutable_epsilon": refutable_epsilon(c, comparisons),
         "epsilon": c.epsilon,
         "delta": c.delta,
         "found_epsilon": found.epsilon,

@@ -22,6 +22,7 @@ PUBLIC: Mapping[str, str] = {
     "feature_names_in_": "the names of the columns, of the public domain",
     "n_bins_": "the parameter n_bins, of the public domain",
     "classes_": "the parameter classes; without it, that both labels occur, which is assumed",
+    "_fitted_parameters": "a copy of the parameters, without the seed",
     "_labels_from_rows": "whether the parameter classes was given",
     "_fitted_statement": "made from parameters, the number of records and what was released",
     "n_features_used_": "counted on the model itself",
@@ -165,17 +166,11 @@ def sample_states(
             rates = added_rates(model.privacy_)
         row = dict(always)
         for name, value in left_on(model).items():
-            if name not in before or not _same(before[name], value):
+            if name not in before or value is not before[name]:
                 row[name] = numbers(value)
         row[SCORE] = np.array([model._scores(canaries) @ labels])
         rows.append(row)
     return States.gather(rows, rates)
-
-
-def _same(before: Any, after: Any) -> bool:
-    if isinstance(before, np.ndarray) or isinstance(after, np.ndarray):
-        return np.array_equal(before, after)
-    return bool(before == after)
 
 
 def added_rates(said: PrivacyStatement) -> tuple[float, ...]:

@@ -22,8 +22,7 @@ examples:
 
 # Worth a second look: what is clipped or other tells nothing apart.
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
-# Fewer values may be in one bin by chance; so many such columns are named.
-_FEW = 10
+# So many columns are named of which all values are in one bin.
 _NAMED = 5
 # Of more columns only those with such a share have a line.
 MOST_SHOWN = 60
@@ -37,10 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, and show what was found."""
     from privcurve.datasets.drafts import check
+    from privcurve.files import shown
 
     name = dataset_name(arguments.name)
     report = check(name)
-    where = _shown(report.path)
+    where = shown(report.path)
     if report.tallies:
         print("\n".join(_shares(report)))
         print()
@@ -60,12 +60,15 @@ def dataset_name(given: str) -> str:
     CommandError
         If it is another file.
     """
+    from privcurve import schema
     from privcurve.datasets import catalogue
 
     path = Path(given)
-    if path.suffix != ".yaml" and path.name == given:
+    if path in schema.strays(path.parent):
+        raise CommandError(schema.misnamed(path, path.parent))
+    if path.suffix != schema.ENDING and path.name == given:
         return given
-    if path.suffix != ".yaml":
+    if path.suffix != schema.ENDING:
         raise CommandError(
             f"{given} is no name of a dataset: say privcurve check <name>, of "
             f"{catalogue.LOCAL}/<name>.yaml"
@@ -94,8 +97,8 @@ def _shares(report: Report) -> Iterator[str]:
         yield f"  {tally.column.name:<{width}}  {tally.column.n_bins:>6}  {cells}"
     if left:
         yield f"  … and {left} columns more, of which little is clipped, other or missing"
-    alike = [t.column.name for t in report.tallies if len(t.used) == 1 and t.n - t.missing >= _FEW]
-    if alike:
+    alike = [tally.column.name for tally in report.tallies if tally.in_one_bin]
+    if alike and report.ready:
         named = ", ".join(map(repr, alike[:_NAMED]))
         more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
         yield ""
@@ -113,10 +116,3 @@ def _cells(tally: Tally) -> Iterator[str]:
         share = tally.share(count)
         mark = "!" if share > _NOTED[key] else " "
         yield f"{share:>6.1%}{mark}" if meant else f"{'–':>6} "
-
-
-def _shown(path: Path) -> Path:
-    try:
-        return path.relative_to(Path.cwd())
-    except ValueError:
-        return path

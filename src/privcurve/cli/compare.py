@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import TYPE_CHECKING
 
 from privcurve.cli.errors import CommandError
+from privcurve.numerals import amount, count
+from privcurve.privacy.budget import LOOKED
 
 if TYPE_CHECKING:
     from privcurve.workflow.comparison import Comparison
@@ -25,20 +28,13 @@ records, and scored on the others. It ends in a sentence, a table and a page.
 With --private-choice nothing is compared in the open: one of these learners is chosen on all
 records and released, and epsilon pays for the choice and the training together.
 """
-LOOKED = """\
-This comparison has looked at the records: its numbers are exact statistics of them, and ε covers
-none of them. Keep them to those who may see the records. A model of the learner that came out
-first has its ε only if the choice is counted as public. If that is too much, choose before looking
-(PrivGAM, the default of release, needs no setting), compare on public data that are alike, or have
-the choice paid for (--private-choice).\
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("dataset", help="name of a description: descriptions/<name>.yaml")
-    parser.add_argument("--epsilon", type=float, nargs="+", default=[1.0], metavar="ε")
-    parser.add_argument("--delta", type=float, default=0.0, help="0 by default: pure privacy")
+    parser.add_argument("--epsilon", type=amount, nargs="+", default=[1.0], metavar="ε")
+    parser.add_argument("--delta", type=amount, default=0.0, help="0 by default: pure privacy")
     parser.add_argument(
         "--tune", action="store_true", help="also settings chosen on the records, paid out of ε"
     )
@@ -52,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=["accuracy", "balanced_accuracy", "auc"],
         help="what they are ranked by (accuracy); where one label is rare take another",
     )
-    parser.add_argument("--repeats", type=int, help="how many hold-outs (10)")
+    parser.add_argument("--repeats", type=count, help="how many hold-outs (10)")
     parser.add_argument("--cores", default="all", help="how many (all)")
     parser.add_argument("-v", "--verbose", action="store_true", help="show what Snakemake says")
 
@@ -61,9 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare, and print sentence, table and where the page is."""
     if arguments.private_choice:
         return private_choice(arguments)
+    from privcurve.releases import comparisons
     from privcurve.workflow import comparison, running
 
-    if arguments.cores != "all" and not (arguments.cores.isdigit() and int(arguments.cores)):
+    if arguments.cores != "all" and not re.fullmatch(r"[1-9][0-9]*", arguments.cores):
         raise CommandError(f"--cores {arguments.cores}: give a number above 0, or all")
     made = comparison.prepare(
         arguments.dataset,
@@ -76,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     for note in (*made.plan.notes([made.study.name]), *(f"left out: {w}" for w in made.left_out)):
         print(note, file=sys.stderr)
     log = running.LOGS / f"{made.study.name}.log"
+    comparisons.note(arguments.dataset, arguments.epsilon, arguments.delta)
     try:
         running.run(made.arguments(arguments.cores), log, verbose=arguments.verbose)
     except running.RunError as error:

@@ -57,7 +57,11 @@ def run(arguments: argparse.Namespace) -> None:
 
     name = name_of(arguments.file, arguments.name)
     path = arguments.output or Path(catalogue.LOCAL, f"{name}.yaml")
-    if path.exists() and not arguments.force:
+    for read in filter(None, (arguments.file, arguments.test)):
+        if read.exists() and path.exists() and read.samefile(path):
+            raise CommandError(f"{read} is read: name another file to write")
+    # To a pipe or a terminal it is written as it is.
+    if (path.is_file() or path.is_dir()) and not arguments.force:
         raise CommandError(
             f"{path} is there already: check it by privcurve check {path.stem}, draft another by "
             "--name, or write over it by --force"

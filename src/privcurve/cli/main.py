@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         0, 1 where what was asked for can't be done, 130 after Ctrl-C. (argparse ends the
         process with 2 for a command line that it does not understand.)
     """
+    # Words for people are never why a command ends: what an encoding lacks is written as a code.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.command is None:
@@ -37,8 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has seen enough; nothing more may be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except KeyboardInterrupt:
-        print("privcurve: stopped", file=sys.stderr)
+    except KeyboardInterrupt as stopped:
+        print(f"privcurve: {str(stopped) or 'stopped'}", file=sys.stderr)
         return 130
     except _expected() as error:
         print(f"privcurve: {error}", file=sys.stderr)

@@ -6,8 +6,12 @@ import argparse
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from privcurve.cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from privcurve.models.model import Model
 
 HELP = "predict the label of each record of a table, by a model.json"
 EXAMPLES = """\
@@ -39,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write a label for each record."""
+    from privcurve.datasets import DatasetError
+    from privcurve.datasets.readers.table import shown
     from privcurve.datasets.unlabelled import ENCODING, read_codes
     from privcurve.files import replace_file
     from privcurve.models import load
@@ -53,23 +59,34 @@ def run(arguments: argparse.Namespace) -> None:
             if read.exists() and read.samefile(arguments.output):
                 raise CommandError(f"{read} is read: name another file to write")
     model = load(arguments.model)
+    if arguments.output is None:
+        _check_stdout(model, arguments.proba)
     records = read_codes(
         model.domain,
         arguments.file,
         separator=arguments.separator,
         encoding=arguments.encoding or ENCODING,
-        stdin=sys.stdin.buffer,
+        # Python has no file for a standard input that was closed.
+        stdin=getattr(sys.stdin, "buffer", None),
     )
     if records.ignored:
-        print(f"privcurve: left out {', '.join(map(repr, records.ignored))}", file=sys.stderr)
+        print(f"privcurve: left out {shown([*map(repr, records.ignored)])}", file=sys.stderr)
     answered: Counter[str] = Counter()
 
     def write(path: Path) -> None:
         with path.open("w", encoding="utf-8", newline="") as stream:
-            answered.update(write_answers(model, records.pieces, stream, arguments.proba))
+            write_answers(model, records.pieces, stream, arguments.proba, answered)
 
     if arguments.output is None:
-        answered.update(write_answers(model, records.pieces, sys.stdout, arguments.proba))
+        try:
+            write_answers(model, records.pieces, sys.stdout, arguments.proba, answered)
+        except DatasetError as error:
+            if not answered:
+                raise
+            n = answered.total()
+            raise DatasetError(
+                f"{error}\nThe {n:,} records before were answered, no more."
+            ) from None
     else:
         replace_file(arguments.output, write)
     for remark in records.lost.remarks():
@@ -78,3 +95,25 @@ def run(arguments: argparse.Namespace) -> None:
         ((label, n),) = answered.items()
         more = "; --proba may tell them apart" if model.has_probabilities > arguments.proba else ""
         print(f"privcurve: all {n:,} answers are {label!r}{more}", file=sys.stderr)
+
+
+def _check_stdout(model: Model, probabilities: bool) -> None:
+    """Refuse a standard output that the answers can't be written to, before any is.
+
+    Raises
+    ------
+    CommandError
+    """
+    from privcurve.models.answers import names
+
+    if sys.stdout is None:
+        raise CommandError("there is no standard output: name a file to write (-o)")
+    words = "".join([*names(model, probabilities), *model.labels])
+    try:
+        words.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError as error:
+        raise CommandError(
+            f"standard output is written in {sys.stdout.encoding}, which has no "
+            f"{words[error.start]!a}: name a file to write (-o), which is in UTF-8, or set "
+            "PYTHONIOENCODING=utf-8"
+        ) from None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privcurve.cli.errors import CommandError
+from privcurve.numerals import amount, number
 
 if TYPE_CHECKING:
     from privcurve.releases.asked import Released
@@ -51,6 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", help="a file ….seed in place of the dataset's own; public benchmarks: a number"
     )
     parser.add_argument("--output", type=Path, help="folder for the model and its card")
+    parser.add_argument(
+        "--allow-large-delta",
+        action="store_true",
+        help="take a delta of one over the number of records or more, or deltas that add up to 1",
+    )
+    parser.add_argument(
+        "--other-records",
+        action="store_true",
+        help="most records are those of another ledger, but other people's: a budget of their own",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -67,17 +78,22 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.neighbours,
         _number("--accuracy", arguments.accuracy),
     )
-    report(release(asked, seed=arguments.seed, output=arguments.output))
+    report(
+        release(
+            asked,
+            seed=arguments.seed,
+            output=arguments.output,
+            large_delta=arguments.allow_large_delta,
+            other_records=arguments.other_records,
+        )
+    )
 
 
 def _number(word: str, text: str) -> float:
     try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if math.isnan(number):
-        raise CommandError(f"{word} {text!r} is not a number")
-    return number
+        return amount(text)
+    except argparse.ArgumentTypeError as error:
+        raise CommandError(f"{word} {error}") from None
 
 
 def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
@@ -104,19 +120,19 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
 
 
 def _structure(key: str, text: str) -> Any:
-    import yaml
+    from privcurve import schema
 
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise CommandError(f"--set {key}: {text!r} is not valid YAML") from None
+    content = schema.parse_yaml(text, f"--set {key}")
+    if content is None:
+        raise CommandError(f"--set {key}: nothing is written there")
+    return content
 
 
 def _value(text: str, kind: type) -> Any:
     if text.lower() == "none":
         return None
     try:
-        return kind(text)
+        return text if kind is str else number(text, kind)
     except ValueError:
         return text
 
@@ -125,8 +141,9 @@ def report(released: Released) -> None:
     """Print what was kept of a choice, what was written, and what all releases have spent."""
     from privcurve.privacy.seeds import SecretSeed
     from privcurve.releases.asked import CARD, MODEL, PAGE
-    from privcurve.releases.book import Price, level, spent
+    from privcurve.releases.before import deltas
     from privcurve.releases.choice import is_choice, kept
+    from privcurve.releases.prices import Price, claim, level
 
     if is_choice(released.asked.learner):
         print(kept(released))
@@ -136,7 +153,7 @@ def report(released: Released) -> None:
         print(f"seed: {released.seed}")
     else:
         print(f"seed: {released.seed}, a public number: epsilon is infinite for whoever knows it")
-    together = "; ".join(f"{level(one)} ({one.neighbours})" for one in spent(released.prices))
+    together = "; ".join(f"{claim(one)} ({one.neighbours})" for one in released.together)
     budget = released.budget
     limit = (
         f"of a budget of {level(Price(budget.epsilon, budget.delta, budget.neighbours))}"
@@ -144,4 +161,7 @@ def report(released: Released) -> None:
         else "no budget is set (budget: {epsilon: …} in the description)"
     )
     number = released.release.number
+    for sentence, large in deltas(released):
+        if large:
+            print(f"warning: {sentence}", file=sys.stderr)
     print(f"ledger: {released.ledger}: release {number}, together {together}; {limit}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +12,11 @@ from privcurve.datasets.dates import ISO, days, tells_days
 from privcurve.datasets.description import (
     DELIMITED,
     EXCEL,
+    GENERATED,
     IDX,
     LIBSVM,
     PARQUET,
+    SKLEARN,
     TEST,
     TRAIN,
     WITH_FILES,
@@ -36,6 +37,7 @@ from privcurve.datasets.domain import (
     Label,
 )
 from privcurve.datasets.problems import Problems
+from privcurve.datasets.values import pattern_faults
 from privcurve.schema import nearest
 
 DEFAULT_BINS = 10
@@ -165,6 +167,7 @@ def _column_faults(entries: list[Mapping[str, Any]], columns: tuple[Column, ...]
                 faults.append(
                     f"a category of {column.name!r}, {twice!r}, is listed twice; keep one"
                 )
+            faults += pattern_faults(column) if column.patterns else []
             if not column.closed:
                 faults.append(
                     f"groups of {column.name!r}: {OTHER} and {MISSING} are groups of their own, "
@@ -209,8 +212,9 @@ def _named(label: LabelSpec, public: bool) -> Label:
 def _parser_faults(parser: Parser, columns: tuple[Column, ...], label: LabelSpec) -> list[str]:
     faults = []
     try:
-        codecs.lookup(parser.encoding)
-    except LookupError:
+        # Python has codecs that are none of texts, such as rot13.
+        "a".encode(parser.encoding)
+    except (LookupError, ValueError):
         faults.append(f"parser: encoding {parser.encoding!r} is unknown; try utf-8")
     if parser.kind in (DELIMITED, EXCEL) and parser.header == bool(parser.fields):
         faults.append("parser needs either header: true or the list fields")
@@ -248,6 +252,13 @@ _BELONGS_TO = {
     "rows": (EXCEL,),
     "blocks": (IDX,),
     "extra_fields": (DELIMITED, EXCEL),
+    "header": (DELIMITED, EXCEL, PARQUET),
+    "separator": (DELIMITED,),
+    "comment": (DELIMITED, LIBSVM),
+    "encoding": (DELIMITED, LIBSVM),
+    "skip_rows": (DELIMITED, LIBSVM, EXCEL),
+    "loader": (SKLEARN, GENERATED),
+    "seed": (GENERATED,),
 }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
-from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.variants import merged, written_out
+from privcurve.files import shown
 from privcurve.schema import nearest
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -22,6 +23,12 @@ SCHEMA = _PACKAGE / "dataset.schema.yaml"
 
 # Where a user's own descriptions are, in the working folder; git ignores it.
 LOCAL = "descriptions"
+
+# What datasets may be called: their names are those of folders and targets too.
+# One that begins with - would be an option of a command.
+MOST_LETTERS = 100
+NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{MOST_LETTERS - 1}}}")
+NAMED = f"A name is of letters, digits, - and _ (at most {MOST_LETTERS}; the first no -)"
 
 
 def folders() -> tuple[Path, ...]:
@@ -38,8 +45,13 @@ def folders() -> tuple[Path, ...]:
 
 def names() -> tuple[str, ...]:
     """Names of all datasets that are described somewhere, sorted."""
-    found = {path.stem for folder in folders() for path in folder.glob("*.yaml")}
-    return tuple(sorted(found))
+    return tuple(sorted({path.stem for folder in folders() for path in _files(folder)}))
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the descriptions in a folder: folders, links to nowhere and odd names are none."""
+    paths = folder.glob(f"*{schema.ENDING}")
+    return [path for path in paths if path.is_file() and NAME.fullmatch(path.stem)]
 
 
 def describe(name: str) -> Description:
@@ -70,19 +82,35 @@ def find(name: str) -> Path:
     DatasetError
         If there is none, or if one of the user's own has the name of another.
     """
-    found = [path for folder in folders() if (path := folder / f"{name}.yaml").is_file()]
+    if not NAME.fullmatch(name):
+        hint = nearest(Path(name[:MOST_LETTERS]).stem, names())
+        raise DatasetError(f"unknown dataset {name[:MOST_LETTERS]!r}{hint} {NAMED}.")
+    found = [path for folder in folders() if (path := folder / f"{name}{schema.ENDING}").is_file()]
     if not found:
-        raise DatasetError(
-            f"unknown dataset {name!r}{nearest(name, names())} There are: {', '.join(names())}. "
-            f"A dataset of your own needs a file {LOCAL}/{name}.yaml in this folder, {Path.cwd()}: "
-            f"privcurve describe drafts it."
-        )
+        raise DatasetError(_unknown(name))
     if len(found) > 1 and found[0].parent == Path.cwd() / LOCAL:
         raise DatasetError(
             f"{found[0]} has the name of another dataset, {found[1]}: which one is meant? Give "
             f"yours a name of its own, such as {LOCAL}/my-{name}.yaml."
         )
     return found[0]
+
+
+def _unknown(name: str) -> str:
+    """Say what could have been meant: the user's own datasets, of which there are few."""
+    here = Path.cwd()
+    wanted = f"unknown dataset {name!r}{nearest(name, names())}"
+    for stray in schema.strays(here / LOCAL):
+        if stray.stem == name:
+            return f"{wanted} {schema.misnamed(stray, here / LOCAL)}."
+    own = sorted(path.stem for path in _files(here / LOCAL))
+    others = len(set(names()) - set(own))
+    listed = f" Your own: {', '.join(own)}." if own else ""
+    listed += f" {others} others are in {folders()[-1]}." if others else ""
+    return (
+        f"{wanted}{listed} A dataset of your own needs a file {LOCAL}/{name}{schema.ENDING} in "
+        f"this folder, {here}: privcurve describe drafts it."
+    )
 
 
 def read_description(path: Path) -> Description:
@@ -120,7 +148,7 @@ def content_of(path: Path) -> dict[str, Any]:
     DatasetError
     """
     try:
-        content = _dates_as_texts(schema.read_yaml(path))
+        content = schema.read_yaml(path)
     except schema.SchemaError as error:
         raise DatasetError(str(error)) from None
     if not isinstance(content, dict):
@@ -140,24 +168,14 @@ def _checked(path: Path) -> dict[str, Any]:
 def _read(path: Path, changed: tuple[int, ...]) -> Any:
     # Variants of a dataset read it again.
     content = content_of(path)
-    try:
-        _check(content, str(path))
-    except DatasetError as error:
-        if path.parent.name != LOCAL:
-            raise
-        hint = f"privcurve check {path.stem} names the lines, and what to do."
-        raise DatasetError(f"{error}\n{hint}") from None
-    return content
-
-
-def _dates_as_texts(content: Any) -> Any:
-    """Write dates, which YAML knows, as they stand in the file."""
-    if isinstance(content, date):
-        return content.isoformat()
-    if isinstance(content, dict):
-        return {_dates_as_texts(key): _dates_as_texts(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [_dates_as_texts(entry) for entry in content]
+    faults = schema.faults(content, SCHEMA)
+    if faults:
+        lines = schema.Lines(path)
+        told = sorted((lines.of(*fault.places[0]), fault.message) for fault in faults)
+        parts = [f"{shown(path)}: line {line}: {message}" for line, message in told]
+        if path.parent.name == LOCAL:
+            parts.append(f"privcurve check {path.stem} says what to do.")
+        raise DatasetError("\n".join(parts))
     return content
 
 

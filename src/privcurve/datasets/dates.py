@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from privcurve.datasets.cells import clock_of_utc, text_of
+from privcurve.datasets.numbers import Markers
 
 ISO = "iso"
 
@@ -35,10 +38,7 @@ def days(text: str, form: str = ISO) -> int:
     ValueError
         If it is none.
     """
-    found = datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)
-    if found.tzinfo is not None:
-        found = found.astimezone(UTC)
-    return (found.date() - _ORIGIN).days
+    return _day(datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form))
 
 
 def written(day: float) -> str:
@@ -57,17 +57,21 @@ def tells_days(form: str) -> bool:
 
 
 def dates(
-    values: Sequence[Any] | NDArray[Any], form: str, missing: Collection[str]
+    values: Sequence[Any] | NDArray[Any],
+    form: str,
+    missing: Collection[str],
+    decimal: str = ".",
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
     """Read a column of dates.
 
     Parameters
     ----------
-    values : sequence of str
-        Numbers are no dates.
+    values : sequence of str, None or date; or ndarray
+        An array of ``datetime64`` holds days. Numbers are read as the texts that they are.
     form : str
-    missing : collection of str
-        Texts that stand for a missing value; nothing at all is one too.
+        Of texts.
+    missing, decimal
+        As for :func:`privcurve.datasets.numbers.numbers`.
 
     Returns
     -------
@@ -77,11 +81,23 @@ def dates(
     found = np.full(len(values), np.nan)
     absent = np.zeros(len(values), dtype=bool)
     wrong: dict[int, str] = {}
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind == "M":
+            absent = np.isnat(values)
+            found[~absent] = values[~absent].astype("datetime64[D]").astype(np.int64)
+            return found, absent, wrong
+        values = [text_of(value, (), decimal) for value in values.tolist()]
+    markers = Markers(missing, decimal)
     known: dict[str, float] = {}
-    absences = {"", *missing}
     for row, value in enumerate(values):
-        text = str(value).strip()
-        if text in absences:
+        if value is None:
+            absent[row] = True
+            continue
+        if isinstance(value, date):
+            found[row] = _day(value)
+            continue
+        text = value.strip()
+        if text in markers.texts:
             absent[row] = True
             continue
         day = known.get(text)
@@ -89,8 +105,17 @@ def dates(
             try:
                 day = known[text] = float(days(text, form))
             except (ValueError, OverflowError):
+                if markers.mean(text):
+                    absent[row] = True
+                    continue
                 like = "an ISO date (2024-12-31)" if form == ISO else f"a date of the form {form}"
                 wrong[row] = f"{text!r}, not {like}"
                 continue
         found[row] = day
     return found, absent, wrong
+
+
+def _day(value: date) -> int:
+    if isinstance(value, datetime):
+        value = clock_of_utc(value).date()
+    return (value - _ORIGIN).days

@@ -31,7 +31,9 @@ RANDOM = "random"
 
 # Raised when the same description and files give other codes than before: data that were coded
 # under a lower number are coded again.
-CODING = 1
+CODING = 2
+# Codes of what is fetched, and of plain text, are those of the first.
+FIRST_CODING = 1
 
 
 @dataclass(frozen=True)
@@ -301,8 +303,10 @@ class Description:
 
         Words that change no code (title, sources, places, remarks) are not part of it.
         """
+        local = any(file.local for file in self.source_files())
+        plain = self.parser.kind == DELIMITED and self.domain.reads_plainly
         meaning = {
-            "coding": CODING,
+            "coding": CODING if local and not plain else FIRST_CODING,
             "domain": self.domain.to_json(),
             "sizes": [self.n_rows, self.n_test, dict(self.raw_sizes)],
             "files": [file.sha256 or file.local for file in self.source_files()],

@@ -84,6 +84,11 @@ class Domain:
         """Which columns have codes in the order of what they mean."""
         return tuple(column.ordered for column in self.columns)
 
+    @property
+    def reads_plainly(self) -> bool:
+        """Whether nothing is said of how raw values are read."""
+        return (self.missing, self.unknown, self.decimal) == ((MISSING,), FAIL, ".")
+
     def encode(self, frame: Any) -> coding.Codes:
         """Code records without labels, as the rows that a model was trained on.
 

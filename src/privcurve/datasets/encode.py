@@ -15,6 +15,7 @@ from privcurve.datasets.dates import dates
 from privcurve.datasets.numbers import numbers
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import RawTable
+from privcurve.datasets.readers.typed import as_cells
 from privcurve.datasets.values import Codes as CodesOfTexts
 from privcurve.schema import nearest
 
@@ -129,13 +130,15 @@ def amounts(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
     """Read a numeric column, of numbers or dates: :func:`privcurve.datasets.numbers.numbers`."""
     if column.dates:
-        return dates(values, column.dates, domain.missing)
+        return dates(values, column.dates, domain.missing, domain.decimal)
     return numbers(values, domain.missing, domain.decimal)
 
 
-def texts(values: Sequence[Any] | NDArray[Any]) -> list[str]:
-    """Give the texts of a column of categories; files of numbers hold them as whole numbers."""
-    return [v.strip() if isinstance(v, str) else f"{v:.10g}" for v in values]
+def texts(
+    domain: Domain, column: Column, values: Sequence[Any] | NDArray[Any]
+) -> Sequence[str | None]:
+    """Return the texts of a column of categories, with None for no value."""
+    return as_cells(values.tolist(), domain, column) if isinstance(values, np.ndarray) else values
 
 
 def _numeric(
@@ -163,13 +166,15 @@ def _numeric(
 
 
 def _categories(said: Reading, table: RawTable, column: Column, problems: Problems) -> list[int]:
-    found = texts(table.columns[column.name])
-    codes = CodesOfTexts(column, said.domain.missing, said.domain.unknown)
-    coded = [codes[text] for text in found]
+    domain = said.domain
+    found = texts(domain, column, table.columns[column.name])
+    codes = CodesOfTexts(column, domain.missing, domain.unknown, domain.decimal)
+    coded = codes.of(found)
+    if min(coded, default=0) >= 0:
+        return coded
     for row in (row for row, code in enumerate(coded) if code < 0):
-        text = found[row]
-        coded[row] = 0
-        if text in ("", *said.domain.missing):
+        text = (found[row] or "").strip()
+        if text in ("", *domain.missing):
             remedy = f"and list {MISSING!r} in {said.path}."
             if MISSING in column.codes:
                 remedy = f"and add {text!r} to missing in {said.path}."
@@ -193,9 +198,9 @@ def _categories(said: Reading, table: RawTable, column: Column, problems: Proble
     return [max(code, 0) for code in coded]
 
 
-def labels(label: LabelSpec, values: Sequence[Any] | NDArray[Any]) -> list[str]:
-    """Give the texts of labels, as a description spells them."""
-    return [str(value).strip().removesuffix(label.strip) for value in values]
+def labels(label: LabelSpec, values: Sequence[str | None]) -> list[str | None]:
+    """Return the texts of labels, as a description spells them, with None for no label."""
+    return [value if value is None else value.strip().removesuffix(label.strip) for value in values]
 
 
 def _labels(description: Description, table: RawTable, problems: Problems) -> NDArray[np.int8]:
@@ -210,12 +215,12 @@ def _labels(description: Description, table: RawTable, problems: Problems) -> ND
             negative, positive = label.names
             known = f"neither {positive} (positive) nor {negative} (negative)"
         end = "" if known.endswith("?") else "."
+        what = "missing" if found[row] is None else repr(found[row])
         problems.add(
-            f"{table.where(row)}: the label {label.column!r} is {found[row]!r}, "
-            f"which is {known}{end} Correct the file, or decide what it means: "
-            f"label in {description.path}.",
+            f"{table.where(row)}: the label {label.column!r} is {what}, which is {known}{end} "
+            f"Correct the file, or decide what it means: label in {description.path}.",
             ("label", found[row]),
         )
         if problems.full:
             break
-    return np.array([codes.get(text, 0) for text in found], dtype=np.int8)
+    return np.array([0 if text is None else codes.get(text, 0) for text in found], dtype=np.int8)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from privcurve.datasets.description import Description, SourceFile
 from privcurve.datasets.errors import DatasetError
@@ -143,7 +145,7 @@ def _download(url: str, path: Path, file: SourceFile) -> str | None:
             known_hash=f"sha256:{file.sha256}",
             fname=path.name,
             path=path.parent,
-            downloader=pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS),
+            downloader=_downloader(file.n_bytes),
         )
     except requests.exceptions.RequestException as error:
         return f"no connection: {type(error).__name__}"
@@ -152,14 +154,45 @@ def _download(url: str, path: Path, file: SourceFile) -> str | None:
     return None
 
 
+class _AtMost:
+    """A file that takes no more than so many bytes: one that is sent without end fills no disk."""
+
+    def __init__(self, target: BinaryIO, n_bytes: int) -> None:
+        self._target, self._left = target, n_bytes
+        self._n_bytes = n_bytes
+        self.flush = target.flush
+
+    def write(self, data: bytes) -> None:
+        self._left -= len(data)
+        if self._left < 0:
+            raise ValueError(f"it is larger than the {self._n_bytes} bytes that it should have")
+        self._target.write(data)
+
+
+def _downloader(n_bytes: int | None) -> Callable[[str, str, object], None]:
+    import pooch
+
+    plain = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
+
+    def download(url: str, output_file: str, caller: object) -> None:
+        with Path(output_file).open("wb") as target:
+            plain(url, target if n_bytes is None else _AtMost(target, n_bytes), caller)
+
+    return download
+
+
 def _verify(path: Path, file: SourceFile) -> None:
-    if file.sha256 is None:
-        return
-    found = sha256_of(path)
-    if found != file.sha256:
-        size = path.stat().st_size
-        expected_size = f" ({file.n_bytes} bytes)" if file.n_bytes else ""
+    size = path.stat().st_size
+    if file.sha256 is not None:
+        found = sha256_of(path)
+        if found != file.sha256:
+            expected_size = f" ({file.n_bytes} bytes)" if file.n_bytes else ""
+            raise DatasetError(
+                f"{path} is truncated or altered: expected sha256 {file.sha256}"
+                f"{expected_size}, found {found} ({size} bytes). Replace the file by the original."
+            )
+    if file.local is not None and file.n_bytes not in (None, size):
         raise DatasetError(
-            f"{path} is truncated or altered: expected sha256 {file.sha256}"
-            f"{expected_size}, found {found} ({size} bytes). Replace the file by the original."
+            f"{path} has {size} bytes, but its description says bytes: {file.n_bytes}. Replace the "
+            "file by the one that is meant, or correct bytes."
         )

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from privcurve.coding import Codes, code_type
+from privcurve.datasets.cells import ABSENT, NoColumnError
 from privcurve.datasets.columns import Column
 from privcurve.datasets.encode import encode_columns
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.arrow import as_read
+from privcurve.datasets.readers.arrow import as_read, refusals
 from privcurve.datasets.readers.table import RawTable, at_once, lacking
+from privcurve.datasets.readers.typed import as_cells
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Domain
@@ -22,6 +26,11 @@ if TYPE_CHECKING:
 # Where a value's fate is decided, for messages that end so.
 DECIDED = "the description, and train again"
 FRAME = "the frame"
+
+# Types of values that Arrow reads together as it reads each alone: of floats beside others it takes
+# NaN, and beside floats whole numbers that are exact.
+_ALIKE = [{str}, {int}, {float}, {bool}, {bytes}, {date}, {str, float}, {int, float}]
+_SCALARS = (np.integer, np.float32, np.float64, np.bool_, np.str_)
 
 
 @dataclass(frozen=True)
@@ -54,11 +63,11 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
 
 
 def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
-    """Give the columns of the domain, each as an Arrow array."""
+    """Return the columns of the domain, each as an Arrow array or a list of single values."""
     if isinstance(frame, np.ndarray) or (
         not isinstance(frame, Mapping) and not hasattr(frame, "columns")
     ):
-        given = np.asarray(frame)
+        given = _matrix(frame)
         if given.ndim != 2 or given.shape[1] != len(domain.columns):
             raise DatasetError(
                 f"an array of shape {given.shape} does not have the {len(domain.columns)} columns "
@@ -71,10 +80,17 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
     if fault is not None:
         raise fault
     key_of = dict(zip(fields, keys, strict=True))
-    columns = {name: _arrow(name, frame[key_of[name]]) for name in domain.names}
+    columns = {name: _column(name, frame[key_of[name]]) for name in domain.names}
     if len(set(map(len, columns.values()))) > 1:
         raise DatasetError(f"the columns of {FRAME} have different lengths")
     return columns
+
+
+def _matrix(rows: Any) -> Any:
+    """Return rows as an array; of lists each value as it is, not of one type for all."""
+    if isinstance(rows, np.ma.MaskedArray):
+        return rows
+    return np.asarray(rows) if hasattr(rows, "__array__") else np.array(rows, dtype=object)
 
 
 def _names(frame: Any) -> Any:
@@ -83,29 +99,57 @@ def _names(frame: Any) -> Any:
     return frame.column_names if isinstance(frame, pyarrow.Table) else frame.columns
 
 
-def _arrow(name: str, values: Any) -> Any:
+def _column(name: str, values: Any) -> Any:
+    """Return a column as an Arrow array if it has a type, else as a list of its values."""
     import pyarrow
 
-    # Arrow takes no bytes in another order, and no array in steps.
-    given = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else values
-    if isinstance(given, pyarrow.ChunkedArray):
-        return given.combine_chunks()
+    if isinstance(values, pyarrow.ChunkedArray):
+        return values.combine_chunks()
+    if isinstance(values, pyarrow.Array):
+        return values
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
+        raise DatasetError(
+            f"{name!r} of {FRAME} is of the type {type(values).__name__}, not a column: of one "
+            "record give a list of one value"
+        )
+    kind = getattr(values, "dtype", np.dtype(object))
+    if kind == np.dtype(object) or hasattr(kind, "categories"):
+        return _values(values)
     try:
-        found = pyarrow.array(given, from_pandas=True)
-    except (pyarrow.ArrowException, TypeError, ValueError):
-        # Values of several types: as they are written.
-        try:
-            found = pyarrow.array([None if _is_absent(v) else str(v) for v in given])
-        except (pyarrow.ArrowException, TypeError, ValueError) as error:
-            raise DatasetError(f"{name!r} of {FRAME} is no column: {error}") from None
-    return found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
+        if isinstance(values, np.ma.MaskedArray):
+            array = pyarrow.array(_native(values.data), mask=np.ma.getmaskarray(values))
+        else:
+            native = _native(values) if isinstance(values, np.ndarray) else values
+            array = pyarrow.array(native, from_pandas=True)
+    except refusals():
+        return _values(values)
+    return array.combine_chunks() if isinstance(array, pyarrow.ChunkedArray) else array
 
 
-def _is_absent(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # what pandas.NA says to a question for yes or no
-        return True
+def _native(values: Any) -> Any:
+    """Return an array without steps and in this machine's order of bytes, as Arrow takes it."""
+    return np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
+
+
+def _values(values: Any) -> Any:
+    """Return values that share no type: as an Arrow array where they have one each by itself."""
+    import pyarrow
+
+    if isinstance(values, np.ma.MaskedArray):
+        gaps = np.ma.getmaskarray(values)
+        cells = [None if gap else value for value, gap in zip(values.data, gaps, strict=True)]
+    elif hasattr(groups := getattr(values, "cat", values), "codes"):
+        # Of pandas' categories each has a type of its own; −1 is none of them.
+        each = [*groups.categories, None]
+        cells = [each[code] for code in groups.codes]
+    else:
+        cells = list(values)
+    # What Arrow would make of 1 and "a", or of a day and a time, is not what it makes of each.
+    kinds = {kind for kind in set(map(type, cells)) if kind.__name__ not in ABSENT}
+    if kinds in _ALIKE or (len(kinds) == 1 and all(issubclass(kind, _SCALARS) for kind in kinds)):
+        with suppress(*refusals()):
+            return pyarrow.array(cells, from_pandas=True)
+    return cells
 
 
 def _tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iterator[RawTable]:
@@ -120,12 +164,7 @@ def _tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iterator
 
 
 def _raw(domain: Domain, column: Column, values: Any) -> Any:
-    import pyarrow
-
     try:
-        return as_read(values, domain, column)
-    except (pyarrow.ArrowException, TypeError) as error:
-        raise DatasetError(
-            f"{column.name!r} of {FRAME} is of the type {values.type}, of which no column can be "
-            f"made ({str(error).splitlines()[0]})"
-        ) from None
+        return (as_cells if isinstance(values, list) else as_read)(values, domain, column)
+    except NoColumnError as error:
+        raise DatasetError(f"{column.name!r} of {FRAME} {error}") from None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,15 @@ from privcurve.datasets.origin import origin
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.rows import balanced
 
+if TYPE_CHECKING:
+    from privcurve.datasets.readers.table import RawTable
 
-def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
+
+def load(
+    name: str,
+    mirror: str | os.PathLike[str] | None = None,
+    watch: Callable[[RawTable], None] | None = None,
+) -> Dataset:
     """Fetch, parse and code a dataset.
 
     Parameters
@@ -33,6 +41,8 @@ def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
     mirror : path, optional
         A folder laid out as ``<dataset>/<file>``; by default what the environment
         variable ``PRIVCURVE_DATA`` names.
+    watch : callable, optional
+        Is given all records as they are read, before any coding.
 
     Returns
     -------
@@ -51,10 +61,11 @@ def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
     own = {Path(name): state["sha256"] for name, state in made_from["local"].items()}
     sources = checksums(files, own)
     problems = Problems(name)
-    train = _read(description, files, description.parts, problems, description.records.first)
+    first = description.records.first
+    train = _read(description, files, description.parts, problems, first, watch)
     test = None
     if description.n_test:
-        test = _read(description, files, (TEST,), problems)
+        test = _read(description, files, (TEST,), problems, watch=watch)
     clipped = {TRAIN: clipped_shares(description, TRAIN, train, problems)}
     if test is not None:
         clipped[TEST] = clipped_shares(description, TEST, test, problems)
@@ -77,6 +88,23 @@ def load(name: str, mirror: str | os.PathLike[str] | None = None) -> Dataset:
         sources=sources,
         origin=made_from,
     )
+
+
+def raw_tables(description: Description) -> Iterator[RawTable]:
+    """Yield all records of a dataset's files, training and test parts, before any coding.
+
+    Parameters
+    ----------
+    description : Description
+        Of a dataset that can be loaded: what can't be read is left out here.
+    """
+    from privcurve.datasets import readers
+
+    problems = Problems(description.name)
+    files = fetch(description)
+    for part in (*description.parts, *([TEST] if description.n_test else [])):
+        for file in files.get(part, (None,)):
+            yield from readers.read(description, file, problems)
 
 
 def checksums(
@@ -125,6 +153,7 @@ def _read(
     parts: Sequence[str],
     problems: Problems,
     first: int = 0,
+    watch: Callable[[RawTable], None] | None = None,
 ) -> Coded:
     """Read and code the files of some parts one after another, up to so many records."""
     from privcurve.datasets import readers
@@ -135,8 +164,10 @@ def _read(
         before = codes.n_rows + problems.lost
         # A dataset without files is read too.
         for file in files.get(part, (None,)):
-            most = first - codes.n_rows if first else None
+            most = min(first - codes.n_rows, sys.maxsize) if first else None
             for table in readers.read(description, file, problems, most):
+                if watch is not None:
+                    watch(table)
                 codes.add(encode(description, table, problems))
                 if problems.full:
                     return codes.coded
@@ -151,23 +182,24 @@ def _read(
 
 
 class _Growing:
-    """Codes that are added a piece at a time, to arrays of the size that is expected of them."""
+    """Codes that are added a piece at a time, to arrays no longer than is expected of them."""
 
     def __init__(self, description: Description, expected: int) -> None:
         domain = description.domain
         self.n_rows = 0
-        self._X = np.empty((expected, len(domain.columns)), dtype=code_type(domain.n_bins))
-        self._y = np.empty(expected, dtype=np.int8)
+        self._expected = expected
+        self._X = np.empty((0, len(domain.columns)), dtype=code_type(domain.n_bins))
+        self._y = np.empty(0, dtype=np.int8)
         self._clipped = np.zeros(len(domain.columns), dtype=np.int64)
 
     def add(self, piece: Coded) -> None:
         end = self.n_rows + len(piece.y)
         if end > len(self._y):
-            room = max(end, 2 * self.n_rows) - self.n_rows
-            self._X = np.concatenate(
-                [self._X[: self.n_rows], np.empty_like(self._X, shape=(room, self._X.shape[1]))]
-            )
-            self._y = np.concatenate([self._y[: self.n_rows], np.empty(room, dtype=np.int8)])
+            # What is expected is said in the description, and may be any number.
+            room = max(end, 2 * self.n_rows)
+            room = min(room, self._expected) if end <= self._expected else room
+            self._X.resize((room, self._X.shape[1]), refcheck=False)
+            self._y.resize(room, refcheck=False)
         self._X[self.n_rows : end], self._y[self.n_rows : end] = piece.X, piece.y
         self._clipped += piece.clipped
         self.n_rows = end

@@ -2,47 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, TypeVar
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Number = TypeVar("Number", int, float)
+from privcurve.numerals import number
 
 
-def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type: ignore[assignment]
-    """Read a number; unlike Python, not ``1_0``, which is a misprint rather than ten.
+class Markers:
+    """What stands for a missing value: some texts, and some numbers however they are written.
 
     Parameters
     ----------
-    text : str
-    kind : callable
-        `float` or `int`.
+    missing : collection of str
+        What the file writes for a missing value; nothing at all is one too.
+    decimal : str
+        What stands between units and tenths.
 
-    Returns
-    -------
-    float or int
-
-    Raises
-    ------
-    ValueError
-        If it is none.
+    Attributes
+    ----------
+    texts : frozenset of str
+    amounts : frozenset of float
     """
-    if "_" in text:
-        raise ValueError(f"{text!r} is not a number")
-    return kind(text)
+
+    def __init__(self, missing: Collection[str], decimal: str) -> None:
+        self._decimal = decimal
+        self.texts = frozenset(["", *missing])
+        # YAML's numbers have a point, whatever the file has.
+        amounts = (amount_of(text.replace(decimal, "."), ".") for text in missing)
+        self.amounts = frozenset(
+            amount for amount in amounts if amount is not None and not math.isnan(amount)
+        )
+
+    def mean(self, text: str) -> bool:
+        """Whether a text is one of these numbers."""
+        return bool(self.amounts) and amount_of(text, self._decimal) in self.amounts
 
 
 def numbers(
     values: Sequence[Any] | NDArray[Any], missing: Collection[str], decimal: str = "."
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
-    """Read a column of numbers.
+    """Read a column of numbers, each by itself.
 
     Parameters
     ----------
     values : sequence
-        Texts, or an array of numbers, in which NaN is a missing value.
+        Texts, with None for no value; or an array of numbers, in which NaN is a missing value.
     missing : collection of str
         What the file writes for a missing value; nothing at all is one too. One that is a number
         is meant in whatever way it is written.
@@ -58,61 +66,75 @@ def numbers(
     wrong : dict of int to str
         By row, what is neither missing nor a finite number, and what is wrong with it.
     """
+    markers = Markers(missing, decimal)
     if isinstance(values, np.ndarray):
         found = np.array(values, dtype=np.float64)
         absent = np.isnan(found)
         wrong = {int(row): _not_finite(found[row]) for row in np.flatnonzero(np.isinf(found))}
     else:
-        found, absent, wrong = _texts(values, {"", *missing}, decimal)
-    markers = [amount for amount in map(_amount, missing) if amount is not None]
-    if markers:
-        absent |= np.isin(found, markers)
+        found, absent, wrong = _texts(values, markers, decimal)
+    if markers.amounts:
+        absent |= np.isin(found, list(markers.amounts))
         found[absent] = np.nan
         wrong = {row: fault for row, fault in wrong.items() if not absent[row]}
     return found, absent, wrong
 
 
 def _texts(
-    values: Sequence[str], absences: set[str], decimal: str
+    values: Sequence[str | None], markers: Markers, decimal: str
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
-    absent = np.zeros(len(values), dtype=bool)
-    try:
-        plain = values if decimal == "." else [value.replace(decimal, ".") for value in values]
-        found = np.array(plain, dtype=np.float64)
-        together = "".join(values)
-        if np.isfinite(found).all() and "_" not in together and _uses(decimal, together):
-            return found, absent, {}
-    except ValueError:
-        pass
+    """Read texts: all at once where that says of each what it says alone, else one by one."""
+    found = _at_once(values, decimal)
+    if found is not None:
+        return found, np.zeros(len(values), dtype=bool), {}
+    texts = markers.texts
+    stripped = [None if value is None else value.strip() for value in values]
+    there = [row for row, text in enumerate(stripped) if text is not None and text not in texts]
+    absent = np.ones(len(values), dtype=bool)
+    absent[there] = False
     found = np.full(len(values), np.nan)
+    some = [stripped[row] for row in there]
+    amounts = _at_once(some, decimal)
+    if amounts is not None:
+        found[there] = amounts
+        return found, absent, {}
     wrong: dict[int, str] = {}
-    for row, value in enumerate(values):
-        text = value.strip()
-        if text in absences:
-            absent[row] = True
-            continue
-        try:
-            if not _uses(decimal, text):
-                raise ValueError
-            found[row] = number(text.replace(decimal, "."))
-            if not np.isfinite(found[row]):
-                wrong[row] = _not_finite(found[row])
-        except ValueError:
-            wrong[row] = f"{text!r}, not a number"
+    for row, text in zip(there, some, strict=True):
+        amount = amount_of(text or "", decimal)
+        if amount is not None:
+            found[row] = amount
+        if amount is None or not math.isfinite(amount):
+            wrong[row] = f"{text!r}, not a number" if amount is None else _not_finite(amount)
     return found, absent, wrong
+
+
+def _at_once(texts: Sequence[str | None], decimal: str) -> NDArray[np.float64] | None:
+    """Return the numbers that some texts are; None unless all are finite ones."""
+    try:
+        plain: Any = texts
+        if decimal != ".":
+            plain = ["" if text is None else text.replace(decimal, ".") for text in texts]
+        # NumPy reads a text as `float` does, and None as NaN.
+        found = np.array(plain, dtype=np.float64)
+    except ValueError:
+        return None
+    if not np.isfinite(found).all():
+        return None
+    together = "".join(texts)  # type: ignore[arg-type]
+    return found if "_" not in together and _uses(decimal, together) else None
+
+
+def amount_of(text: str, decimal: str) -> float | None:
+    """Return the number that a text is; None if it is none."""
+    try:
+        return number(text.replace(decimal, ".")) if _uses(decimal, text) else None
+    except ValueError:
+        return None
 
 
 def _uses(decimal: str, text: str) -> bool:
     """Whether a text has no point, where a comma stands for it: 1.000 is then a thousand."""
     return decimal == "." or "." not in text
-
-
-def _amount(marker: str) -> float | None:
-    try:
-        amount = number(marker)
-    except ValueError:
-        return None
-    return None if np.isnan(amount) else amount
 
 
 def _not_finite(value: float) -> str:

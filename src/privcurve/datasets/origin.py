@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.datasets.catalogue import describe, find
-from privcurve.datasets.description import Description
+from privcurve.datasets.description import CODING, Description
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import sha256_of
 
@@ -26,9 +26,9 @@ def origin(description: Description) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``description``, the digest of its meaning; ``yaml``, the checksums of the files that it
-        was read from; ``public_benchmark``, whether the records are public; ``local``, the state of
-        each file of the user's own.
+        ``coding``, the number of the rules of coding; ``description``, the digest of its meaning;
+        ``yaml``, the checksums of the files that it was read from; ``public_benchmark``, whether
+        the records are public; ``local``, the state of each file of the user's own.
     """
     local = {}
     for file in description.source_files():
@@ -37,6 +37,7 @@ def origin(description: Description) -> dict[str, Any]:
             state = _state(path)
             local[file.local] = {**state, "sha256": sha256_of(path)}
     return {
+        "coding": CODING,
         "description": description.digest,
         "yaml": {path.stem: sha256_of(path) for path in description.paths},
         "public_benchmark": description.public_benchmark,
@@ -92,9 +93,10 @@ def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
 
 
 def _same_bytes(made_from: Mapping[str, Any]) -> bool:
-    """Whether the files of a description are, byte for byte, those that were read."""
+    """Whether a description, byte for byte, and the rules of coding are those that were read."""
     yaml = made_from.get("yaml", {})
-    return bool(yaml) and all(sha256_of(find(stem)) == digest for stem, digest in yaml.items())
+    same = bool(yaml) and all(sha256_of(find(stem)) == digest for stem, digest in yaml.items())
+    return same and made_from.get("coding") == CODING
 
 
 def same_files(made_from: Mapping[str, Any]) -> bool:

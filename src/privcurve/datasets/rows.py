@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes
 
+# Rows that are compared at once with those before them.
+_AT_ONCE = 2**16
+
 
 def distinct(
     X: Codes, y: NDArray[np.integer[Any]]
@@ -38,11 +41,20 @@ def distinct(
     if len(X) == 0:
         return X, np.asarray(y, dtype=np.int8), np.zeros(0, dtype=np.int64)
     # Big-endian bytes compare like the numbers they write, so whole rows compare as bytes.
-    table = np.column_stack([X, np.maximum(y, 0).astype(X.dtype)])
-    table = np.ascontiguousarray(table, dtype=X.dtype.newbyteorder(">"))
+    table = np.empty((len(X), X.shape[1] + 1), dtype=X.dtype.newbyteorder(">"))
+    table[:, :-1] = X
+    table[:, -1] = np.maximum(y, 0)
     packed = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
-    _, first, counts = np.unique(packed, return_index=True, return_counts=True)
-    return X[first], np.asarray(y, dtype=np.int8)[first], counts.astype(np.int64)
+    # As np.unique does it, but without two more tables of all rows.
+    order = np.argsort(packed, kind="stable")
+    new = np.ones(len(order), dtype=bool)
+    for start in range(1, len(order), _AT_ONCE):
+        rows = packed[order[start - 1 : start + _AT_ONCE]]
+        new[start : start + _AT_ONCE] = rows[1:] != rows[:-1]
+    del table, packed
+    first = order[new]
+    counts = np.diff(np.flatnonzero(new), append=len(order))
+    return X[first], np.asarray(y, dtype=np.int8)[first], counts
 
 
 def stratified_folds(

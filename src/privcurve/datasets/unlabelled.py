@@ -23,7 +23,8 @@ from privcurve.datasets.frames import DECIDED
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers import DAMAGED
 from privcurve.datasets.readers.delimited import SEPARATORS, records_of, tables
-from privcurve.datasets.readers.lines import lines_of, opened
+from privcurve.datasets.readers.lines import lines_of
+from privcurve.datasets.readers.packed import opened
 from privcurve.datasets.readers.table import RawTable, lacking
 
 ENCODING = Parser(DELIMITED).encoding
@@ -31,6 +32,9 @@ STDIN = Path("-")
 # Of so many records this share tells that a column is written in another way.
 _FEW = 10
 _NEARLY_ALL = 0.95
+_JSON = (
+    " It is JSON, it seems: write its records as CSV or Parquet (in pandas, read_json and to_csv)."
+)
 # Lines of the file in which the names of columns end.
 _MOST_OF_HEADER = 100
 
@@ -152,7 +156,8 @@ def read_codes(
         raise DatasetError("there is no standard input to read")
     try:
         file = stdin if path == STDIN and stdin is not None else opened(path)
-        numbered = lines_of(file, Parser(DELIMITED, encoding=encoding))
+        below = lines_of(file, Parser(DELIMITED, encoding=encoding))
+        numbered = itertools.dropwhile(lambda line: not line[1].strip(), below)
         start = list(itertools.islice(numbered, _MOST_OF_HEADER))
         if separator is None:
             separator = max(SEPARATORS, key=lambda one: _n_known(domain, start, one))
@@ -164,7 +169,8 @@ def read_codes(
     described = Unlabelled(
         domain, Parser(DELIMITED, separator, header=True, encoding=encoding), source
     )
-    _check(domain, source, fields)
+    is_json = start[0][1].lstrip()[:1] in ("{", "[")
+    _check(domain, source, fields, _JSON if is_json else "")
     records = records_of(itertools.chain(start, numbered), separator)
     lost = Lost(domain)
     pieces = _coded(described, lambda problems: tables(described, source, records, problems), lost)
@@ -225,10 +231,10 @@ def _n_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> in
         return 0
 
 
-def _check(domain: Domain, source: str, fields: list[str]) -> None:
+def _check(domain: Domain, source: str, fields: list[str], hint: str = "") -> None:
     fault = lacking(domain, source, fields)
     if fault is not None:
-        raise fault
+        raise DatasetError(f"{fault}{hint}")
 
 
 def _ignored(domain: Domain, fields: list[str]) -> tuple[str, ...]:

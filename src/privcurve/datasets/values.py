@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from privcurve.datasets.columns import MISSING, OTHER, Column
+from privcurve.datasets.numbers import Markers, amount_of
 
 # A column may hold as many texts as it has records: only so many are remembered.
 MOST_REMEMBERED = 100_000
+
+_LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 
 class Codes(dict[str, int]):
@@ -19,44 +22,73 @@ class Codes(dict[str, int]):
     column : Column
         A categorical one.
     missing : collection of str
-        Texts that stand for a missing value, where the column does not list them.
+        Texts that stand for a missing value, where the column does not list them. One that is a
+        number is meant in whatever way it is written.
     unknown : str
         As of :class:`~privcurve.datasets.domain.Domain`.
+    decimal : str
+        What stands between units and tenths.
     """
 
-    def __init__(self, column: Column, missing: Collection[str], unknown: str) -> None:
+    def __init__(
+        self, column: Column, missing: Collection[str], unknown: str, decimal: str = "."
+    ) -> None:
         self._patterns: list[tuple[re.Pattern[str], int]] = []
-        self._fallback = -1
+        self._decimal = decimal
+        self._amounts: frozenset[float] = frozenset()
+        self._missing = self._fallback = -1
+        known: dict[str, int]
         if column.patterns:
             codes = {title: k for k, title in enumerate(column.titles)}
             self._patterns = [(_regular(text), codes[title]) for text, title in column.categories]
             self._fallback = codes[OTHER]
             known = {"": codes[MISSING]}
         else:
-            known = dict(column.codes)
-            codes = known
+            codes = dict(column.codes)
+            known = dict(codes)
             if unknown == OTHER:
-                self._fallback = known.get(OTHER, -1)
+                self._fallback = codes.get(OTHER, -1)
         if MISSING in codes:
+            self._missing = codes[MISSING]
             # A text that is listed is one, whatever it means elsewhere.
             listed = [text for text, title in column.categories if title != MISSING]
-            groups = {text.casefold() for text in listed} if column.patterns else set()
-            for marker in missing:
-                if marker.casefold() not in groups:
-                    known.setdefault(marker, codes[MISSING])
+            words = {text.casefold() if column.patterns else text for text in listed}
+            # Nothing at all is no other text; where these are refused, someone is to decide on it.
+            empty = [""] if self._fallback >= 0 else []
+            for marker in (*missing, *empty):
+                word = marker.casefold() if column.patterns else marker
+                if not words & {word, whole(word, decimal)}:
+                    known.setdefault(marker, self._missing)
+            plain = [text for text in listed if not _LEADING_ZERO.match(text)]
+            self._amounts = Markers(missing, decimal).amounts - Markers(plain, decimal).amounts
         super().__init__(known)
         self._listed = len(self)
 
+    def of(self, texts: Sequence[str | None]) -> list[int]:
+        """Return the codes of some texts, and of None for no value."""
+        of_none = self._fallback if self._missing < 0 else self._missing
+        return [of_none if text is None else self[text] for text in texts]
+
     def __missing__(self, text: str) -> int:
-        """Find the code of a text that was not met before."""
-        code = self._fitting(text) if self._patterns else self.get(whole(text), self._fallback)
+        """Find the code of a text that was not met before; blanks at its ends do not count."""
+        plain = text.strip()
+        code = self._code(text) if plain == text else self[plain]
         if len(self) < self._listed + MOST_REMEMBERED:
             self[text] = code
         return code
 
+    def _code(self, text: str) -> int:
+        # A code such as 0150 is no number.
+        is_number = self._amounts and not _LEADING_ZERO.match(text)
+        if is_number and amount_of(text, self._decimal) in self._amounts:
+            return self._missing
+        if self._patterns:
+            return self._fitting(text)
+        return self.get(whole(text, self._decimal), self._fallback)
+
     def _fitting(self, text: str) -> int:
         """Give the code of the first pattern that fits a text, or the whole number that it is."""
-        number = whole(text)
+        number = whole(text, self._decimal)
         for pattern, code in self._patterns:
             if pattern.fullmatch(text) or pattern.fullmatch(number):
                 return code
@@ -69,7 +101,40 @@ def _regular(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(parts), re.IGNORECASE | re.DOTALL)
 
 
-def whole(text: str) -> str:
-    """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps."""
-    head, point, tail = text.partition(".")
-    return head if point and not tail.strip("0") and head.lstrip("+-").isdigit() else text
+def pattern_faults(column: Column) -> list[str]:
+    """Name patterns of a column of groups that no text is left for: the first that fits counts."""
+    own = ((OTHER, OTHER), (MISSING, MISSING))
+    given = [pair for pair in column.categories if pair not in own]
+    faults = []
+    for place, (pattern, title) in enumerate(given):
+        if not pattern:
+            faults.append(
+                f"groups of {column.name!r}: an empty pattern fits nothing: what is not there is "
+                f"in the group {MISSING!r}; drop it"
+            )
+        # A star of the lower one is a text that only a star of the upper one fits.
+        above = [one for one, of in given[:place] if of != title and fits(one, pattern)]
+        if above:
+            faults.append(
+                f"groups of {column.name!r}: whatever fits {pattern!r} fits {above[0]!r}, which "
+                "stands above it; drop one, or put it above"
+            )
+    return faults
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Whether a text fits a pattern of a group."""
+    return bool(_regular(pattern).fullmatch(text))
+
+
+def whole(text: str, decimal: str = ".") -> str:
+    """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps.
+
+    Where a comma stands for the point, ``3,0`` is 3, too, but not ``3.000``: that is a thousand.
+    """
+    for mark in dict.fromkeys((decimal, ".")):
+        head, point, tail = text.partition(mark)
+        in_thousands = mark != decimal and tail and len(tail) % 3 == 0
+        if point and not tail.strip("0") and not in_thousands and head.lstrip("+-").isdigit():
+            return head
+    return text

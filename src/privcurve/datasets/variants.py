@@ -13,7 +13,8 @@ from privcurve.datasets.domain import NUMERIC
 from privcurve.datasets.problems import Problems
 from privcurve.schema import nearest
 
-_RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
+_RANGE = re.compile(r"(?<!\\)\{(\d+)\.\.(\d+)\}")
+_NO_RANGE = re.compile(r"\\(\{\d+\.\.\d+\})")
 MOST_NAMES = 65536
 
 # Keys whose content a variant changes in part; of files, parser and label it names what differs.
@@ -21,12 +22,13 @@ _IN_PART = ("files", "parser", "label")
 
 
 def names_of(pattern: str) -> list[str]:
-    """Write out a pattern such as ``pixel{0..783}``; other names stand for themselves.
+    r"""Write out a pattern such as ``pixel{0..783}``; other names stand for themselves.
 
     Parameters
     ----------
     pattern : str
         May hold several ranges: ``x{0..2}y{0..2}`` are nine names. ``{00..99}`` keeps two digits.
+        ``a\{1..3}`` is the one name ``a{1..3}``.
 
     Returns
     -------
@@ -46,11 +48,16 @@ def names_of(pattern: str) -> list[str]:
             raise ValueError(f"{pattern!r} stands for {size} names, not 1 to {MOST_NAMES}")
         width = len(first) if first.startswith("0") else 0
         ranges.append([f"{k:0{width}d}" for k in range(int(first), int(last) + 1)])
-    fixed = texts[0::3]
+    fixed = [_NO_RANGE.sub(r"\1", text) for text in texts[0::3]]
     return [
         fixed[0] + "".join(a + b for a, b in zip(chosen, fixed[1:], strict=True))
         for chosen in product(*ranges)
     ]
+
+
+def as_pattern(name: str) -> str:
+    """Write a name as the pattern that stands for it alone."""
+    return re.sub(r"(\{\d+\.\.\d+\})", r"\\\1", name)
 
 
 def written_out(content: Mapping[str, Any]) -> dict[str, Any]:

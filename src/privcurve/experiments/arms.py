@@ -6,18 +6,21 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from privcurve.experiments import canonical, paid
+from privcurve.experiments import alike, canonical, paid
 from privcurve.learners import registry, tuning
 from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
 # The name of the axis that `train_shares` varies.
 TRAIN_SHARE = "train_share"
+
+# Of a grid, and of what is varied.
+MOST_COMBINATIONS = 1_000_000
 
 # What may stand in the name of a folder.
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
@@ -168,8 +171,8 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
         )
     chosen = registry.entry(tuning.NAME) if "tune" in spec else entry
     relation = _relation(chosen, spec.get("neighbours"), study.get("neighbours"))
-    shares = [float(share) for share in study.get("train_shares", [1])]
-    _check_distinct(TRAIN_SHARE, shares)
+    shares = [*map(canonical.real, study.get("train_shares", [1]))]
+    alike.check_numbers(TRAIN_SHARE, shares)
     bad = [share for share in shares if not 0 < share <= 1]
     if bad:
         raise ValueError(f"train_shares: {bad[0]:g} is not in (0, 1]")
@@ -231,22 +234,22 @@ def _budgets(
 ) -> Iterator[Arm]:
     """Give an arm for each calibration and δ."""
     tune = spec.get("tune")
-    title = spec.get("title", method.title)
+    title = alike.one_line(spec.get("title", method.title))
     if not entry.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
                 raise ValueError(f"{entry.name} is not private: it takes no {key!r}")
         yield Arm(label, entry.name, title, None, 0.0, (math.inf,), settings)
         return
-    own = tuple(float(e) for e in spec.get("epsilons", epsilons or ()))
+    own = tuple(map(canonical.real, spec.get("epsilons", epsilons or ())))
     if not own:
         raise ValueError("no epsilon: give the study, or this learner, a list 'epsilons'")
     bad = [e for e in own if not e > 0]
     if bad:
         raise ValueError(f"epsilon = {bad[0]:g} is not above 0")
-    _check_distinct("epsilon", own)
-    deltas = [float(delta) for delta in spec.get("deltas", [0])]
-    _check_distinct("delta", deltas)
+    alike.check_numbers("epsilon", own)
+    deltas = [*map(canonical.real, spec.get("deltas", [0]))]
+    alike.check_numbers("delta", deltas)
     for calibration, delta in itertools.product(
         spec.get("calibrations", [entry.calibrations[-1]]), deltas
     ):
@@ -281,12 +284,6 @@ def _check_public(
                 )
 
 
-def _check_distinct(what: str, values: Sequence[float]) -> None:
-    for place, value in enumerate(values):
-        if value in values[:place]:
-            raise ValueError(f"{what} = {canonical.number(value)} stands twice; keep one")
-
-
 def _varied(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     """Give the combinations of what is varied; one that varies nothing if there is none."""
     for axis, values in vary.items():
@@ -296,8 +293,17 @@ def _varied(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
         twice = [text for place, text in enumerate(texts) if text in texts[:place]]
         if twice:
             raise ValueError(f"vary: {axis} = {twice[0]} stands twice; keep one")
+        alike.check_rounding(f"vary: {axis}", values)
+    _check_size("vary: ", vary.values())
     for values in itertools.product(*vary.values()):
         yield dict(zip(vary, values, strict=True))
+
+
+def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
+    """Refuse what would not fit into memory, before it is written out."""
+    size = math.prod(map(len, axes))
+    if size > MOST_COMBINATIONS:
+        raise ValueError(f"{what}{size:,} combinations are more than {MOST_COMBINATIONS:,}")
 
 
 def _value(axis: str, value: Any) -> str:
@@ -330,6 +336,9 @@ def _expand(
     empty = [axis for axis, values in grid.items() if not values]
     if empty:
         raise ValueError(f"the grid is empty: axis {empty[0]!r} has no value")
+    _check_size("the grid: ", grid.values())
+    for axis, values in grid.items():
+        alike.check_rounding(axis, values)
     settings = [
         {**fixed, **dict(zip(grid, values, strict=True))}
         for values in itertools.product(*grid.values())

@@ -63,7 +63,7 @@ class Bundle:
         return [
             curve.failures(shard)
             for curve in self.curves
-            for shard in (*range(curve.shards), *([None] if curve.selects else []))
+            for shard in (*curve.shard_numbers, *([None] if curve.selects else []))
         ]
 
     @property
@@ -97,7 +97,7 @@ class Bundle:
 
 def digests(one: Curve) -> list[str]:
     """Give the digests of all jobs that a curve would have alone."""
-    shards = [one.shard_digest(shard) for shard in range(one.shards)]
+    shards = [one.shard_digest(shard) for shard in one.shard_numbers]
     return [*shards, one.refit_digest] if one.selects else shards
 
 

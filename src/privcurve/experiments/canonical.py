@@ -26,6 +26,28 @@ def number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
+def real(value: float) -> float:
+    """Return a number as one that can be reckoned with.
+
+    Parameters
+    ----------
+    value : float or int
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If it is a whole number beyond them, of more than 308 digits.
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{str(value)[:20]}… is too large for a number") from None
+
+
 def _plain(value: Any) -> Any:
     # First what is most frequent, by far, in a study of a million cells: texts, and pairs of them.
     if isinstance(value, str):

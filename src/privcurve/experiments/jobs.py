@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 from privcurve.datasets import Domain, check_current, facts
 from privcurve.experiments import canonical, results
 from privcurve.experiments.arms import Arm, Point
-from privcurve.experiments.results import Key
 from privcurve.experiments.shards import fit_seconds, n_shards, shard_points, shard_seconds
 from privcurve.experiments.splits import Split
 from privcurve.experiments.study import ALL, BEST, DEFAULT_METRIC, Finalists, Study
@@ -158,8 +157,7 @@ class Curve:
     @property
     def files(self) -> list[Path]:
         """The files of cells that its jobs write."""
-        shards = [self.shard(shard) for shard in range(self.shards)]
-        return [*shards, self.refit] if self.selects else shards
+        return [*map(self.shard, self.shard_numbers), *([self.refit] if self.selects else [])]
 
     @property
     def runs(self) -> list[Path]:
@@ -187,11 +185,10 @@ class Curve:
         """Snakemake's benchmark files of its jobs, by rule; those of a bundle are all of it."""
         if self.bundle:
             return {"train": [Path("benchmarks/train", self.study.name, f"{self.bundle}.tsv")]}
-        train, refit = Path("benchmarks/train", self.name), Path("benchmarks/refit", self.name)
-        shards = [self.shard(shard).stem for shard in range(self.shards)]
+        train = Path("benchmarks/train", self.name)
         return {
-            "train": [train / f"{shard}.tsv" for shard in shards],
-            "refit": [refit.with_name(f"{refit.name}.tsv")] if self.selects else [],
+            "train": [train / f"{self.shard(k).stem}.tsv" for k in self.shard_numbers],
+            "refit": [Path(f"benchmarks/refit/{self.name}.tsv")] if self.selects else [],
         }
 
     # What is asked for
@@ -199,6 +196,11 @@ class Curve:
     def points(self, shard: int) -> list[Point]:
         """Give the points that a shard trains."""
         return shard_points(self.arm, shard, self.shards)
+
+    @cached_property
+    def shard_numbers(self) -> list[int]:
+        """The shards that train something: of few points a hash may leave one empty."""
+        return [shard for shard in range(self.shards) if self.points(shard)]
 
     @property
     def splits(self) -> list[Split]:
@@ -273,7 +275,6 @@ class Curve:
         return len(self.arm.epsilons) * (selection + self.n_refits * sum(each) / len(each))
 
     # Results
-
     @property
     def checksum(self) -> str | None:
         """Of the coded dataset as it is now; None if there is none.
@@ -305,12 +306,13 @@ class Curve:
         IncompleteError
             If a shard was made for something else, is damaged, or has other cells than it must.
         """
-
-        def keys(shard: int) -> list[Key]:
-            return results.expected_keys(self.tasks(shard))
-
         return results.read_shards(
-            self.folder, self.shards, columns, self.shard_digest, self.checksum, keys
+            self.shard,
+            self.shard_numbers,
+            columns,
+            self.shard_digest,
+            self.checksum,
+            lambda shard: results.expected_keys(self.tasks(shard)),
         )
 
     def check_results(self) -> None:

@@ -58,7 +58,7 @@ def manifest(
     jobs: dict[str, list[Path]] = {}
     for path in benchmarks:
         jobs.setdefault(Path(path.parts[1]).stem, []).append(path)
-    work, training_jobs = {}, []
+    work, times = {}, []
     for name, curves in studies.items():
         # A job that some curves share is one.
         mine = {
@@ -66,8 +66,9 @@ def manifest(
         }
         for path, rule in mine.items():
             jobs.setdefault(rule, []).append(path)
-        training_jobs.append(_times(mine))
-        work[name] = _work(curves, training_jobs[-1])
+        facts = [read_facts(path) or {"rows": 0} for curve in curves for path in curve.files]
+        times += facts
+        work[name] = {**_work(facts), "not_training": _not_training(facts)}
     names = sorted({c.dataset.name for curves in studies.values() for c in curves})
     return {
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -78,8 +79,7 @@ def manifest(
         "datasets": {name: _dataset(name) for name in names},
         "rules": {rule: _times(paths) for rule, paths in sorted(jobs.items())},
         "studies": work,
-        # As in each study, of the same numbers: of one study they are the same.
-        "not_training": _not_training(work.values(), training_jobs),
+        "not_training": _not_training(times),
     }
 
 
@@ -138,18 +138,16 @@ def _dataset(name: str) -> dict[str, Any]:
     return {"checksum": found.get("checksum"), "sources": found.get("sources")}
 
 
-def _work(curves: Sequence[Curve], times: Mapping[str, Any]) -> dict[str, Any]:
-    """Add up what the jobs of a study say of their last runs."""
+def _work(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Add up what jobs say of their last runs."""
     totals = dict.fromkeys(WORK, 0)
-    for curve in curves:
-        for path in curve.files:
-            facts = read_facts(path) or {"rows": 0}
-            # A file without facts is of an earlier version, and its cells of an earlier run.
-            facts = {"reused": facts["rows"], **facts}
-            for key in WORK:
-                totals[key] += facts.get(key, 0)
+    for one in facts:
+        # A file without facts is of an earlier version, and its cells of an earlier run.
+        of_file = {"reused": one["rows"], **one}
+        for key in WORK:
+            totals[key] += of_file.get(key, 0)
     totals["training_seconds"] = round(totals["training_seconds"], 1)
-    return {**totals, "not_training": _not_training([totals], [times])}
+    return totals
 
 
 def _times(benchmarks: Iterable[Path]) -> dict[str, Any]:
@@ -179,9 +177,14 @@ def _number(text: str) -> float:
     return float(text) if text not in ("NA", "-") else 0.0
 
 
-def _not_training(
-    work: Iterable[Mapping[str, Any]], times: Iterable[Mapping[str, Any]]
-) -> float | None:
-    wall = math.fsum(each["wall_seconds"] for each in times)
-    training = math.fsum(each["training_seconds"] for each in work)
+def _not_training(facts: Iterable[Mapping[str, Any]]) -> float | None:
+    """Return the share of the time of jobs that was not training; None if none says its time.
+
+    Both are what the job that wrote a file says of itself. Snakemake's benchmark may be of
+    another run of it: where a job outlives a killed Snakemake, its file may replace that of its
+    twin. Files of earlier versions do not say it.
+    """
+    own = [one for one in facts if "job_seconds" in one]
+    wall = math.fsum(one["job_seconds"] for one in own)
+    training = math.fsum(one["training_seconds"] for one in own)
     return round(1 - training / wall, 4) if wall else None

@@ -220,8 +220,8 @@ def _damaged(path: Path) -> IncompleteError:
 
 
 def read_shards(
-    folder: Path,
-    shards: int,
+    path_of: Callable[[int], Path],
+    shards: Iterable[int],
     columns: list[str],
     digest: Callable[[int], str],
     checksum: str | None,
@@ -231,9 +231,10 @@ def read_shards(
 
     Parameters
     ----------
-    folder : Path
-    shards : int
-        How many there are.
+    path_of : callable
+        Gives the file of a shard.
+    shards : iterable of int
+        Those that have cells.
     columns : list of str
         Those to read.
     digest : callable
@@ -252,8 +253,8 @@ def read_shards(
     IncompleteError
         If a shard was made for something else, is damaged, or has other cells than it must.
     """
-    for shard in range(shards):
-        path = shard_path(folder, shard, shards)
+    for shard in shards:
+        path = path_of(shard)
         check_current(path, digest(shard), checksum)
         frame = read_cells([path], list(dict.fromkeys([*columns, *KEY_COLUMNS])))
         check_complete(frame, asked(shard), str(path))

@@ -19,6 +19,9 @@ TEST = "test"
 # each repeat and each arm, costs more than many a fit.
 REMEMBERED = 2**27
 
+# Of a share of fewer records, one of each label is another share.
+LEAST_HELD_OUT = 0.1
+
 
 @dataclass(frozen=True)
 class Split:
@@ -137,10 +140,16 @@ def held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
     Raises
     ------
     ValueError
-        If a label has fewer than two records.
+        If a label has fewer than two records, or the share is next to nothing of all.
     """
     chosen = np.zeros(len(y), dtype=bool)
-    for label in np.unique(y):
+    labels = np.unique(y)
+    if share * len(y) < LEAST_HELD_OUT:
+        raise ValueError(
+            f"holdout: {share:g} of {len(y)} records is none, and one of each label would be many "
+            f"times as many: hold out {len(labels) / len(y):.2g} or more"
+        )
+    for label in labels:
         mine = rng.permutation(np.flatnonzero(y == label))
         if len(mine) < 2:
             raise ValueError("to hold records out, each label needs two records or more")

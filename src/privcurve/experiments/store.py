@@ -1,8 +1,9 @@
 """What is already trained: append-only files of finished cells, by cell id.
 
 Every job appends to a file of its own, so nothing is shared between writers: twins,
-killed jobs and network file systems do no harm. A line is a whole JSON object and is written
-at once; a torn one (a killed writer, a loss of power) is skipped.
+killed jobs and network file systems do no harm. A line is a whole JSON object with a checksum and
+is written at once; one that is torn (a killed writer, a loss of power) or that does not have its
+checksum (a damaged disk) is skipped. Earlier versions wrote no checksums; their lines are read.
 
 The name of a file tells which cells can be in it (:mod:`privcurve.experiments.keys`), so that
 a job reads its own part of a store of millions. A file without such a mark is always read.
@@ -17,7 +18,9 @@ import re
 import socket
 import time
 import uuid
+import zlib
 from collections.abc import Container, Iterator
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -27,10 +30,13 @@ from privcurve.files import append, cannot_write
 
 logger = logging.getLogger(__name__)
 
-# A line is {"id":"…","result":{…}}; the id, of 64 characters, can be told without parsing.
+# A line is {"id":"…","result":{…},"crc":"…"}: the CRC-32 of all that stands before it, in eight
+# digits. The id, of 64 characters, can be told without parsing. Earlier versions wrote no checksum.
 START, END = b'{"id":"', b"}}"
 ID = slice(len(START), len(START) + 64)
 ID_FORM = re.compile(rb"[0-9a-f]{64}")
+CHECKSUM = b',"crc":"%08x"}'
+CHECKED = slice(None, -len(CHECKSUM % 0))
 
 
 class Store:
@@ -68,8 +74,8 @@ class Store:
                 if name not in found and name in ids:
                     try:
                         found[name] = json.loads(line)["result"]
-                    except (ValueError, KeyError):
-                        logger.info("%s: what it says of cell %s is damaged", path, name)
+                    except (ValueError, KeyError):  # of a line without a checksum
+                        logger.warning("%s: what it says of cell %s is damaged", path, name)
         return found
 
     def ids(self) -> Iterator[str]:
@@ -99,9 +105,10 @@ class Store:
         OSError
             If the disk is full, for example; what was added before is kept.
         """
-        line = json.dumps({"id": cell_id, "result": result}, separators=(",", ":")) + "\n"
+        text = json.dumps({"id": cell_id, "result": result}, separators=(",", ":"))
+        line = text.removesuffix("}").encode()
         try:
-            append(self._open(), line.encode())
+            append(self._open(), line + CHECKSUM % zlib.crc32(line) + b"\n")
         except OSError as error:
             raise cannot_write(self.folder, error) from error
 
@@ -162,14 +169,37 @@ class Store:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Give the id and the text of each line that is not torn."""
+    """Yield the id and the text of each line that is neither torn nor damaged."""
+    n_damaged = first = n_unchecked = 0
     with path.open("rb") as lines:
         for number, raw in enumerate(lines, start=1):
             line = raw.rstrip(b"\n")
             # From the last start: before it may be a torn line without an end, or NUL bytes.
             start = line.rfind(START)
-            whole = line[start:]
-            if start < 0 or not line.endswith(END) or not ID_FORM.fullmatch(whole[ID]):
-                logger.info("%s: line %d is torn and was skipped", path, number)
-                continue
-            yield whole[ID].decode("ascii"), whole
+            text = line[start:]
+            if text.endswith(END):
+                sound = ID_FORM.fullmatch(text[ID]) is not None
+                n_unchecked += sound
+            else:
+                sound = text.endswith(CHECKSUM % zlib.crc32(text[CHECKED]))
+            if start >= 0 and sound:
+                yield text[ID].decode("ascii"), text
+            else:
+                n_damaged += 1
+                first = first or number
+    if n_damaged:
+        logger.warning(
+            "%s: %d torn or damaged lines were skipped, the first is line %d; their cells are "
+            "trained again when they are needed",
+            path,
+            n_damaged,
+            first,
+        )
+    if n_unchecked:
+        _tell_of_unchecked(path.parent)
+
+
+@cache
+def _tell_of_unchecked(folder: Path) -> None:
+    """Say once that a folder has lines whose damage can't be noticed."""
+    logger.info("%s: lines of an earlier version have no checksum and are believed", folder)

@@ -9,7 +9,7 @@ from typing import Any
 
 from privcurve import schema
 from privcurve.datasets import Description, describe, names
-from privcurve.experiments import paid
+from privcurve.experiments import alike, paid
 from privcurve.experiments.arms import Arm, Point, arms
 from privcurve.experiments.splits import (
     Split,
@@ -161,7 +161,7 @@ def load(path: Path) -> Study:
     ------
     StudyError
         If a learner, parameter, ε, δ or calibration is not allowed, a grid is empty, words
-        contradict each other, or every learner needs a package that is not installed.
+        contradict each other, curves can't be told apart, or no learner's package is installed.
     """
     return from_mapping(schema.read_yaml(path), path.stem, str(path))
 
@@ -189,10 +189,13 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         raise StudyError(f"{where}: {error}") from None
     found: dict[str, Arm] = {}
     skipped: list[str] = []
+    known: list[Arm] = []
     try:
         for label, spec in raw["learners"].items():
             # Checked in any case: a file is right or wrong whatever is installed.
             checked = {arm.name: arm for arm in arms(label, spec, raw)}
+            alike.check_curves([*checked.values()], known, selected=raw.get("select") != ALL)
+            known += checked.values()
             missing = registry.missing_package(spec["learner"])
             if missing:
                 skipped.append(f"{where}: {label} is left out: {missing}")
@@ -205,7 +208,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     splits = raw.get("splits", raw)
     return Study(
         name=name,
-        title=raw["title"],
+        title=alike.one_line(raw["title"]),
         datasets=tuple(raw["datasets"]),
         folds=splits.get("folds", 0),
         repeats=splits.get("repeats", 0),
@@ -233,7 +236,7 @@ def _of_studies(raw: Mapping[str, Any], name: str) -> Study:
         raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
     return Study(
         name=name,
-        title=raw["title"],
+        title=alike.one_line(raw["title"]),
         datasets=(),
         folds=0,
         repeats=0,
@@ -248,8 +251,7 @@ def _of_studies(raw: Mapping[str, Any], name: str) -> Study:
 def _check_words(raw: Mapping[str, Any]) -> None:
     """Refuse words that contradict each other."""
     resampling = [key for key in ("folds", "repeats") if key in raw]
-    splits = raw.get("splits")
-    select_all = raw.get("select") == ALL
+    splits, select_all = raw.get("splits"), raw.get("select") == ALL
     if splits is None and len(resampling) < 2:
         raise ValueError(
             "give 'folds' and 'repeats', or 'splits', for example splits: "
@@ -259,6 +261,8 @@ def _check_words(raw: Mapping[str, Any]) -> None:
         raise ValueError(f"{resampling[0]!r} stands beside 'splits', which says all: keep one")
     if splits is not None and ("holdout" in splits) != ("repeats" in splits):
         raise ValueError("splits: 'holdout' and 'repeats' belong together; give both, or 'folds'")
+    if splits is not None and not splits.get("holdout", 1) > 0:  # NaN, which schemas let pass
+        raise ValueError("splits: holdout is no number; give a share, such as 0.1")
     if splits is not None and ("holdout" in splits) == ("folds" in splits):
         raise ValueError("splits: give either 'holdout' and 'repeats', or 'folds'")
     if splits is not None and "folds" in splits and not select_all:
@@ -337,6 +341,8 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
             f"{where}: neighbours: no learner of the study offers {PRIVATE_COLUMNS!r}; leave the "
             "key out"
         )
+    for told in alike.untitled(study.arms.values(), selected=study.select != ALL):
+        yield f"{where}: learners: {told}"
     for name in study.datasets:
         about = datasets[name]
         _check_classes(study, about, where)
@@ -356,12 +362,8 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
     if n_classes == 2:
         return
     has = f"{about.name} has {n_classes} (label: classes in {about.path})"
-    binary = list(
-        dict.fromkeys(
-            arm.method.name
-            for arm in study.arms.values()
-            if not registry.entry(arm.learner).multiclass
-        )
+    binary = dict.fromkeys(
+        arm.method.name for arm in study.arms.values() if not registry.entry(arm.learner).multiclass
     )
     if binary:
         many = [name for name in registry.names() if registry.entry(name).multiclass]

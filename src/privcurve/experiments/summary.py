@@ -95,7 +95,7 @@ def _progress(curve: Curve) -> Progress:
     finished = Progress()
     unfinished: list[Point] = []
     jobs_left = 0
-    for shard in range(curve.shards):
+    for shard in curve.shard_numbers:
         points = curve.points(shard)
         facts = read_facts(curve.shard(shard))
         if _is_current(facts, curve.shard_digest(shard), checksum):

@@ -39,6 +39,8 @@ class Boosted(NamedTuple):
     learning_rate : float
     scale : float
         σ of the noise of every number.
+    whats : tuple of str
+        What the ledger calls the leaves of each batch; none where nothing is private.
     """
 
     n_classes: int
@@ -47,6 +49,7 @@ class Boosted(NamedTuple):
     batch: int
     learning_rate: float
     scale: float
+    whats: tuple[str, ...] = ()
 
 
 def draw_trees(
@@ -105,12 +108,14 @@ def boost(
         What each leaf adds to the score.
     """
     trees = plan.trees
-    release = sums.release(GAUSSIAN, plan.scale, plan.n)
-    unit = min(LARGEST_UNIT, release.unit or ring_unit(plan.n))
+    release = sums.release(GAUSSIAN, plan.scale, plan.n, LARGEST_UNIT)
+    unit = min(LARGEST_UNIT, max(release.unit, ring_unit(plan.n)))
     share = curvature_share(plan.n_classes)
     least = 1 + 2 * share * plan.scale * math.sqrt(sums.excess)
     found = []
-    for start in range(0, len(trees.columns), plan.batch):
+    for k, start in enumerate(range(0, len(trees.columns), plan.batch)):
+        if plan.whats:
+            release = release._replace(what=plan.whats[k])
         of_batch = slice(start, start + plan.batch)
         chosen = Stumps(trees.columns[of_batch], trees.low[of_batch], trees.high[of_batch], unit)
         transcript.begin_round()

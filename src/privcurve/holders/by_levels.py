@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.holders.holder import Ballot, Holder
-from privcurve.holders.sums import Sums
+from privcurve.holders.sums import Release, Sums
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import CRITERIA, Questions, answers, impure, split_values
@@ -92,6 +92,8 @@ class _Coordinator:
         plan, tree = self.plan, GrownTree()
         known: dict[int, Estimate] = {}
         nodes = [0]
+        # What can't be sent is refused before any holder is asked. One column has the least noise.
+        self._release(0, 1 if plan.noise.votes else len(self.widths))
         for level in range(plan.depth):
             if not nodes:
                 break
@@ -131,7 +133,9 @@ class _Coordinator:
             named = set()
             for i, holder in enumerate(self.holders):
                 rate = noise.vote_rate(level, holder.size, criterion)
-                vote = holder.vote(node, Ballot(EXPONENTIAL, criterion, rate))
+                vote = holder.vote(
+                    node, Ballot(EXPONENTIAL, criterion, rate, noise.vote_what(level))
+                )
                 self.transcript.send(level, i, "vote", vote, True)
                 named.add(int(asked.columns[vote[0]]))
             found[node] = sorted(named)
@@ -142,9 +146,7 @@ class _Coordinator:
         self, level: int, node: int, columns: list[int]
     ) -> tuple[NDArray[np.float64], float]:
         """Give noisy counts by class and bin, 0 where none are asked for, and their variance."""
-        plan = self.plan
-        scale = plan.noise.counts_scale(level, len(columns))
-        release = self.sums.release(plan.noise.mechanism, scale, plan.n)
+        plan, release = self.plan, self._release(level, len(columns))
         messages = []
         for i, holder in enumerate(self.holders):
             message = holder.counts(node, columns, release)
@@ -157,7 +159,14 @@ class _Coordinator:
         table = np.zeros((plan.n_classes, int(starts[-1])))
         table[:, np.concatenate([np.arange(starts[j], starts[j + 1]) for j in columns])] = total
         factor = 2.0 if plan.noise.mechanism == LAPLACE else 1.0
-        return table, factor * scale**2 * self.sums.excess
+        return table, factor * release.scale**2 * self.sums.excess
+
+    def _release(self, level: int, n_columns: int) -> Release:
+        """Return how counts of so many columns are sent."""
+        noise = self.plan.noise
+        scale = noise.counts_scale(level, n_columns)
+        what = noise.counts_what(level)
+        return self.sums.release(noise.mechanism, scale, self.plan.n, 1.0, what)
 
     def _totals(
         self,

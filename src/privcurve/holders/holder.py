@@ -21,7 +21,8 @@ from privcurve.kernels.holder_counts import (
     split_values,
 )
 from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves, residuals, sum_leaves
-from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, MECHANISMS
+from privcurve.privacy.curator import Call, Curator, party_of
+from privcurve.privacy.mechanisms import LAPLACE
 from privcurve.privacy.sensitivity.holders import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
@@ -43,11 +44,14 @@ class Ballot(NamedTuple):
     criterion : str
     rate : float
         Infinite: no noise.
+    what : str
+        What the vote is charged to, in the words of the ledger.
     """
 
     mechanism: str
     criterion: str
     rate: float
+    what: str = ""
 
 
 class Holder(Protocol):
@@ -106,6 +110,14 @@ def named(question: int, questions: Questions) -> NDArray[Any]:
     return np.array([question], np.uint16 if len(questions.columns) <= 2**16 else np.uint32)
 
 
+def published_scale(size: int, criterion: str, rate: float) -> float:
+    """Return the scale of a published gain's noise, 2Δ(m)/rate; 0 at an infinite rate.
+
+    Below two records all gains are 0 or −1.
+    """
+    return 2 * distributed_split_published(max(size, 2), criterion) / rate
+
+
 class LocalHolder:
     """A holder in this process.
 
@@ -114,17 +126,21 @@ class LocalHolder:
     rows : HolderRows
     questions : Questions
     n_classes : int
-    seed : sequence of int
-        Of its noise.
+    door : sequence of int, or Curator
+        The seed of its noise, or what its rows are asked through.
     """
 
     def __init__(
-        self, rows: HolderRows, questions: Questions, n_classes: int, seed: Sequence[int]
+        self,
+        rows: HolderRows,
+        questions: Questions,
+        n_classes: int,
+        door: Sequence[int] | Curator,
     ) -> None:
         self.rows = rows
         self.questions = questions
         self.n_classes = n_classes
-        self.rng = np.random.default_rng(np.random.SeedSequence([int(part) for part in seed]))
+        self.curator = door if isinstance(door, Curator) else party_of(door)
         self._size = int(rows.counts.sum())
         self._nodes = {0: np.arange(len(rows.counts))}
         self._kept: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
@@ -151,14 +167,13 @@ class LocalHolder:
         place = CRITERIA.index(ballot.criterion)
         if ballot.mechanism == LAPLACE:
             scores = family_gains(family_counts(yes, totals), place)
-            if not np.isinf(ballot.rate):
-                scores += self._published_noise(int(totals.sum()), ballot.criterion, ballot.rate)
+            scale = published_scale(int(totals.sum()), ballot.criterion, ballot.rate)
         else:
             scores = -split_values(totals - yes, yes, place)
-            if not np.isinf(ballot.rate):
-                scores *= ballot.rate
-                scores += MECHANISMS[EXPONENTIAL].draw(self.rng, scores.shape)
-        return named(int(np.argmax(scores)), self.questions)
+            # At a rate of 0 all questions are alike.
+            scale = 1 / ballot.rate if ballot.rate else np.inf
+        call = Call(ballot.mechanism, scale, what=ballot.what)
+        return named(self.curator.choose(call, scores), self.questions)
 
     def best(self, node: int, criterion: str, rate: float) -> NDArray[np.float64]:
         """Name the question of the largest noisy gain, and that gain; `NONE` below two records."""
@@ -167,16 +182,10 @@ class LocalHolder:
         if size < 2:
             return np.array([NONE, 0.0])
         scores = family_gains(family_counts(yes, totals), CRITERIA.index(criterion))
-        if not np.isinf(rate):
-            scores += self._published_noise(size, criterion, rate)
-        chosen = int(np.argmax(scores))
-        return np.array([chosen, scores[chosen]])
-
-    def _published_noise(self, size: int, criterion: str, rate: float) -> NDArray[np.float64]:
-        """Draw Lap(2Δ(m)/rate) for each question; below two records all gains are 0 or −1."""
-        scale = 2 * distributed_split_published(max(size, 2), criterion) / rate
-        n_questions = len(self.questions.columns)
-        return MECHANISMS[LAPLACE].draw(self.rng, n_questions, scale)
+        scale = published_scale(size, criterion, rate)
+        noisy = self.curator.numbers(Call(LAPLACE, scale), scores)
+        chosen = int(np.argmax(noisy))
+        return np.array([chosen, noisy[chosen]])
 
     def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
         """Count by class and bin of some columns."""
@@ -228,7 +237,7 @@ class LocalHolder:
 
     def _say(self, exact: NDArray[Any], release: Release) -> NDArray[Any]:
         """Make a message of exact numbers."""
-        return release.message(exact, self.rng)
+        return release.message(exact, self.curator)
 
     def _count(self, node: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Give the records of a node by class, and those of them that say yes to each question."""

@@ -62,7 +62,7 @@ def deal(
         ``random``: at random, equally many up to one. ``sizes``: at random, numbers that
         fall geometrically, the first 16 times the last. ``label``: each class by shares of a
         Dirichlet(½) distribution of its own. ``column``: in the order of the first column.
-        The last two read records: who has which record is then assumed to be public.
+        The last two read records: one that is replaced may move, and move others.
     rng : numpy.random.Generator
 
     Returns

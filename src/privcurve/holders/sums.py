@@ -10,14 +10,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.mechanisms import GAUSSIAN, MECHANISMS
+from privcurve.privacy.curator import Call, Curator
 
 CENTRAL = "central"
 LOCAL = "local"
 SECURE_SUM = "secure_sum"
 
-# Numbers of a secure sum are of the ring of integers modulo 2**32.
-RING_BITS = 32
+# A secure sum is of integers modulo 2**bits, and its numbers have so many bits: of the first ring
+# that is fine enough. Floating-point numbers, which they are made from, are exact to 53.
+RINGS = {32: 30, 64: 50}
+
+# Each share of noise is rounded for itself. Their sum is as private as if it were not, where a unit
+# is at most the scale over this and the root of the number of shares: docs/privacy.md, Trust.
+FINEST = 4.0
 
 # A sum leaves the ring's range with noise of more than this many scales: never.
 FAR = 64.0
@@ -36,40 +41,26 @@ class Release(NamedTuple):
         How many shares make up that noise: a holder adds one.
     unit : float
         What a 1 of the ring stands for, a power of two; 0: floating-point numbers.
+    bits : int
+        Of a number of the ring.
+    what : str
+        What the message is charged to, in the words of the ledger.
     """
 
     mechanism: str
     scale: float
     parts: int = 1
     unit: float = 0.0
+    bits: int = 32
+    what: str = ""
 
-    def noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Draw a share of the noise.
-
-        σ²/m each of m Gaussians; of a Laplace number the difference of two Gamma(1/m) numbers,
-        m of which add up to the difference of two exponential ones: Laplace's law. Those are
-        drawn in half the time of a logarithm.
-        """
-        if self.scale == 0:
-            return np.zeros(shape)
-        if self.mechanism == GAUSSIAN:
-            return MECHANISMS[GAUSSIAN].draw(rng, shape, self.scale / math.sqrt(self.parts))
-        if self.parts == 1:
-            found = rng.standard_exponential(shape)
-            found -= rng.standard_exponential(shape)
-        else:
-            found = rng.standard_gamma(1 / self.parts, shape)
-            found -= rng.standard_gamma(1 / self.parts, shape)
-        found *= self.scale
-        return found
-
-    def message(self, exact: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    def message(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
         """Add a share of noise to exact numbers, and write them as they are sent."""
-        noisy = exact + self.noise(rng, exact.shape)
+        call = Call(self.mechanism, self.scale, what=self.what)
+        noisy = curator.share(call, exact, self.parts)
         if self.unit == 0:
             return noisy
-        whole = np.rint(noisy / self.unit)
-        return np.mod(whole, 2.0**RING_BITS).astype(np.uint32)
+        return np.rint(noisy / self.unit).astype(np.int64).astype(f"u{self.bits // 8}")
 
 
 @dataclass(frozen=True)
@@ -95,9 +86,11 @@ class LocalNoise:
         """Variance of a sum's noise over that of the noise that the guarantee needs."""
         return float(self.n_holders)
 
-    def release(self, mechanism: str, scale: float, largest: float) -> Release:
-        """Say how messages are made; `largest` bounds a sum of exact numbers."""
-        return Release(mechanism, scale)
+    def release(
+        self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
+    ) -> Release:
+        """Return how messages are made."""
+        return Release(mechanism, scale, what=what)
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
         """Add up messages, in the order of the holders."""
@@ -137,16 +130,27 @@ class SecureSum:
         """Variance of a sum's noise over that of the noise that the guarantee needs."""
         return self.n_holders / self.parts
 
-    def release(self, mechanism: str, scale: float, largest: float) -> Release:
-        """Say how messages are made; `largest` bounds a sum of exact numbers."""
-        return Release(mechanism, scale, self.parts, ring_unit(largest + FAR * self.excess * scale))
+    def release(
+        self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
+    ) -> Release:
+        """Return how messages are made: in the first ring in which rounding costs no privacy."""
+        coarsest = scale / (FINEST * math.sqrt(self.parts))
+        for bits in RINGS:
+            unit = ring_unit(largest + FAR * self.excess * scale, bits)
+            if scale == 0 or unit <= min(step, coarsest):
+                return Release(mechanism, scale, self.parts, unit, bits, what)
+        raise ValueError(
+            f"a secure sum of numbers up to {largest:g}, with noise of scale {scale:g} from "
+            f"{self.parts} holders, has no room in {bits} bits: their shares of the noise would be "
+            "rounded away. Give a smaller epsilon, or another trust."
+        )
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
-        """Add up messages modulo 2**32: any order gives the same."""
-        total = np.zeros(messages[0].shape, dtype=np.uint32)
+        """Add up messages modulo 2**bits: any order gives the same."""
+        total = np.zeros_like(messages[0])
         for message in messages:
             total += message
-        return total.astype(np.int32).astype(np.float64) * release.unit
+        return total.astype(f"i{release.bits // 8}").astype(np.float64) * release.unit
 
 
 class Sums(Protocol):
@@ -160,16 +164,36 @@ class Sums(Protocol):
     def excess(self) -> float:
         """Variance of a sum's noise over that of the noise that the guarantee needs."""
 
-    def release(self, mechanism: str, scale: float, largest: float) -> Release:
-        """Say how messages are made; `largest` bounds a sum of exact numbers."""
+    def release(
+        self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
+    ) -> Release:
+        """Return how messages are made.
+
+        Parameters
+        ----------
+        mechanism : str
+        scale : float
+            Of the noise that the guarantee needs; 0: none.
+        largest : float
+            Bounds a sum of exact numbers.
+        step : float
+            A power of two: exact numbers are whole multiples of it, and of any smaller one.
+        what : str
+            What the messages are charged to, in the words of the ledger.
+
+        Raises
+        ------
+        ValueError
+            If a sum of rounded numbers would be less private than one of numbers that are not.
+        """
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
         """Add up messages."""
 
 
-def ring_unit(largest: float) -> float:
-    """Give the least power of two by which numbers up to `largest` fit into the ring."""
-    return 2.0 ** math.ceil(math.log2(max(largest, 1.0)) - (RING_BITS - 2))
+def ring_unit(largest: float, bits: int = 32) -> float:
+    """Return the least power of two by which numbers up to `largest` fit into a ring."""
+    return 2.0 ** math.ceil(math.log2(max(largest, 1.0)) - RINGS[bits])
 
 
 def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:

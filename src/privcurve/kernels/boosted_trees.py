@@ -6,7 +6,7 @@ the code of a column at most b?".
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -15,13 +15,7 @@ from numpy.typing import NDArray
 from privcurve.kernels.dpboost import NO_SPLIT, answer, column_of, divide
 from privcurve.kernels.m_alpha import bayes_weight
 
-# How α follows from the records: not at all; at each node from the error of the tree so far;
-# at each level from that error with noise.
-FIXED = 0
-EXACT = 1
-RELEASED = 2
-
-# How a question is chosen: the best; the largest rate · score + noise; or by the exponential
+# How a question is chosen: the best; the largest score/scale + noise; or by the exponential
 # mechanism, drawn in here.
 BEST = 0
 NOISY = 1
@@ -120,147 +114,188 @@ def leaf_weights(
     return positive, negative
 
 
+class Growth(NamedTuple):
+    """A tree that is grown level by level.
+
+    Attributes
+    ----------
+    splits : ndarray of shape (2**depth - 1,)
+        The candidate chosen at each inner node, or ``NO_SPLIT``.
+    order : ndarray of shape (n_rows,)
+        Rows in the order of the nodes of the level.
+    starts : ndarray of shape (2**depth + 1,)
+        The level's node i has the rows of `order` from starts[i] to starts[i + 1].
+    sums : ndarray of shape (2**(depth + 1) - 1, 2)
+        Weights of either label in each node, negative first.
+    possible : ndarray of bool, shape (2**(depth + 1) - 1, n_bins), or (1, n_bins)
+        Codes that the questions above a node leave open; of one row: questions are not restricted.
+    """
+
+    splits: NDArray[np.int64]
+    order: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    possible: NDArray[np.bool_]
+
+    @classmethod
+    def begin(
+        cls,
+        splits: NDArray[np.int64],
+        signs: NDArray[np.int8],
+        weights: NDArray[np.float64],
+        width: int,
+        restrict: bool,
+    ) -> Growth:
+        """Return a tree that is its root alone.
+
+        Parameters
+        ----------
+        splits : ndarray of shape (2**depth - 1,)
+            Written as it grows.
+        signs : ndarray of int8, shape (n_rows,)
+        weights : ndarray of shape (n_rows,)
+            Of all records that a row stands for.
+        width : int
+            All codes of all columns.
+        restrict : bool
+            As for :func:`draw_tree`.
+        """
+        n_nodes = 2 * len(splits) + 1
+        starts = np.zeros(len(splits) + 2, dtype=np.int64)
+        starts[1] = len(signs)
+        sums = np.zeros((n_nodes, 2))
+        positive, negative = leaf_weights(np.zeros(len(signs), np.int64), signs, weights, 1)
+        sums[0] = negative[0], positive[0]
+        possible = np.ones((n_nodes if restrict else 1, width), dtype=np.bool_)
+        return cls(splits, np.arange(len(signs)), starts, sums, possible)
+
+    def error(self, level: int) -> float:
+        """Return Σ min(A, B) of the nodes of a level."""
+        return float(self.sums[2**level - 1 : 2 ** (level + 1) - 1].min(axis=1).sum())
+
+    def leaves(self) -> NDArray[np.int64]:
+        """Return the leaf of each row, when all levels are grown."""
+        found = np.empty(len(self.order), dtype=np.int64)
+        found[self.order] = np.repeat(np.arange(len(self.splits) + 1), np.diff(self.starts))
+        return found
+
+
 @njit(cache=True, nogil=True)
-def grow_tree(
+def grow_level(
+    splits: NDArray[np.int64],
+    order: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    possible: NDArray[np.bool_],
+    level: int,
     codes: NDArray[Any],
     signs: NDArray[np.int8],
     weights: NDArray[np.float64],
     bin_starts: NDArray[np.int64],
-    restrict: bool,
-    alphas: NDArray[np.float64],
-    calibrated: int,
-    error_noise: NDArray[np.float64],
+    alpha: float,
+    by_error: bool,
     chooses: int,
-    spent: NDArray[np.float64],
-    bound: float,
+    scale: float,
     slope: float,
     noise: NDArray[np.float64],
     rng: np.random.Generator,
-    splits: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Choose the question of every node by the Mα-loss of its two sides.
+) -> None:
+    """Choose the question of every node of a level by the Mα-loss of its two sides.
 
     Parameters
     ----------
+    splits, order, starts, sums, possible
+        Of a `Growth`, grown down to this level.
+    level : int
+        From 0 on.
     codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    signs : ndarray of int8, shape (n_rows,)
-    weights : ndarray of shape (n_rows,)
-        Of all records that a row stands for.
+    signs, weights
+        As for :meth:`Growth.begin`.
     bin_starts : ndarray of shape (n_columns + 1,)
-    restrict : bool
-        As for :func:`draw_tree`.
-    alphas : ndarray of shape (depth,)
-        α of each level. With `RELEASED` they are changed in place: multiplied by the error
-        of the tree so far with noise, relative to that of its root, between 0 and 1.
-    calibrated : int
-        `FIXED`, `EXACT` or `RELEASED`.
-    error_noise : ndarray of shape (depth,), or empty
-        With `RELEASED`: added to the error Σ min(A, B) at the beginning of each level.
+    alpha : float
+    by_error : bool
+        Whether α is multiplied, at each node, by the error of the tree so far relative to that of
+        its root.
     chooses : int
         `BEST` (the first of equals; a pure node has no question), `NOISY` or `DRAWN`.
-    spent : ndarray of shape (depth,)
-        ε of a choice on each level; its rate is that over 2(`bound` + α · `slope`).
-    bound, slope : float
-        Sensitivity of a score at α = 0, and what α = 1 adds to it.
-    noise : ndarray of shape (2**depth - 1, n_bins), or empty
-        With `NOISY`: Gumbel (the exponential mechanism) or exponential (permute-and-flip).
+    scale : float
+        Of the noise of a choice where α = 0; for another α it is 1 + α · `slope` times that.
+    slope : float
+    noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0)
+        With `NOISY`: Gumbel (the exponential mechanism) or exponential (permute-and-flip). Changed
+        in place: score/scale of each candidate that a node has is added.
     rng : numpy.random.Generator
         Used with `DRAWN`.
-    splits : ndarray of shape (2**depth - 1,)
-        Output: the candidate chosen at each inner node, or ``NO_SPLIT``.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The leaf of each row.
     """
-    n_inner = len(splits)
     width = bin_starts[-1]
-    n_rows = len(signs)
-    # Rows in the order of the nodes of a level; node i has those from starts[i] to starts[i + 1].
-    order = np.arange(n_rows)
-    moved = np.empty(n_rows, np.int64)
-    starts = np.zeros(n_inner + 2, np.int64)
-    starts[1] = n_rows
-    next_starts = np.zeros(n_inner + 2, np.int64)
-    possible = np.ones((2 * n_inner + 1, width) if restrict else (1, width), np.bool_)
+    restrict = len(possible) > 1
     asked = questions(possible[0], bin_starts)
-    sums = np.zeros((2 * n_inner + 1, 2))
-    for i in range(n_rows):
-        sums[0, 1 if signs[i] > 0 else 0] += weights[i]
     histogram = np.empty((width, 2))
     scores = np.empty(width)
-    error = min(sums[0, 0], sums[0, 1])
-    root_error = error
-    root_seen = 0.0
-    for level in range(len(alphas)):
-        n_nodes = 1 << level
-        if calibrated == RELEASED:
-            seen = error + error_noise[level]
-            if level == 0:
-                root_seen = seen
-            if root_seen > 0:
-                alphas[level] *= min(max(seen / root_seen, 0.0), 1.0)
-        next_starts[0] = 0
-        for place in range(n_nodes):
-            node = n_nodes - 1 + place
-            low, high = starts[place], starts[place + 1]
-            rows = order[low:high]
-            if restrict:
-                asked = questions(possible[node], bin_starts)
-            alpha = alphas[level]
-            if calibrated == EXACT and root_error > 0:
-                alpha *= error / root_error
-            rate = spent[level] / (2.0 * (bound + alpha * slope))
-            whole = sums[node]
-            if len(asked) == 0 or (chooses == BEST and min(whole[0], whole[1]) <= 0.0):
-                split = NO_SPLIT
-            elif (
-                chooses == DRAWN and rate * bayes_weight(whole[1], whole[0], alpha) <= MOST_REJECTED
-            ):
-                split = _draw_by_rejection(
-                    codes, rows, signs, weights, bin_starts, whole, alpha, rate, asked, rng
-                )
-            else:
-                _count(codes, rows, signs, weights, bin_starts, histogram)
-                _score(histogram, whole, bin_starts, alpha, scores)
-                if chooses == DRAWN:
-                    split = _draw_among(scores, asked, rate, rng)
-                else:
-                    split = _best(
-                        scores, asked, rate, noise[node if chooses == NOISY else 0], chooses
-                    )
-            splits[node] = split
-            if restrict:
-                divide(possible[node], bin_starts, True, split, possible, 2 * node + 1)
-            left = 2 * node + 1
-            # Without a question every row answers yes.
-            j = 0 if split == NO_SPLIT else column_of(bin_starts, split)
-            threshold = width if split == NO_SPLIT else split - bin_starts[j]
-            first, last = low, high - 1
-            for i in range(low, high):
-                row = order[i]
-                yes = 1 if codes[row, j] <= threshold else 0
-                sums[left + 1 - yes, 1 if signs[row] > 0 else 0] += weights[row]
-                # Written to both ends: the wrong one is written again, by a later row.
-                moved[first] = row
-                moved[last] = row
-                first += yes
-                last -= 1 - yes
-            next_starts[2 * place + 1] = first
-            next_starts[2 * place + 2] = high
-            error += (
-                min(sums[left, 0], sums[left, 1])
-                + min(sums[left + 1, 0], sums[left + 1, 1])
-                - min(whole[0], whole[1])
+    n_nodes = 1 << level
+    error = 0.0
+    for node in range(n_nodes - 1, 2 * n_nodes - 1):
+        error += min(sums[node, 0], sums[node, 1])
+    root_error = min(sums[0, 0], sums[0, 1])
+    moved = np.empty(len(order), np.int64)
+    next_starts = np.zeros(2 * n_nodes + 1, np.int64)
+    for place in range(n_nodes):
+        node = n_nodes - 1 + place
+        low, high = starts[place], starts[place + 1]
+        rows = order[low:high]
+        if restrict:
+            asked = questions(possible[node], bin_starts)
+        here = alpha
+        if by_error and root_error > 0:
+            here *= error / root_error
+        scale_here = scale * (1.0 + here * slope)
+        whole = sums[node]
+        if len(asked) == 0 or (chooses == BEST and min(whole[0], whole[1]) <= 0.0):
+            split = NO_SPLIT
+        elif (
+            chooses == DRAWN
+            and bayes_weight(whole[1], whole[0], here) / scale_here <= MOST_REJECTED
+        ):
+            split = _draw_by_rejection(
+                codes, rows, signs, weights, bin_starts, whole, here, scale_here, asked, rng
             )
-        order, moved = moved, order
-        starts, next_starts = next_starts, starts
-    leaves = np.empty(n_rows, np.int64)
-    for leaf in range(n_inner + 1):
-        for i in range(starts[leaf], starts[leaf + 1]):
-            leaves[order[i]] = leaf
-    return leaves
+        else:
+            _count(codes, rows, signs, weights, bin_starts, histogram)
+            _score(histogram, whole, bin_starts, here, scores)
+            if chooses == DRAWN:
+                split = _draw_among(scores, asked, scale_here, rng)
+            else:
+                if chooses == NOISY:
+                    for b in asked:
+                        noise[node, b] += scores[b] / scale_here
+                        scores[b] = noise[node, b]
+                split = _best(scores, asked)
+        splits[node] = split
+        if restrict:
+            divide(possible[node], bin_starts, True, split, possible, 2 * node + 1)
+        left = 2 * node + 1
+        # Without a question every row answers yes.
+        j = 0 if split == NO_SPLIT else column_of(bin_starts, split)
+        threshold = width if split == NO_SPLIT else split - bin_starts[j]
+        first, last = low, high - 1
+        for i in range(low, high):
+            row = order[i]
+            yes = 1 if codes[row, j] <= threshold else 0
+            sums[left + 1 - yes, 1 if signs[row] > 0 else 0] += weights[row]
+            # Written to both ends: the wrong one is written again, by a later row.
+            moved[first] = row
+            moved[last] = row
+            first += yes
+            last -= 1 - yes
+        next_starts[2 * place + 1] = first
+        next_starts[2 * place + 2] = high
+        error += (
+            min(sums[left, 0], sums[left, 1])
+            + min(sums[left + 1, 0], sums[left + 1, 1])
+            - min(whole[0], whole[1])
+        )
+    order[:] = moved
+    starts[: 2 * n_nodes + 1] = next_starts
 
 
 @njit(cache=True, nogil=True)
@@ -310,18 +345,11 @@ def both_sides(
 
 
 @njit(cache=True, nogil=True)
-def _best(
-    scores: NDArray[np.float64],
-    asked: NDArray[np.int64],
-    rate: float,
-    noise: NDArray[np.float64],
-    chooses: int,
-) -> int:
+def _best(values: NDArray[np.float64], asked: NDArray[np.int64]) -> int:
     best, best_value = NO_SPLIT, -np.inf
     for b in asked:
-        value = scores[b] if chooses == BEST else rate * scores[b] + noise[b]
-        if value > best_value:
-            best, best_value = b, value
+        if values[b] > best_value:
+            best, best_value = b, values[b]
     return best
 
 
@@ -329,7 +357,7 @@ def _best(
 def _draw_among(
     scores: NDArray[np.float64],
     asked: NDArray[np.int64],
-    rate: float,
+    scale: float,
     rng: np.random.Generator,
 ) -> int:
     """Draw from the exponential mechanism, whose chances are computed."""
@@ -339,7 +367,7 @@ def _draw_among(
     sums = np.empty(len(asked))
     total = 0.0
     for i in range(len(asked)):
-        total += np.exp(rate * (scores[asked[i]] - largest))
+        total += np.exp((scores[asked[i]] - largest) / scale)
         sums[i] = total
     chosen = int(np.searchsorted(sums, rng.random() * total, side="right"))
     return int(asked[min(chosen, len(asked) - 1)])
@@ -354,14 +382,14 @@ def _draw_by_rejection(
     bin_starts: NDArray[np.int64],
     whole: NDArray[np.float64],
     alpha: float,
-    rate: float,
+    scale: float,
     asked: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> int:
     """Draw from the exponential mechanism without computing all scores.
 
     A score −Φ is at most 0, so a question drawn uniformly and kept with the chance
-    exp(−rate · Φ) has just the chances ∝ exp(−rate · Φ). Φ of the undivided node bounds
+    exp(−Φ/scale) has just the chances ∝ exp(−Φ/scale). Φ of the undivided node bounds
     all Φ, and so the number of questions that are thrown away.
     """
     while True:
@@ -373,6 +401,6 @@ def _draw_by_rejection(
             weight = weights[row] if codes[row, j] <= threshold else 0.0
             positive += weight if signs[row] > 0 else 0.0
             negative += weight if signs[row] < 0 else 0.0
-        kept = np.exp(-rate * both_sides(positive, negative, whole[1], whole[0], alpha))
+        kept = np.exp(-both_sides(positive, negative, whole[1], whole[0], alpha) / scale)
         if rng.random() < kept:
             return int(b)

@@ -30,7 +30,7 @@ def grow_tree(
     depth: int,
     thresholds: bool,
     regularisation: float,
-    rate: float,
+    scale: float,
     noise: NDArray[np.float64],
     splits: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -49,11 +49,11 @@ def grow_tree(
         Which questions are asked; see the module.
     regularisation : float
         λ, at least 0.
-    rate : float
-        η, which multiplies the gain; infinite: the best split, the first of equals.
-    noise : ndarray of shape (2**depth - 1, n_bins), or empty at an infinite rate
-        Added to η · gain: Gumbel gives the exponential mechanism, standard exponential
-        permute-and-flip.
+    scale : float
+        Of the noise; 0: the best split, the first of equals.
+    noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0) without noise
+        Gumbel gives the exponential mechanism, standard exponential permute-and-flip. Changed in
+        place: gain/scale of each candidate that a node has is added.
     splits : ndarray of shape (2**depth - 1,)
         Output: the candidate chosen at each inner node, or `NO_SPLIT`.
 
@@ -90,8 +90,8 @@ def grow_tree(
                 bin_starts,
                 thresholds,
                 regularisation,
-                rate,
-                noise[index] if np.isfinite(rate) else noise[0],
+                scale,
+                noise[index] if scale > 0 else noise[0],
             )
             divide(possible[node], bin_starts, thresholds, splits[index], children, 2 * node)
         possible = children
@@ -115,7 +115,7 @@ def _choose(
     bin_starts: NDArray[np.int64],
     thresholds: bool,
     regularisation: float,
-    rate: float,
+    scale: float,
     noise: NDArray[np.float64],
 ) -> int:
     best = NO_SPLIT
@@ -146,9 +146,11 @@ def _choose(
             gain = part_gain(yes_sum, yes, regularisation) + part_gain(
                 whole_sum - yes_sum, whole - yes, regularisation
             )
-            value = gain if np.isinf(rate) else rate * gain + noise[b]
-            if value > best_value:
-                best, best_value = b, value
+            if scale > 0:
+                noise[b] += gain / scale
+                gain = noise[b]
+            if gain > best_value:
+                best, best_value = b, gain
     return best
 
 

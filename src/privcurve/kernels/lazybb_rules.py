@@ -53,7 +53,8 @@ def boost(
         (the unnormalised form of PRIVACY.md §a).
     noise : ndarray of shape (n_rounds, n_literals), or None
         Added to −η_t·error: Gumbel gives the exponential mechanism, standard exponential
-        gives permute-and-flip. None if and only if the rates are infinite.
+        gives permute-and-flip. Scores are added in place. None if and only if the rates are
+        infinite.
     begin : ndarray of shape (n_rows,), optional
         The margin of each row before the first round, in votes; 0 by default.
 
@@ -182,9 +183,9 @@ def _noisy_least(
     best_value = -np.inf
     for literal in range(2 * len(bins) + 2):
         error = literal_error(bins, positive_weight, negative_weight, literal)
-        value = noise[literal] - rate * error
-        if value > best_value:
-            best, best_value = literal, value
+        noise[literal] -= rate * error
+        if noise[literal] > best_value:
+            best, best_value = literal, noise[literal]
     return best
 
 

@@ -38,7 +38,7 @@ class BinnedRows(NamedTuple):
 
 
 class TreeNoise(NamedTuple):
-    """All random numbers of a fit.
+    """All random numbers of a fit. The kernel adds its scores in place.
 
     Attributes
     ----------
@@ -251,7 +251,8 @@ def _boost(
             if not rules:
                 margin = float(totals[node, 0] - totals[node, 1])
                 if not np.isinf(label_rates[t]):
-                    margin = label_rates[t] * margin / total + label_noise[t, node]
+                    label_noise[t, node] += label_rates[t] * margin / total
+                    margin = label_noise[t, node]
                 labels[t, node] = 1 if margin > 0.0 else -1
             plus = labels[t, node] > 0
             for k in range(borders[node, 0], borders[node, 1]):

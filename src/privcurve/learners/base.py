@@ -8,26 +8,34 @@ nothing of it is read from the rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import MOST_CLASSES, Codes, code_type, equal_width
+from privcurve.coding import MOST_CLASSES, Codes, Records, decided, equal_width
 from privcurve.learners.checks import (
     RandomState,
     check_bounds,
+    check_budget,
+    check_codes,
     check_counts,
     check_labels,
     check_n_bins,
+    check_places,
+    check_unmasked,
     generator_of,
+    refuse_others,
 )
 from privcurve.learners.registry import check_parameters, entry
-from privcurve.privacy import budget
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
     ASSUMED_BOTH,
     ASSUMED_CLASSES,
@@ -35,11 +43,31 @@ from privcurve.privacy.ledger import (
     ASSUMED_LABELS,
     PrivacyStatement,
 )
+from privcurve.privacy.noise import Announced, noise_of
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
 
+BUDGET = ("epsilon", "delta", "calibration")
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def as_fitted(method: Method) -> Method:
+    """Run a public method with the parameters of the fit, whatever was set since.
+
+    What the method calls sees them too. Parameters that are set later are for the next fit:
+    neither scores nor what is said of a model may follow them.
+    """
+
+    @wraps(method)
+    def run(learner: CodedClassifier, *args: Any, **kwargs: Any) -> Any:
+        return method(learner._as_fitted(), *args, **kwargs)
+
+    return cast(Method, run)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class CodedClassifier(ClassifierMixin, BaseEstimator):
     """Base class of the learners: classifiers over a coded matrix.
 
@@ -67,13 +95,16 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     _released: ClassVar[Mapping[str, Any]] = {}
     _kept_back: ClassVar[str] = "what it learns is not written down in a form of its own"
 
-    n_bins: int | Sequence[int] | None
-    bounds: tuple[ArrayLike, ArrayLike] | None
-    classes: Sequence[Any] | None
-    random_state: RandomState
-    _fitted_statement: PrivacyStatement
+    n_bins: int | Sequence[int] | None = None
+    bounds: tuple[ArrayLike, ArrayLike] | None = None
+    classes: Sequence[Any] | None = None
+    random_state: RandomState = None
+    _fitted_statement: PrivacyStatement = field(init=False)
+    _fitted_parameters: Mapping[str, Any] = field(init=False)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None, **others: Any
+    ) -> Self:
         """Train.
 
         Parameters
@@ -93,7 +124,10 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If a parameter, a code, a label or a count is not allowed.
+        TypeError
+            If anything else is given, such as ``sample_weight``.
         """
+        refuse_others(self._learner, others)
         fitted = self._train(X, y, [{}], None, counts)[0]
         # Nothing of a former fit may stay, which may have had less noise or none. What else
         # is kept is what `clone` keeps: the metadata requests of scikit-learn.
@@ -127,17 +161,17 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         if len(settings) != len(rngs):
             raise ValueError(f"{len(settings)} settings but {len(rngs)} generators")
-        return self._train(X, y, settings, rngs, counts)
+        return self._train(X, y, settings, [Curator(rng) for rng in rngs], counts)
 
     def _train(
         self,
         X: ArrayLike,
         y: ArrayLike,
         settings: Sequence[Mapping[str, Any]],
-        rngs: Sequence[np.random.Generator] | None,
+        curators: Sequence[Curator] | None,
         counts: ArrayLike | None,
     ) -> list[Self]:
-        """Train; without generators each learner has that of its own random_state."""
+        """Train; without curators each learner has one with the stream of its random_state."""
         learners = []
         for setting in settings:
             # A shallow copy is enough: parameters are never changed in place.
@@ -155,11 +189,37 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             learner.check_classes(len(labels))
             learner.n_bins_ = self.n_bins_
             learner._labels_from_rows = self.classes is None
-        if rngs is None:
-            n = int(weights.sum())
-            rngs = [generator_of(each.random_state, each._facts(n)) for each in learners]
-        self._fit_batch(learners, codes, targets, weights, rngs)
+        records = Records(codes, targets, weights, self.n_bins_)
+        if curators is None:
+            n = records.n
+            streams = [generator_of(each.random_state, each._facts(n)) for each in learners]
+            curators = [Curator(stream) for stream in streams]
+        self._fit_batch(learners, records, curators)
+        for learner, curator in zip(learners, curators, strict=True):
+            curator.check(learner._fitted_statement)
+        # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
+        own = copy.deepcopy(self._without_seed(self.get_params(deep=False)))
+        for learner, setting in zip(learners, settings, strict=True):
+            others = copy.deepcopy(self._without_seed(setting))
+            learner._fitted_parameters = {**own, **others}
         return learners
+
+    @staticmethod
+    def _without_seed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in parameters.items() if key != "random_state"}
+
+    def _as_fitted(self) -> Self:
+        """Return this learner with the parameters of its fit; itself before a fit.
+
+        Fitted attributes are shared, not copied. What was read from a file has its parameters
+        alone.
+        """
+        parameters = vars(self).get("_fitted_parameters")
+        if parameters is None:
+            return self
+        fitted = object.__new__(type(self))
+        fitted.__dict__.update(vars(self), **parameters)
+        return fitted
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Give the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
@@ -176,6 +236,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         version = entry(self._learner).version
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
+    @as_fitted
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Score rows: of two classes, positive for ``classes_[1]``; of more, each class.
 
@@ -238,6 +299,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return False
 
     @property
+    @as_fitted
     def measures_(self) -> dict[str, float]:
         """Sizes of the fitted model by name, such as nodes and leaves of a tree.
 
@@ -264,26 +326,36 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     def _fit_batch(
         self,
         learners: Sequence[Self],
-        codes: Codes,
-        signs: NDArray[Any],
-        counts: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
+        records: Records,
+        curators: Sequence[Curator],
     ) -> None:
-        for learner, rng in zip(learners, rngs, strict=True):
+        for learner, curator in zip(learners, curators, strict=True):
             # One that writes into what it is given changes it for no other fit.
-            mine = codes.copy(), signs.copy(), counts.copy()
-            learner._fitted_statement = learner._fit_one(*mine, rng)
+            learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[Any],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
-        """Train, and give what the fit guarantees.
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        """Train, and return what the fit guarantees: announce calls, and then make them.
 
-        `signs` are −1 and +1 (int8); of a learner that takes more than two classes they are
+        A learner whose calls are not known beforehand overrides this.
+        """
+        statement = self._guarantee(records.n)
+        curator.announce(statement)
+        self._release(records, curator)
+        return statement
+
+    def _guarantee(self, n: int) -> PrivacyStatement:
+        """Return what a fit on n records guarantees; overridden by published calibrations."""
+        budget = {name: getattr(self, name) for name in BUDGET}
+        return noise_of(self._learner, self._calls(n), **budget)
+
+    def _calls(self, n: int) -> Sequence[Announced]:
+        """Return the mechanism calls of a fit on n records, by public facts alone."""
+        raise NotImplementedError
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        """Train: ask the records through the curator, and keep what it answers.
+
+        Labels are −1 and +1 (int8); of a learner that takes more than two classes they are
         positions in ``classes_`` (int64), whatever the number of classes.
         """
         raise NotImplementedError
@@ -309,6 +381,10 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             If it is no model for these columns and classes.
         """
 
+    def _neighbours(self) -> str:
+        """Return the relation of neighbours that the fit is private for."""
+        return str(vars(self).get("neighbours", entry(self._learner).neighbours[0]))
+
     # Checks ------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
@@ -326,32 +402,17 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
                 "knowledge and is never read from the rows. Give one int a column "
                 "(for example dataset.domain.n_bins), or one int for all."
             )
-        checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=1)
+        check_places(X)
+        check_unmasked(X, "X")
+        # Of learners for which a record may be added or left out, there may be none.
+        least = 0 if fit and self._neighbours() == ADD_REMOVE else 1
+        checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=least)
         n_columns = checked.shape[1]
         if fit:
             self.n_bins_ = check_n_bins(self.n_bins, n_columns)
         if self.bounds is not None:
             return equal_width(checked, check_bounds(self.bounds, n_columns), self.n_bins_)
-        if checked.dtype.kind != "u":
-            whole = checked.astype(np.int64) if checked.dtype.kind in "ifb" else None
-            if (
-                whole is None
-                or not np.array_equal(whole, checked)
-                or (whole.size and whole.min() < 0)
-            ):
-                raise ValueError(
-                    "X must hold codes 0, 1, …, n_bins - 1 (whole numbers). For numeric columns "
-                    "give their public bounds: bounds=(low, high)."
-                )
-            checked = whole
-        too_large = checked.max(axis=0) >= self.n_bins_
-        if too_large.any():
-            column = int(np.argmax(too_large))
-            raise ValueError(
-                f"column {column} has the code {int(checked[:, column].max())}, but its n_bins is "
-                f"{int(self.n_bins_[column])}: values outside the domain have no code"
-            )
-        return np.ascontiguousarray(checked, dtype=code_type(self.n_bins_))
+        return check_codes(checked, self.n_bins_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -359,36 +420,20 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def decided(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Give the position of the class that scores decide for.
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateClassifier(CodedClassifier):
+    """Base class of the private learners: their budget.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Of two classes 1 where the score is above zero; of more the first of the largest.
+    epsilon : float
+        ε, above 0; infinite: no noise.
+    delta : float
+        0: pure differential privacy.
+    calibration : str
+        ``certified``, or ``published`` where the entry in the registry offers it.
     """
-    return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
-
-BUDGET = ("epsilon", "delta", "calibration")
-
-
-def check_budget(name: str, epsilon: float, delta: float, calibration: str) -> None:
-    """Check a learner's privacy parameters.
-
-    Raises
-    ------
-    ValueError
-        If ε is not in (0, ∞], δ not in [0, 1), or the learner does not offer them.
-    """
-    known = entry(name)
-    budget.check_budget(epsilon, delta, name)
-    if delta > 0 and not known.approximate:
-        raise ValueError(f"{name} offers pure differential privacy only: delta must be 0")
-    if calibration not in known.calibrations:
-        offered = ", ".join(repr(c) for c in known.calibrations)
-        raise ValueError(f"{name}: calibration = {calibration!r} is not offered; it has: {offered}")
+    epsilon: float = 1.0
+    delta: float = 0.0
+    calibration: str = CERTIFIED

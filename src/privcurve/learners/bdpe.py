@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Records
 from privcurve.kernels.boosted_trees import (
     BEST,
     DRAWN,
-    FIXED,
     NOISY,
+    Growth,
     draw_tree,
     find_leaves,
-    grow_tree,
+    grow_level,
     leaf_weights,
 )
-from privcurve.kernels.boosted_trees import EXACT as EXACT_ALPHA
-from privcurve.kernels.boosted_trees import RELEASED as RELEASED_ALPHA
 from privcurve.kernels.dpboost import NO_SPLIT
 from privcurve.kernels.m_alpha import (
     largest_link,
@@ -28,29 +28,55 @@ from privcurve.kernels.m_alpha import (
     log_odds_of_margins,
     record_weights,
 )
-from privcurve.learners.checks import RandomState, require
+from privcurve.learners.base import BUDGET, PrivateClassifier
+from privcurve.learners.checks import require
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
+from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
-from privcurve.privacy.calibration.bdpe import (
-    LINK,
-    RELEASED,
-    SHRUNK,
-    SIGN,
-    EnsembleNoise,
-    bdpe,
-)
-from privcurve.privacy.calibration.ensemble_truth import CONSTANT, EXACT
+from privcurve.privacy.calibration.bdpe import CONSTANT, EXACT, LEAVES, OF_LINKS, OF_NODE, published
+from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import MECHANISMS
-from privcurve.privacy.sensitivity.ensembles import ensemble_weight_bound
+from privcurve.privacy.mechanisms import EXPONENTIAL, NOISY_LABEL, PERMUTE_AND_FLIP
+from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, margins_l1
+from privcurve.privacy.sensitivity.ensembles import (
+    ensemble_weight_bound,
+    margins_l2,
+    released_error,
+)
+from privcurve.privacy.sensitivity.impurity import boosted_split_published, split_sensitivity
 
 CHOSEN = "chosen"
 RANDOM = "random"
 
-_CALIBRATED = {"no": FIXED, EXACT: EXACT_ALPHA, RELEASED: RELEASED_ALPHA}
+# α of the splits: given, from the exact error (EXACT), or from the error with noise.
+GIVEN = "no"
+RELEASED = "released"
+
+# How the vote of a leaf follows from its records.
+LINK = "link"
+SHRUNK = "shrunk"
+SIGN = "sign"
+
+# Part of a tree's budget that its errors get, when they are released (§f3).
+ERROR_SHARE = 0.01
+
+# Part of it that splits get where none is given: the middle of the paper's grid.
+TREE_SHARE = 0.5
+
+# Not privacy loss distributions, which are of single numbers: here noise is on vectors.
+ACCOUNTANTS = (BASIC, ZCDP_CKS, ADAPTIVE, GAUSSIAN)
+
+# What certified calls release.
+NODES = "the nodes of a tree's level"
+IN_WEIGHTS = "in units of the largest weight of the round"
+OF_ERROR = "tree {}: error before level {}, " + IN_WEIGHTS
+OF_SPLITS = "tree {}: splits of level {}, all nodes, " + IN_WEIGHTS
+OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
 
 
-class BDPEClassifier(TreeSumClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     r"""Boosted private trees with the Mα-loss (Nock and Henecka 2022; docs/boosted_dp.md).
 
     Each round grows a complete tree on records of weight :math:`\psi^{-1}(-y H(x))`. A
@@ -125,47 +151,18 @@ class BDPEClassifier(TreeSumClassifier):
         "leverages_": NDArray[np.float64],
     }
 
-    def __init__(
-        self,
-        n_trees: int = 5,
-        depth: int = 3,
-        alpha: float = 0.0,
-        alpha_decay: float = 1.0,
-        calibrate_alpha: str = "no",
-        boost_alpha: float = 1.0,
-        tree_share: float | None = None,
-        clamp: float = 10.0,
-        splits: str = CHOSEN,
-        votes: str | None = None,
-        step: float = 1.0,
-        leverage: str | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.depth = depth
-        self.alpha = alpha
-        self.alpha_decay = alpha_decay
-        self.calibrate_alpha = calibrate_alpha
-        self.boost_alpha = boost_alpha
-        self.tree_share = tree_share
-        self.clamp = clamp
-        self.splits = splits
-        self.votes = votes
-        self.step = step
-        self.leverage = leverage
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_trees: int = 5
+    depth: int = 3
+    alpha: float = 0.0
+    alpha_decay: float = 1.0
+    calibrate_alpha: str = GIVEN
+    boost_alpha: float = 1.0
+    tree_share: float | None = None
+    clamp: float = 10.0
+    splits: str = CHOSEN
+    votes: str | None = None
+    step: float = 1.0
+    leverage: str | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -189,16 +186,72 @@ class BDPEClassifier(TreeSumClassifier):
                         f"{self.calibration!r}: leave it out, or change the calibration"
                     )
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _guarantee(self, n: int) -> PrivacyStatement:
+        budget = {name: getattr(self, name) for name in BUDGET}
+        if self.calibration == CERTIFIED:
+            return noise_of(self._learner, self._calls(n), **budget, accountants=ACCOUNTANTS)
+        return published(
+            n_trees=int(self.n_trees),
+            depth=int(self.depth),
+            sensitivity=self._sensitivity(n, 0.0),
+            calibrate_alpha=self.calibrate_alpha,
+            tree_share=self._tree_share(),
+            clamp=float(self.clamp),
+            largest_link=largest_link(float(self.boost_alpha)),
+            leverage=self.leverage or EXACT,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+        )
+
+    def _calls(self, n: int) -> list[Announced]:
+        """Announce certified calls, for weights of at most 1.
+
+        Trees share the budget equally. Each level of a tree may spend its share at every node, the
+        leaves of a tree theirs together (PRIVACY.md §f2, §f5).
+        """
+        depth, votes = int(self.depth), self._votes()
+        released = self.splits == CHOSEN and self.calibrate_alpha == RELEASED
+        of_error = ERROR_SHARE / depth if released else 0.0
+        rest, share = 1.0 - of_error * depth, self._tree_share()
+        of_level, of_leaves = rest * share / depth, rest * (1.0 - share)
+        if self.delta > 0 and votes == SIGN and self.tree_share is None and not released:
+            # Equal ranges of labels and splits add up best.
+            of_leaves = 1 / (depth + 1) if self.splits == CHOSEN else 1.0
+            of_level = of_leaves if self.splits == CHOSEN else 0.0
+        one = released_error(1.0)
+        sensitivity: dict[str, Any] = {
+            LINK: {"l1": histogram_l1(), "l2": histogram_l2()},
+            SHRUNK: {"l1": margins_l1(), "l2": margins_l2()},
+            SIGN: {"margins": margins_l1()},
+        }[votes]
+        calls = []
+        for level, alpha in enumerate(self._level_alphas().tolist()):
+            if released:
+                what = OF_ERROR.format("{}", level + 1)
+                calls.append(Announced(what, of_error, l1=one, l2=one, source="PRIVACY.md §f3"))
+            if of_level > 0:
+                # With released errors α is not known yet: in units of the sensitivity.
+                change = 2 * (1.0 if released else self._sensitivity(n, alpha))
+                calls.append(Announced(
+                    OF_SPLITS.format("{}", level + 1), of_level, score_range=change,
+                    calls=2**level, parallel=NODES, source="PRIVACY.md §f1, §f2, §0 L3",
+                ))  # fmt: skip
+        calls.append(Announced(
+            OF_LEAVES.format("{}", self._of_leaves()), of_leaves, **sensitivity,
+            calls=2**depth * (2 if votes == LINK else 1), parallel=LEAVES,
+            source="PRIVACY.md §f5; docs/privacy.md, boosted ensembles",
+        ))  # fmt: skip
+        n_trees = int(self.n_trees)
+        return [
+            replace(call, what=call.what.format(t), share=call.share / n_trees)
+            for t in range(1, n_trees + 1)
+            for call in calls
+        ]
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        signs, counts = records.labels, records.counts
         n_trees, depth, alpha = int(self.n_trees), int(self.depth), float(self.boost_alpha)
-        self.n_records_ = int(counts.sum())
-        noise = self._noise(self.n_records_)
+        self.n_records_ = records.n
         self.splits_ = np.full((n_trees, 2**depth - 1), NO_SPLIT, dtype=np.int64)
         self.leaf_values_ = np.zeros((n_trees, 2**depth))
         self.leverages_ = np.zeros(n_trees)
@@ -210,118 +263,111 @@ class BDPEClassifier(TreeSumClassifier):
             if weights.max() > bound * (1 + 1e-12):
                 raise AssertionError(f"a record weighs {weights.max()}, more than {bound}")
             weights *= counts
-            leaves = self._grow(codes, signs, weights, t, noise, bound, rng)
-            positive, negative = leaf_weights(leaves, signs, weights, 2**depth)
-            votes, beta = self._vote(positive, negative, noise, bound, rng)
+            leaves = self._grow(t, records, weights, bound, curator)
+            by_label = leaf_weights(leaves, signs, weights, 2**depth)
+            votes, beta = self._vote(t, *by_label, bound, curator)
             self.leaf_values_[t], self.leverages_[t] = votes, beta
             scores += beta * votes[leaves]
             reach += abs(beta) * float(np.abs(votes).max())
         self._count_questions()
-        return noise.statement
 
     def _weight_bound(self, reach: float) -> float:
         """Give w̄, the largest weight where |H| is at most `reach`."""
         return ensemble_weight_bound(reach, float(self.boost_alpha))
 
+    def _sensitivity(self, n: int, alpha: float) -> float:
+        """Give that of a split's score, for weights of at most 1: Δ₀ + α(Δ₁ − Δ₀)."""
+        if self.calibration == PUBLISHED:
+            return boosted_split_published(n, "m_alpha", alpha)
+        # One record alone has a score of 0, whatever it is.
+        return split_sensitivity(max(n, 2), "m_alpha", alpha)
+
     def _grow(
         self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        weights: NDArray[np.float64],
         t: int,
-        noise: EnsembleNoise,
+        records: Records,
+        weights: NDArray[np.float64],
         weight_bound: float,
-        rng: np.random.Generator,
+        curator: Curator,
     ) -> NDArray[np.int64]:
         """Choose the questions of tree t; give the leaf of each row."""
-        starts, splits, depth = self._bin_starts(), self.splits_[t], int(self.depth)
+        codes, signs, n = records.codes, records.labels, self.n_records_
+        starts, splits, alphas = self._bin_starts(), self.splits_[t], self.alphas_[t]
         restrict = self.calibration == CERTIFIED
         if self.splits == RANDOM:
-            draw_tree(starts, restrict, rng, splits)
+            draw_tree(starts, restrict, curator.coins, splits)
             return np.asarray(find_leaves(codes, starts, splits))
-        private = is_private(self.epsilon)
-        calibrated = _CALIBRATED[self.calibrate_alpha]
-        drawn, errors = np.empty((1, 0)), np.zeros(depth)
-        chooses, unit = BEST, 1.0
-        if private and self.calibration == PUBLISHED:
-            chooses = DRAWN
-        elif private:
-            # The published Δ* takes weights to be at most 1.
-            chooses, unit = NOISY, weight_bound
-            drawn = MECHANISMS[noise.mechanism].draw(rng, (len(splits), int(starts[-1])))
-            if calibrated == RELEASED_ALPHA:
-                scale = weight_bound / noise.error_rate
-                errors = MECHANISMS[noise.errors].draw(rng, (depth,), scale)
-        return np.asarray(
-            grow_tree(
-                codes, signs, weights, starts, restrict, self.alphas_[t], calibrated, errors,
-                chooses, np.array(noise.spent), unit * noise.bound, unit * noise.slope, drawn,
-                rng, splits,
-            )
-        )  # fmt: skip
+        calls = self._node_calls(t, curator)
+        coins, noise, chooses, slope = curator.coins, np.empty((1, 0)), BEST, 0.0
+        if is_private(self.epsilon) and self.calibration == PUBLISHED:
+            chooses, coins = DRAWN, curator.generator(calls)
+            slope = self._sensitivity(n, 1.0) / self._sensitivity(n, 0.0) - 1
+        elif is_private(self.epsilon):
+            chooses, noise = NOISY, curator.noise(calls, (len(calls), int(starts[-1])))
+        tree = Growth.begin(splits, signs, weights, int(starts[-1]), restrict)
+        by_error, root = self.calibrate_alpha == EXACT, 0.0
+        for level in range(len(alphas)):
+            # The published calls take weights to be at most 1.
+            scale = calls[2**level - 1].scale * (weight_bound if chooses == NOISY else 1.0)
+            if self.calibrate_alpha == RELEASED:
+                call = curator.call(OF_ERROR.format(t + 1, level + 1)).scaled(weight_bound)
+                seen = curator.number(call, tree.error(level))
+                root = seen if level == 0 else root
+                if root > 0:
+                    alphas[level] *= min(max(seen / root, 0.0), 1.0)
+                scale *= self._sensitivity(n, float(alphas[level]))
+            grow_level(
+                *tree, level, codes, signs, weights, starts, float(alphas[level]), by_error,
+                chooses, scale, slope, noise, coins,
+            )  # fmt: skip
+        return tree.leaves()
+
+    def _node_calls(self, t: int, curator: Curator) -> list[Call]:
+        """Give the call of each inner node of tree t."""
+        nodes = range(len(self.splits_[t]))
+        if is_private(self.epsilon) and self.tree_share == 0:
+            # Noise alone.
+            pure = self.delta == 0 and self.calibration == CERTIFIED
+            return [Call(PERMUTE_AND_FLIP if pure else EXPONENTIAL, math.inf)] * len(nodes)
+        if self.calibration == PUBLISHED:
+            return [curator.call(OF_NODE.format(t + 1, i + 1)) for i in nodes]
+        levels = [curator.call(OF_SPLITS.format(t + 1, k + 1)) for k in range(int(self.depth))]
+        return [call for k, call in enumerate(levels) for _ in range(2**k)]
 
     def _vote(
         self,
+        t: int,
         positive: NDArray[np.float64],
         negative: NDArray[np.float64],
-        noise: EnsembleNoise,
         weight_bound: float,
-        rng: np.random.Generator,
+        curator: Curator,
     ) -> tuple[NDArray[np.float64], float]:
         """Give the votes of a tree's leaves and its β, from the weights in each by label."""
+        n, alpha, step, kind = self.n_records_, float(self.boost_alpha), self.step, self._votes()
+        # M; without privacy the largest link.
+        clamp = float(self.clamp) if is_private(self.epsilon) else largest_link(alpha)
         if self.calibration == PUBLISHED:
-            return self._published_vote(positive, negative, noise, rng)
-        seen = np.stack([positive, negative]) if self._votes() == LINK else positive - negative
-        scale = weight_bound / noise.leaf_rate
-        if scale > 0:
-            seen = seen + MECHANISMS[noise.leaves].draw(rng, seen.shape, scale)
-        return self._vote_of(seen, scale, self.n_records_)
-
-    def _vote_of(
-        self, seen: NDArray[np.float64], scale: float, n: int
-    ) -> tuple[NDArray[np.float64], float]:
-        """Vote by what is released, with noise of `scale`: weights by label, or margins."""
-        kind = self._votes()
-        if kind == SIGN:
-            return np.sign(seen), float(self.step)
-        if kind == SHRUNK:
-            return shrunk(seen, scale, n), float(self.step)
-        clamp, (positive, negative) = self._clamp(), seen
-        votes = np.clip(link_of_leaves(positive, negative, float(self.boost_alpha)), -clamp, clamp)
-        return votes, max(0.0, self._leverage(votes, positive, negative, n))
-
-    def _published_vote(
-        self,
-        positive: NDArray[np.float64],
-        negative: NDArray[np.float64],
-        noise: EnsembleNoise,
-        rng: np.random.Generator,
-    ) -> tuple[NDArray[np.float64], float]:
-        """Vote as printed: noise on the link, then the clamp; β from the records."""
-        votes, clamp = link_of_leaves(positive, negative, float(self.boost_alpha)), self._clamp()
-        if is_private(self.epsilon):
-            votes = votes + MECHANISMS[noise.leaves].draw(rng, votes.shape, 1 / noise.leaf_rate)
-            votes = np.clip(votes, -clamp, clamp)
-        if self.leverage == CONSTANT:
-            return votes, float(self.boost_alpha) / (2 * clamp)
-        return votes, self._leverage(votes, positive, negative, self.n_records_)
+            # As printed: noise on the link, then the clamp; β from the records.
+            links = link_of_leaves(positive, negative, alpha)
+            votes = curator.numbers(OF_LINKS.format(t + 1), links)
+            votes = np.clip(votes, -clamp, clamp) if is_private(self.epsilon) else votes
+            exact = self._leverage(votes, positive - negative, n, clamp)
+            return votes, exact if self.leverage != CONSTANT else alpha / (2 * clamp)
+        call = curator.call(OF_LEAVES.format(t + 1, self._of_leaves())).scaled(weight_bound)
+        if call.mechanism == NOISY_LABEL:
+            return np.where(curator.signs(call, positive - negative), 1.0, -1.0), step
+        if kind != LINK:
+            margins = curator.numbers(call, positive - negative)
+            return np.sign(margins) if kind == SIGN else shrunk(margins, call.scale, n), step
+        positive, negative = curator.numbers(call, np.stack([positive, negative]))
+        votes = np.clip(link_of_leaves(positive, negative, alpha), -clamp, clamp)
+        return votes, max(0.0, self._leverage(votes, positive - negative, n, clamp))
 
     def _leverage(
-        self,
-        votes: NDArray[np.float64],
-        positive: NDArray[np.float64],
-        negative: NDArray[np.float64],
-        n: int,
+        self, votes: NDArray[np.float64], margins: NDArray[np.float64], n: int, clamp: float
     ) -> float:
         """Give β = (a/m) Σ h(λ)(A − B), a = α/M²."""
-        rate = float(self.boost_alpha) / self._clamp() ** 2
-        return float(rate / n * (votes @ (positive - negative)))
-
-    def _clamp(self) -> float:
-        """Give M; without privacy the largest link."""
-        if is_private(self.epsilon):
-            return float(self.clamp)
-        return largest_link(float(self.boost_alpha))
+        return float(float(self.boost_alpha) / clamp**2 / n * (votes @ margins))
 
     def _votes(self) -> str:
         if self.votes is not None:
@@ -331,23 +377,15 @@ class BDPEClassifier(TreeSumClassifier):
     def _level_alphas(self) -> NDArray[np.float64]:
         return np.asarray(float(self.alpha) * float(self.alpha_decay) ** np.arange(self.depth))
 
-    def _noise(self, n: int) -> EnsembleNoise:
-        return bdpe(
-            n=n,
-            n_trees=int(self.n_trees),
-            depth=int(self.depth),
-            alphas=tuple(self._level_alphas().tolist()),
-            calibrate_alpha=self.calibrate_alpha,
-            chosen=self.splits == CHOSEN,
-            tree_share=None if self.tree_share is None else float(self.tree_share),
-            votes=self._votes(),
-            clamp=float(self.clamp),
-            largest_link=largest_link(float(self.boost_alpha)),
-            leverage=self.leverage or EXACT,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            calibration=self.calibration,
-        )
+    def _of_leaves(self) -> str:
+        """Give what is released of certified leaves."""
+        return "weights by label" if self._votes() == LINK else "margins"
+
+    def _tree_share(self) -> float:
+        """Give the part of a tree's budget that its splits get."""
+        if self.splits == RANDOM:
+            return 0.0
+        return TREE_SHARE if self.tree_share is None else float(self.tree_share)
 
     def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return log_odds_of_margins(scores, float(self.boost_alpha))

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
-from privcurve.kernels.newton import minimise_logistic
+from privcurve.coding import Records
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.brc_weights import PrivateWeights
-from privcurve.learners.checks import RandomState
 from privcurve.learners.half_spaces import HalfSpace, HalfSpaceVoteClassifier, Rounds
+from privcurve.learners.log_odds import perturbed_logistic
 from privcurve.learners.roles import Roles
 from privcurve.learners.threads import one_thread
-from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.boosting_for_people import PeopleNoise, people_noise
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
 
 
-class BoostingForPeopleClassifier(HalfSpaceVoteClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     """BRC's rounds with a learned classifier in place of a random one.
 
     Each round fits a logistic regression to the weighted private columns by objective
@@ -56,41 +56,15 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier):
 
     _learner = "boosting_for_people"
 
-    def __init__(
-        self,
-        n_rounds: int = 25,
-        largest: float = 2**0.5,
-        smallest: float = 0.5**0.5,
-        public_columns: Sequence[int] | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_rounds = n_rounds
-        self.largest = largest
-        self.smallest = smallest
-        self.public_columns = public_columns
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_rounds: int = 25
+    largest: float = 2**0.5
+    smallest: float = 0.5**0.5
+    public_columns: Sequence[int] | None = None
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
         self._roles = self._roles_read()
-        n = int(counts.sum())
+        n = records.n
         noise = people_noise(
             n=n,
             n_columns=len(self._roles.private),
@@ -100,8 +74,9 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier):
             epsilon=float(self.epsilon),
             calibration=self.calibration,
         )
-        learned = _LearnedHalfSpaces(noise, self._points(codes, public=False), signs, counts, rng)
-        rounds = Rounds(noise.error, learned, signs > 0, counts, rng)
+        points = self._points(codes, public=False)
+        learned = _LearnedHalfSpaces(noise, points, signs, counts, curator)
+        rounds = Rounds(noise.error, learned, signs > 0, counts, curator)
         with one_thread():
             self._boost(rounds, codes, signs, counts)
         self._adopt(rounds.votes, rounds.estimates, n)
@@ -120,32 +95,34 @@ class _LearnedHalfSpaces:
         points: NDArray[np.float64],
         signs: NDArray[np.int8],
         counts: NDArray[np.int64],
-        rng: np.random.Generator,
+        curator: Curator,
     ) -> None:
         self._noise = noise
         self._rows = np.column_stack([points.T, np.ones(len(signs))])
         self._signs = signs
         self._counts = counts
-        self._rng = rng
+        self._curator = curator
         self._penalty = np.full(self._rows.shape[1], noise.classifier.penalty)
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
-        found = minimise_logistic(
-            self._rows,
-            self._signs,
-            self._given(weights.each),
-            self._penalty,
-            tilt=self._noise.classifier.tilt(self._rows.shape[1], self._rng),
+        given = self._given(t, weights.each)
+        call = self._noise.of_classifier(t)
+        found = perturbed_logistic(
+            curator=self._curator,
+            call=call,
+            rows=self._rows,
+            signs=self._signs,
+            weights=given,
+            penalty=self._penalty,
         )
         return HalfSpace(found[:-1], float(found[-1]), self._rows @ found > 0)
 
-    def _given(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the total weight of each row, its records' weights with noise if published."""
-        scale = self._noise.weight_scale
-        if scale == 0:
+    def _given(self, t: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the total weight of each row, its records' weights with noise if published."""
+        if self._noise.weight_scale == 0:
             return weights * self._counts
-        each = np.repeat(weights, self._counts)
-        each += MECHANISMS[LAPLACE].draw(self._rng, len(each), scale)
+        call = self._noise.of_weights(t)
+        each = self._curator.numbers(call, np.repeat(weights, self._counts))
         caps = self._noise.error.smallest, self._noise.error.largest
         starts = np.cumsum(self._counts) - self._counts
         return np.asarray(np.add.reduceat(np.clip(each, *caps), starts))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Records
 from privcurve.kernels.brc import positive_rows, project_rows
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.brc_weights import PrivateWeights
-from privcurve.learners.checks import RandomState
 from privcurve.learners.half_spaces import (
     HalfSpace,
     HalfSpaceVoteClassifier,
@@ -21,16 +21,17 @@ from privcurve.learners.half_spaces import (
     private_vote,
 )
 from privcurve.learners.roles import Roles
-from privcurve.privacy.budget import CERTIFIED, is_private
+from privcurve.privacy.budget import is_private
 from privcurve.privacy.calibration.brc import BRCNoise
+from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import draw_piece
 
 # Algorithm 1's error, kept where its logarithm is finite.
 SMALLEST_ERROR = 1e-9
 
 
-class BRCClassifier(HalfSpaceVoteClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     r"""Boosting random classifiers: half-spaces drawn blindly, weighted by noisy errors.
 
     Columns are scaled to [−1, 1]. Each round draws a half-space without looking at the
@@ -85,43 +86,16 @@ class BRCClassifier(HalfSpaceVoteClassifier):
 
     _learner = "brc"
 
-    def __init__(
-        self,
-        n_rounds: int = 25,
-        largest: float = 2**0.5,
-        smallest: float = 0.5**0.5,
-        intercept: str = "uniform",
-        intercept_share: float = 0.5,
-        estimate: str = "error",
-        weights: str = "clipped",
-        algorithm: str = "auto",
-        n_kept: int | None = None,
-        public_columns: Sequence[int] | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_rounds = n_rounds
-        self.largest = largest
-        self.smallest = smallest
-        self.intercept = intercept
-        self.intercept_share = intercept_share
-        self.estimate = estimate
-        self.weights = weights
-        self.algorithm = algorithm
-        self.n_kept = n_kept
-        self.public_columns = public_columns
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_rounds: int = 25
+    largest: float = 2**0.5
+    smallest: float = 0.5**0.5
+    intercept: str = "uniform"
+    intercept_share: float = 0.5
+    estimate: str = "error"
+    weights: str = "clipped"
+    algorithm: str = "auto"
+    n_kept: int | None = None
+    public_columns: Sequence[int] | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -147,21 +121,17 @@ class BRCClassifier(HalfSpaceVoteClassifier):
             choice_share=float(self.intercept_share) if self.intercept == "em" else 0.0,
         )
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
         self._roles = self._roles_read()
-        n = int(counts.sum())
+        n = records.n
         noise = self._noise(n)
-        spaces = _RandomHalfSpaces(self, noise, self._points(codes, public=False), signs > 0, rng)
+        points = self._points(codes, public=False)
+        spaces = _RandomHalfSpaces(self, noise, points, signs > 0, curator)
         if self.weights == "adaboost":
             self._adopt(*_adaboost(spaces, noise.n_rounds, signs > 0, counts), n)
             return noise.statement([], None)
-        rounds = Rounds(noise, spaces, signs > 0, counts, rng)
+        rounds = Rounds(noise, spaces, signs > 0, counts, curator)
         self._boost(rounds, codes, signs, counts)
         self._adopt(rounds.votes, rounds.estimates, n)
         return noise.statement(rounds.alphas, self._roles.public)
@@ -184,19 +154,20 @@ class _RandomHalfSpaces:
         noise: BRCNoise,
         points: NDArray[np.float64],
         positive: NDArray[np.bool_],
-        rng: np.random.Generator,
+        curator: Curator,
     ) -> None:
         self._noise = noise
         self._positive = positive
-        self._rng = rng
+        self._curator = curator
+        coins = curator.coins
         self._chooses = learner.intercept == "em"
         shape = noise.n_rounds, len(points)
         if learner.intercept == "threshold":
-            self._coefficients = np.eye(shape[1])[rng.integers(shape[1], size=shape[0])]
+            self._coefficients = np.eye(shape[1])[coins.integers(shape[1], size=shape[0])]
         else:
-            self._coefficients = rng.uniform(-1, 1, shape)
+            self._coefficients = coins.uniform(-1, 1, shape)
         drawn = learner.intercept in ("uniform", "threshold")
-        self._intercepts = rng.uniform(-1, 1, shape[0]) if drawn else np.zeros(shape[0])
+        self._intercepts = coins.uniform(-1, 1, shape[0]) if drawn else np.zeros(shape[0])
         if self._chooses:
             self._sums = project_rows(points, self._coefficients)
         else:
@@ -204,8 +175,8 @@ class _RandomHalfSpaces:
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
         if self._chooses:
-            rate = self._noise.choice_rate(alphas)
-            self._intercepts[t] = -self._choose(t, rate, weights.mass)
+            call = self._noise.of_choice(alphas)
+            self._intercepts[t] = -self._choose(t, call, weights)
         return self.of(t)
 
     def of(self, t: int) -> HalfSpace:
@@ -214,17 +185,17 @@ class _RandomHalfSpaces:
         positive = self._sums[t] + intercept > 0 if self._chooses else self._sides[t]
         return HalfSpace(self._coefficients[t], intercept, positive)
 
-    def _choose(self, t: int, rate: float, mass: NDArray[np.int64]) -> float:
-        """Draw a threshold on [−R, R] with density ∝ e^{η|½ − error|}."""
+    def _choose(self, t: int, call: Call, weights: PrivateWeights) -> float:
+        """Draw a threshold on [−R, R] with density ∝ e^{η·utility}."""
         reach = float(np.abs(self._coefficients[t]).sum())
         sums = self._sums[t]
         order = np.argsort(sums, kind="stable")
-        mass, positive = mass[order], self._positive[order]
+        mass, positive = weights.mass[order], self._positive[order]
         # As the threshold passes a row, the row's side turns negative.
         turned = np.cumsum(np.where(positive, mass, -mass))
         missed = np.concatenate([[0], turned]) + mass[~positive].sum()
         ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])
-        return draw_piece(ends, np.abs(0.5 - missed / mass.sum()), rate, self._rng)
+        return self._curator.threshold(call, ends, weights.utility(missed))
 
 
 def _adaboost(

@@ -43,11 +43,26 @@ class PrivateWeights:
         return self._each * self._counts
 
     def estimate(self, wrong: NDArray[np.bool_]) -> float:
-        """Give the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
+        """Return the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
         missed, total = (int(found) for found in weighted_sums(self._each, self._counts, wrong))
         if self._noise.estimate == EDGE:
             return (total - 2 * missed) / (2 * self._unit * self._noise.n)
         return missed / total
+
+    def utility(self, missed: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return by how much classifiers are better or worse than a coin: |½ − error|, or |edge|.
+
+        In the unit of what is estimated, so that it has the sensitivity of an estimate.
+
+        Parameters
+        ----------
+        missed : ndarray of shape (n_classifiers,)
+            Mass of the rows that each gets wrong.
+        """
+        total = int(self.mass.sum())
+        if self._noise.estimate == EDGE:
+            return np.abs((total - 2 * missed) / (2 * self._unit * self._noise.n))
+        return np.abs(0.5 - missed / total)
 
     def follow(self, alpha: float, wrong: NDArray[np.bool_]) -> None:
         """Multiply the weights of wrong records by e^α, within the caps."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
-from privcurve.learners.base import CodedClassifier
+from privcurve.learners.base import CodedClassifier, as_fitted
 
 # A link may be flat; what is decided is the label of the larger probability all the same.
 SLOPE = 1e-9
@@ -32,6 +32,7 @@ class ChanceClassifier(CodedClassifier):
         """
         return self.chances(self.decision_function(X))
 
+    @as_fitted
     def chances(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give what :meth:`predict_proba` does, of scores that `decision_function` gave."""
         odds: NDArray[Any] = self._log_odds(scores)

@@ -13,12 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from privcurve.coding import MOST_CODES
+from privcurve.coding import MOST_CODES, Codes, code_type
+from privcurve.learners.registry import entry
+from privcurve.privacy import budget
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 # Sums of more records than this are not exact in float64.
 MOST_RECORDS = 2**53
+
+# Names that a message shows.
+MOST_NAMED = 8
 
 
 def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Generator:
@@ -82,6 +87,58 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+def check_budget(name: str, epsilon: float, delta: float, calibration: str) -> None:
+    """Check a learner's privacy parameters.
+
+    Raises
+    ------
+    ValueError
+        If ε is not in (0, ∞], δ not in [0, 1), or the learner does not offer them.
+    """
+    known = entry(name)
+    budget.check_budget(epsilon, delta, name)
+    if delta > 0 and not known.approximate:
+        raise ValueError(f"{name} offers pure differential privacy only: delta must be 0")
+    if calibration not in known.calibrations:
+        offered = ", ".join(repr(c) for c in known.calibrations)
+        raise ValueError(f"{name}: calibration = {calibration!r} is not offered; it has: {offered}")
+
+
+def check_places(X: object) -> None:
+    """Refuse columns that would be taken by their place, where they have other names.
+
+    Names that are texts are compared with those of the fit; of numbers nothing is remembered.
+
+    Parameters
+    ----------
+    X : object
+        What a learner is given; anything but a frame passes.
+
+    Raises
+    ------
+    ValueError
+    """
+    names = list(getattr(X, "columns", ()))
+    if any(isinstance(name, str) for name in names) or names == list(range(len(names))):
+        return
+    shown = ", ".join(map(str, names[:MOST_NAMED])) + (", …" if len(names) > MOST_NAMED else "")
+    raise ValueError(
+        f"the columns of X are named {shown}: numbers are not compared with the names at fit. Name "
+        "them by texts (X.columns = X.columns.astype(str)), or 0, 1, 2, … in their order"
+    )
+
+
+def check_unmasked(values: object, name: str) -> None:
+    """Refuse an array of which some values are masked: they would count as if they were not.
+
+    Raises
+    ------
+    ValueError
+    """
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} is masked in some places: give those values a code of their own")
+
+
 def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> NDArray[np.int64]:
     """Give the number of codes of each column.
 
@@ -123,6 +180,49 @@ def check_bounds(bounds: Any, n_columns: int) -> tuple[NDArray[np.float64], NDAr
     return low, high
 
 
+def check_codes(given: NDArray[Any], n_bins: NDArray[np.int64]) -> Codes:
+    """Return a matrix as codes.
+
+    Raises
+    ------
+    ValueError
+        If an entry is not one of the codes 0, 1, …, n_bins − 1 of its column.
+    """
+    if given.dtype.kind != "u":
+        whole = given.astype(np.int64) if given.dtype.kind in "ifb" else None
+        if whole is None or not np.array_equal(whole, given) or (whole.size and whole.min() < 0):
+            raise ValueError(
+                "X must hold codes 0, 1, …, n_bins - 1 (whole numbers). For numeric columns "
+                "give their public bounds: bounds=(low, high)."
+            )
+        given = whole
+    too_large = given.max(axis=0, initial=0) >= n_bins
+    if too_large.any():
+        column = int(np.argmax(too_large))
+        raise ValueError(
+            f"column {column} has the code {int(given[:, column].max())}, but its n_bins is "
+            f"{int(n_bins[column])}: values outside the domain have no code"
+        )
+    return np.ascontiguousarray(given, dtype=code_type(n_bins))
+
+
+def refuse_others(name: str, others: Mapping[str, Any]) -> None:
+    """Refuse arguments that no learner's `fit` takes.
+
+    Raises
+    ------
+    TypeError
+    """
+    if "sample_weight" in others:
+        raise TypeError(
+            f"{name} takes no sample_weight: noise is made for records that count once each, and "
+            "a weight would need more of it. For rows that stand for several records each, give "
+            "counts= (whole numbers)."
+        )
+    if others:
+        raise TypeError(f"{name}: fit takes X, y and counts, not {', '.join(others)}")
+
+
 def check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
     """Give how many records each row stands for.
 
@@ -133,6 +233,7 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
     """
     if counts is None:
         return np.ones(n_rows, dtype=np.int64)
+    check_unmasked(counts, "counts")
     given = np.asarray(counts)
     numbers = given.dtype.kind in "iuf" and given.shape == (n_rows,)
     if not numbers or not (given == np.floor(given)).all() or (given < 1).any():
@@ -169,6 +270,7 @@ def check_labels(
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    check_unmasked(y, "y")
     given = np.asarray(column_or_1d(y, warn=True))
     if given.dtype == object:
         for row, label in enumerate(given):
@@ -179,10 +281,11 @@ def check_labels(
         raise ValueError(f"X has {n_rows} rows but y has {len(given)}: inconsistent samples")
     if classes is None:
         labels = np.unique(given)
-        if len(labels) == 1:
+        if len(labels) < 2:
+            held = f"one class, {labels[0]!r}, only" if len(labels) else "no label"
             raise ValueError(
-                f"y holds one class, {labels[0]!r}, only. If both labels are public, give "
-                "them: classes=(negative, positive)."
+                f"y holds {held}. If both labels are public, give them: "
+                "classes=(negative, positive)."
             )
         if len(labels) > most:
             raise ValueError(

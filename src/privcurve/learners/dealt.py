@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.holders.holder import Holder, HolderRows, LocalHolder
 from privcurve.holders.placement import deal
-from privcurve.holders.sums import CENTRAL
+from privcurve.holders.sums import CENTRAL, LOCAL
 from privcurve.kernels.holder_counts import Questions
+from privcurve.learners.registry import entry
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
 
 # Numbers of a holder's seed.
 SEED = 4
@@ -21,6 +25,7 @@ SEED = 4
 class Dealing(Protocol):
     """What of a learner says how its records are dealt."""
 
+    _learner: ClassVar[str]
     n_holders: int
     placement: str
     classes_: NDArray[Any]
@@ -54,10 +59,8 @@ def bin_codes(codes: Codes, n_bins: NDArray[np.int64]) -> NDArray[np.unsignedint
 def deal_to_holders(
     learner: Dealing,
     questions: Questions,
-    codes: Codes,
-    classes: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    rng: np.random.Generator,
+    records: Records,
+    curator: Curator,
 ) -> list[Holder]:
     """Deal records, and make a holder of each part; a curator gets all of them.
 
@@ -68,9 +71,8 @@ def deal_to_holders(
     ----------
     learner : distributed learner
     questions : Questions
-    codes, classes, counts
-        As ``_fit_one`` gets them.
-    rng : numpy.random.Generator
+    records : Records
+    curator : Curator
 
     Returns
     -------
@@ -78,17 +80,51 @@ def deal_to_holders(
     """
     n_holders = 1 if learner._trust() == CENTRAL else int(learner.n_holders)
     n_classes = len(learner.classes_)
-    parts = deal(codes, classes, counts, n_classes, n_holders, learner.placement, rng)
-    seeds = rng.integers(2**32, size=(n_holders, SEED)).tolist()
+    codes, classes, counts, _ = records
+    coins = curator.coins
+    parts = deal(codes, classes, counts, n_classes, n_holders, learner.placement, coins)
+    seeds = coins.integers(2**32, size=(n_holders, SEED)).tolist()
     bins = bin_codes(codes, np.diff(questions.starts))
     return [
-        make_holder(HolderRows(bins[rows], classes[rows], of_rows), questions, n_classes, seed)
+        make_holder(
+            HolderRows(bins[rows], classes[rows], of_rows),
+            questions,
+            n_classes,
+            curator.party(seed),
+        )
         for (rows, of_rows), seed in zip(parts, seeds, strict=True)
     ]
 
 
-def make_holder(
-    rows: HolderRows, questions: Questions, n_classes: int, seed: Sequence[int]
-) -> Holder:
+def as_dealt(learner: Dealing, n_holders: int, statement: PrivacyStatement) -> PrivacyStatement:
+    """Return what a statement is worth after `deal_to_holders`: records may have moved.
+
+    Proofs are about a replaced record that stays with its holder. Where records are dealt by
+    their values it may move, and others with it: several holders' messages change, each by up to
+    ε. That refutes a claim where single messages are seen; of secure sums nothing is proved.
+
+    Parameters
+    ----------
+    learner : distributed learner
+    n_holders : int
+        Who got records.
+    statement : PrivacyStatement
+        For a record that stays.
+    """
+    why = entry(learner._learner).parameters["placement"].unproved.get(learner.placement)
+    if why is None or not statement.private or n_holders == 1:
+        return statement
+    seen = learner._trust() == LOCAL
+    caveat = f"placement = {learner.placement!r}: {why}"
+    caveat += " (holders who keep their own records are not concerned)"
+    return replace(
+        statement,
+        status=REFUTED if seen else NOT_PROVED,
+        caveat="; ".join(filter(None, (statement.caveat, caveat))),
+        proved_epsilon=None,
+    )
+
+
+def make_holder(rows: HolderRows, questions: Questions, n_classes: int, door: Curator) -> Holder:
     """Make a holder in this process: what a deployment replaces."""
-    return LocalHolder(rows, questions, n_classes, seed)
+    return LocalHolder(rows, questions, n_classes, door)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.holders.best_first import BestFirst, grow_best_first
 from privcurve.holders.by_levels import ByLevels, grow_by_levels
 from privcurve.holders.holder import Holder
@@ -18,9 +18,9 @@ from privcurve.holders.sums import CENTRAL, LOCAL, Sums, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions, list_questions
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.chances import LinkedClassifier
-from privcurve.learners.checks import RandomState
-from privcurve.learners.dealt import check_ordered, deal_to_holders
+from privcurve.learners.dealt import as_dealt, check_ordered, deal_to_holders
 from privcurve.learners.topdown import TopDownTreeClassifier
 from privcurve.learners.trees import TreeModel
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
@@ -33,6 +33,7 @@ from privcurve.privacy.calibration.holders import (
     level_holders,
 )
 from privcurve.privacy.calibration.holders_published import published_holders
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 # Where nothing is given: what the paper has, and what the certified protocols have.
@@ -51,7 +52,8 @@ class ClassTree(TreeModel):
         return f"class {int(self.forest.labels[tree, node])}"
 
 
-class DistributedTopDownClassifier(LinkedClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
     r"""A decision tree that several data holders grow with a coordinator, by noisy messages.
 
     ``published``: Algorithm 1 of Wang, Dick and Balcan (PPAI 2020). The node of the largest
@@ -139,70 +141,33 @@ class DistributedTopDownClassifier(LinkedClassifier):
     _learner = "distributed_topdown"
     _released: ClassVar[Mapping[str, Any]] = {"model_": TreeModel}
 
-    def __init__(
-        self,
-        protocol: str = NOISY_COUNTS,
-        trust: str | None = None,
-        n_holders: int = 4,
-        n_colluding: int = 0,
-        placement: str = RANDOM,
-        criterion: str = "gini",
-        budget: str | None = None,
-        leaf_share: float | None = None,
-        n_splits: int | None = None,
-        depth: int | None = None,
-        vote_share: float = 0.4,
-        smallest_weight: float = SMALLEST_WEIGHT,
-        smallest_gain: float = SMALLEST_GAIN,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        ordered: Sequence[bool] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.protocol = protocol
-        self.trust = trust
-        self.n_holders = n_holders
-        self.n_colluding = n_colluding
-        self.placement = placement
-        self.criterion = criterion
-        self.budget = budget
-        self.leaf_share = leaf_share
-        self.n_splits = n_splits
-        self.depth = depth
-        self.vote_share = vote_share
-        self.smallest_weight = smallest_weight
-        self.smallest_gain = smallest_gain
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.ordered = ordered
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    protocol: str = NOISY_COUNTS
+    trust: str | None = None
+    n_holders: int = 4
+    n_colluding: int = 0
+    placement: str = RANDOM
+    criterion: str = "gini"
+    budget: str | None = None
+    leaf_share: float | None = None
+    n_splits: int | None = None
+    depth: int | None = None
+    vote_share: float = 0.4
+    smallest_weight: float = SMALLEST_WEIGHT
+    smallest_gain: float = SMALLEST_GAIN
+    ordered: Sequence[bool] | None = None
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[Any],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
-        self.n_records_ = int(counts.sum())
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        self.n_records_ = records.n
         if self.protocol == SINGLE and self.calibration == CERTIFIED:
-            return self._fit_topdown(codes, signs, counts, rng)
+            return self._fit_topdown(records, curator)
         questions = list_questions(self.n_bins_, check_ordered(self.ordered, len(self.n_bins_)))
-        holders = deal_to_holders(self, questions, codes, signs, counts, rng)
+        holders = deal_to_holders(self, questions, records, curator)
         transcript = Transcript(len(holders))
         tree, statement = self.grow(holders, questions, transcript)
         model = TreeModel if len(self.classes_) == 2 else ClassTree
         forest = tree.forest(questions, len(self.classes_))
         self._adopt(model(forest, self.n_bins_), transcript)
-        return statement
+        return as_dealt(self, len(holders), statement)
 
     def grow(
         self,
@@ -278,13 +243,7 @@ class DistributedTopDownClassifier(LinkedClassifier):
         plan = BestFirst(*shape, n_splits, depth, *least, noise)
         return grow_best_first(holders, plan, transcript), noise.statement
 
-    def _fit_topdown(
-        self,
-        codes: Codes,
-        classes: NDArray[Any],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_topdown(self, records: Records, curator: Curator) -> PrivacyStatement:
         """Grow the certified tree of one machine."""
         if len(self.classes_) > 2:
             raise ValueError(
@@ -303,8 +262,8 @@ class DistributedTopDownClassifier(LinkedClassifier):
             delta=self.delta,
         )
         tree.n_bins_ = self.n_bins_
-        signs = (2 * classes - 1).astype(np.int8)
-        tree._fit_batch([tree], codes, signs, counts, [rng])
+        signs = (2 * records.labels - 1).astype(np.int8)
+        tree._fit_batch([tree], records._replace(labels=signs), [curator])
         self._adopt(tree.model_, Transcript(1))
         return replace(tree._fitted_statement, learner=self._learner)
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes, bin_starts
+from privcurve.coding import Codes, Records, bin_starts
 from privcurve.kernels.dp_bagging import add_votes
-from privcurve.learners.checks import RandomState
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.log_odds import OneHotClassifier
-from privcurve.privacy.budget import CERTIFIED, is_private
-from privcurve.privacy.calibration.dp_bagging import BaggingNoise, bagging
-from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.privacy.budget import is_private
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.noise import Announced
+
+# A record is in one part of each of k partitions: replacing it turns at most k votes around, so
+# the margin of the votes, divided by k, changes by at most 2.
+MARGIN_SENSITIVITY = 2.0
 
 # A teacher of fewer records knows nothing: small data get fewer teachers. Their number is
 # public, as the number of records is.
@@ -25,7 +27,8 @@ FEWEST_RECORDS = 10
 N_PASSES = 10
 
 
-class DPBaggingClassifier(OneHotClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
     """A student of teachers that vote with noise (Jordon, Yoon and van der Schaar 2019).
 
     The records are divided at random into ``n_teachers`` parts, ``n_partitions`` times;
@@ -76,50 +79,34 @@ class DPBaggingClassifier(OneHotClassifier):
 
     _learner = "dp_bagging"
 
-    def __init__(
-        self,
-        n_teachers: int = 300,
-        n_partitions: int = 10,
-        n_queries: int = 300,
-        C: float = 1.0,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_teachers = n_teachers
-        self.n_partitions = n_partitions
-        self.n_queries = n_queries
-        self.C = C
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_teachers: int = 300
+    n_partitions: int = 10
+    n_queries: int = 300
+    C: float = 1.0
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
-        if not is_private(self.epsilon):
-            rng = np.random.default_rng(0)
-        records = np.repeat(np.arange(len(signs)), counts)
-        n_queries = int(self.n_queries)
-        noise = bagging(n_queries=n_queries, epsilon=float(self.epsilon), delta=float(self.delta))
-        drawn = rng.integers(self.n_bins_, size=(n_queries, codes.shape[1]))
+    def _calls(self, n: int) -> tuple[Announced, ...]:
+        return (
+            Announced(
+                "answer {} of the teachers",
+                times=int(self.n_queries),
+                margins=MARGIN_SENSITIVITY,
+                source="docs/competitors.md, DP bagging",
+            ),
+        )
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        codes, signs, counts, _ = records
+        coins = curator.coins if is_private(self.epsilon) else np.random.default_rng(0)
+        places = np.repeat(np.arange(len(signs)), counts)
+        drawn = coins.integers(self.n_bins_, size=(int(self.n_queries), codes.shape[1]))
         pool = drawn.astype(codes.dtype)
-        margins = self._margins(codes, signs, records, pool, rng)
-        self._train_student(pool, _answer(margins, noise, rng))
-        self.n_records_ = int(counts.sum())
-        return noise.statement
+        margins = self._margins(codes, signs, places, pool, coins)
+        positive = [
+            curator.signs(f"answer {q} of the teachers", margins[q - 1 : q])
+            for q in range(1, len(pool) + 1)
+        ]
+        self._train_student(pool, np.where(np.concatenate(positive), 1, -1).astype(np.int8))
+        self.n_records_ = records.n
 
     def _train_student(self, pool: Codes, answers: NDArray[np.int8]) -> None:
         self._regress(pool, answers)
@@ -130,7 +117,7 @@ class DPBaggingClassifier(OneHotClassifier):
         signs: NDArray[np.int8],
         records: NDArray[np.int64],
         pool: Codes,
-        rng: np.random.Generator,
+        coins: np.random.Generator,
     ) -> NDArray[np.float64]:
         """Give, for each row of the pool, votes for + less votes for −, divided by k."""
         n_partitions = int(self.n_partitions)
@@ -140,16 +127,6 @@ class DPBaggingClassifier(OneHotClassifier):
         ends = np.rint(len(records) * share).astype(np.int64)
         votes = np.zeros(len(pool), dtype=np.int64)
         for _ in range(n_partitions):
-            order = rng.permutation(records)
+            order = coins.permutation(records)
             add_votes(codes, signs, order, ends, starts, N_PASSES, pool, votes)
         return votes / n_partitions
-
-
-def _answer(
-    margins: NDArray[np.float64], noise: BaggingNoise, rng: np.random.Generator
-) -> NDArray[np.int8]:
-    """Give the noisy majority of the votes on each row."""
-    noisy = margins
-    if np.isfinite(noise.rate):
-        noisy = margins + MECHANISMS[noise.mechanism].draw(rng, margins.shape, 1 / noise.rate)
-    return np.where(noisy > 0, 1, -1).astype(np.int8)

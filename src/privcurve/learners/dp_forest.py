@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Records
 from privcurve.kernels.boosted_trees import draw_tree, find_leaves, leaf_weights
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.chances import succession
-from privcurve.learners.checks import RandomState
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
-from privcurve.privacy.budget import CERTIFIED, is_private
-from privcurve.privacy.calibration.forest import MarginNoise, forest
-from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED
+from privcurve.privacy.curator import Call, Curator
+from privcurve.privacy.mechanisms import NOISY_LABEL
+from privcurve.privacy.noise import Announced
+from privcurve.privacy.sensitivity.counts import margins_l1
 
 LAPLACE_LEAVES = "laplace"
+EXPONENTIAL_LEAVES = "exponential"
 SIGN = "sign"
 SHRUNK = "shrunk"
 
+SOURCE = "PRIVACY.md §f6"
+SOURCE_PUBLISHED = "Nock and Henecka §17.2; PRIVACY.md §f6: valid, of 2**depth leaves two move"
+LEAVES = "the leaves of a tree"
 
-class DPForestClassifier(TreeSumClassifier):
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
     r"""Random trees whose leaves vote with noise (Nock and Henecka 2022, §17.2).
 
     The questions of a tree are drawn uniformly, without the data. Each leaf has the margin
@@ -65,31 +71,10 @@ class DPForestClassifier(TreeSumClassifier):
 
     _learner = "dp_forest"
 
-    def __init__(
-        self,
-        n_trees: int = 7,
-        depth: int = 4,
-        leaves: str = LAPLACE_LEAVES,
-        votes: str = SIGN,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.depth = depth
-        self.leaves = leaves
-        self.votes = votes
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_trees: int = 7
+    depth: int = 4
+    leaves: str = LAPLACE_LEAVES
+    votes: str = SIGN
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -99,49 +84,65 @@ class DPForestClassifier(TreeSumClassifier):
                 "or change the calibration"
             )
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _calls(self, n: int) -> tuple[Announced, ...]:
+        published, drawn = self.calibration == PUBLISHED, self.leaves == EXPONENTIAL_LEAVES
+        n_leaves = 2 ** int(self.depth)
+        if drawn:
+            # The paper takes the scores of a label to change by 2, which is what margins do.
+            calls = Announced("tree {}: labels of all leaves", margins=margins_l1(), by=NOISY_LABEL)
+        else:
+            calls = Announced(
+                "tree {}: margins of all leaves", l1=1.0 if published else margins_l1()
+            )
+        return (
+            replace(
+                calls,
+                times=int(self.n_trees),
+                calls=2 * n_leaves if published and not drawn else n_leaves,
+                parts=n_leaves if published else 1,
+                parallel="" if published else LEAVES,
+                source=SOURCE_PUBLISHED if published else SOURCE,
+            ),
+        )
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        codes, signs, counts, _ = records
         n_trees, depth = int(self.n_trees), int(self.depth)
-        noise, starts = self._noise(), self._bin_starts()
-        self.n_records_ = int(counts.sum())
+        starts = self._bin_starts()
+        what = "labels" if self.leaves == EXPONENTIAL_LEAVES else "margins"
+        self.n_records_ = records.n
         self.splits_ = np.zeros((n_trees, 2**depth - 1), dtype=np.int64)
         self.leaf_values_ = np.zeros((n_trees, 2**depth))
         weights = counts.astype(np.float64)
-        for splits, values in zip(self.splits_, self.leaf_values_, strict=True):
-            draw_tree(starts, self.calibration == CERTIFIED, rng, splits)
-            leaves = find_leaves(codes, starts, splits)
-            positive, negative = leaf_weights(leaves, signs, weights, 2**depth)
-            values[:] = self._vote(positive - negative, noise, rng)
+        for t in range(n_trees):
+            draw_tree(starts, self.calibration == CERTIFIED, curator.coins, self.splits_[t])
+            leaves = find_leaves(codes, starts, self.splits_[t])
+            by_label = leaf_weights(leaves, signs, weights, 2**depth)
+            call = curator.call(f"tree {t + 1}: {what} of all leaves")
+            self.leaf_values_[t] = self._vote(*by_label, call, curator)
         self._count_questions()
-        return noise.statement
 
     def _vote(
-        self, margins: NDArray[np.float64], noise: MarginNoise, rng: np.random.Generator
+        self,
+        positive: NDArray[np.float64],
+        negative: NDArray[np.float64],
+        call: Call,
+        curator: Curator,
     ) -> NDArray[np.float64]:
-        scale = 0.0
-        if is_private(self.epsilon):
-            scale = 1 / noise.rate
-            margins = margins + MECHANISMS[noise.mechanism].draw(rng, margins.shape, scale)
+        """Return the votes of a tree's leaves."""
+        if call.mechanism == NOISY_LABEL:
+            return np.where(curator.signs(call, positive - negative), 1.0, -1.0)
+        if self.calibration == PUBLISHED:
+            positive, negative = curator.numbers(call, np.stack([positive, negative]))
+            margins = positive - negative
+        else:
+            margins = curator.numbers(call, positive - negative)
         if self.votes == SIGN:
             return np.sign(margins)
-        return shrunk(margins, scale, self.n_records_)
+        return shrunk(margins, call.scale, self.n_records_)
 
     def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return succession(scores, len(self.splits_))
-
-    def _noise(self) -> MarginNoise:
-        return forest(
-            n_trees=int(self.n_trees),
-            depth=int(self.depth),
-            leaves=self.leaves,
-            epsilon=float(self.epsilon),
-            calibration=self.calibration,
-        )
 
     def _tree_values(self) -> NDArray[np.float64]:
         return self.leaf_values_

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
-from privcurve.learners.checks import RandomState
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.tree_sums import TreeSumClassifier
-from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.dpboost import (
     GEOMETRIC,
     GRADIENT_BOUND,
-    BoostNoise,
     chunk_ends,
     dpboost,
     leaf_bounds,
+    leaf_l1,
 )
+from privcurve.privacy.curator import Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
 
 THRESHOLD = "threshold"
 
@@ -30,7 +29,8 @@ THRESHOLD = "threshold"
 SUREST = 0.9
 
 
-class DPBoostClassifier(TreeSumClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     r"""Gradient boosted trees with square loss on the labels ±1 (Li, Wu, Wen and He 2020).
 
     Trees come in ensembles. For each ensemble the records are dealt out at random, so each
@@ -90,150 +90,15 @@ class DPBoostClassifier(TreeSumClassifier):
 
     _learner = "dpboost"
 
-    def __init__(
-        self,
-        n_trees: int = 50,
-        trees_per_ensemble: int = 50,
-        max_depth: int = 6,
-        learning_rate: float = 0.1,
-        regularisation: float = 0.1,
-        chunks: str = GEOMETRIC,
-        splits: str = THRESHOLD,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.trees_per_ensemble = trees_per_ensemble
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.regularisation = regularisation
-        self.chunks = chunks
-        self.splits = splits
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_trees: int = 50
+    trees_per_ensemble: int = 50
+    max_depth: int = 6
+    learning_rate: float = 0.1
+    regularisation: float = 0.1
+    chunks: str = GEOMETRIC
+    splits: str = THRESHOLD
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
-        noise = self._noise()
-        n_trees, depth = int(self.n_trees), int(self.max_depth)
-        self.n_records_ = int(counts.sum())
-        self.splits_ = np.full((n_trees, 2**depth - 1), NO_SPLIT, dtype=np.int64)
-        self.leaf_values_ = np.zeros((n_trees, 2**depth))
-        if is_private(self.epsilon):
-            self._boost_privately(codes, signs, counts, noise, rng)
-        else:
-            self._boost(codes, signs, counts)
-        self._count_questions()
-        return noise.statement
-
-    def _boost_privately(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        noise: BoostNoise,
-        rng: np.random.Generator,
-    ) -> None:
-        """Grow all trees, each on its chunk of an ensemble's random order of the records."""
-        per_ensemble = self._per_ensemble()
-        records = np.repeat(np.arange(len(signs)), counts)
-        ends = chunk_ends(len(records), per_ensemble, self.learning_rate, self.chunks)
-        bounds = leaf_bounds(int(self.n_trees), self.learning_rate)
-        order = records
-        shape = self.splits_.shape[1], int(self.n_bins_.sum())
-        for t in range(int(self.n_trees)):
-            j = t % per_ensemble
-            if j == 0:
-                order = rng.permutation(records)
-            rows = order[ends[j - 1] if j else 0 : ends[j]]
-            scores = np.zeros(len(rows))
-            self._add_trees(codes, rows, 0, t, scores)
-            gradients = scores - signs[rows]
-            # Each record's own gradient decides, so a filtered one is merely absent.
-            taken = np.abs(gradients) <= GRADIENT_BOUND
-            values = self._grow(
-                codes,
-                rows[taken],
-                gradients[taken],
-                np.ones(int(taken.sum())),
-                t,
-                noise.split_rate,
-                MECHANISMS[noise.mechanism].draw(rng, shape),
-            )
-            values = np.clip(values, -bounds[t], bounds[t])
-            scale = float(noise.leaf_scales[t])
-            values += MECHANISMS[LAPLACE].draw(rng, values.shape, scale)
-            self.leaf_values_[t] = self.learning_rate * values
-
-    def _per_ensemble(self) -> int:
-        """Give the trees of an ensemble: no more than there are, so that no chunk stays unused."""
-        return min(int(self.trees_per_ensemble), int(self.n_trees))
-
-    def _boost(self, codes: Codes, signs: NDArray[np.int8], counts: NDArray[np.int64]) -> None:
-        """Grow all trees on all records, without noise."""
-        rows = np.arange(len(signs))
-        scores = np.zeros(len(rows))
-        for t in range(int(self.n_trees)):
-            values = self._grow(
-                codes,
-                rows,
-                scores - signs,
-                counts.astype(np.float64),
-                t,
-                np.inf,
-                np.empty((1, 0)),
-            )
-            self.leaf_values_[t] = self.learning_rate * values
-            self._add_trees(codes, rows, t, t + 1, scores)
-
-    def _grow(
-        self,
-        codes: Codes,
-        rows: NDArray[np.int64],
-        gradients: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        t: int,
-        rate: float,
-        noise: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Choose the splits of tree t; give its leaf values, unclipped."""
-        sums, totals = grow_tree(
-            codes,
-            rows,
-            gradients,
-            weights,
-            self._bin_starts(),
-            int(self.max_depth),
-            self._thresholds(),
-            float(self.regularisation),
-            rate,
-            noise,
-            self.splits_[t],
-        )
-        # An empty leaf has S = 0: its value is 0, also where λ = 0.
-        return -sums / np.where(totals > 0, totals + self.regularisation, 1.0)
-
-    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        # With square loss a score is the mean label, 2q - 1.
-        kept = np.clip(scores, -SUREST, SUREST)
-        return np.asarray(2 * np.arctanh(kept))
-
-    def _noise(self) -> BoostNoise:
+    def _guarantee(self, n: int) -> PrivacyStatement:
         return dpboost(
             n_trees=int(self.n_trees),
             trees_per_ensemble=self._per_ensemble(),
@@ -244,6 +109,94 @@ class DPBoostClassifier(TreeSumClassifier):
             delta=float(self.delta),
             calibration=self.calibration,
         )
+
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        statement = self._guarantee(records.n)
+        n_trees, depth = int(self.n_trees), int(self.max_depth)
+        self.n_records_ = records.n
+        self.splits_ = np.full((n_trees, 2**depth - 1), NO_SPLIT, dtype=np.int64)
+        self.leaf_values_ = np.zeros((n_trees, 2**depth))
+        if statement.private:
+            calls = [call_of(entry) for entry in statement.ledger]
+            # Of each ensemble its levels, and then its leaves.
+            of_ensembles = [calls[i : i + depth + 1] for i in range(0, len(calls), depth + 1)]
+            self._boost_privately(records, of_ensembles, curator)
+        else:
+            self._boost(records)
+        self._count_questions()
+        return statement
+
+    def _boost_privately(
+        self, records: Records, calls: Sequence[Sequence[Call]], curator: Curator
+    ) -> None:
+        """Grow all trees, each on its chunk of an ensemble's random order of the records."""
+        codes, signs, counts, _ = records
+        n_trees, per_ensemble = int(self.n_trees), self._per_ensemble()
+        places = np.repeat(np.arange(len(signs)), counts)
+        ends = chunk_ends(len(places), per_ensemble, self.learning_rate, self.chunks)
+        bounds = leaf_bounds(n_trees, self.learning_rate)
+        sensitivities = leaf_l1(n_trees, self.learning_rate, self.regularisation, self.calibration)
+        order = places
+        for t in range(n_trees):
+            j = t % per_ensemble
+            if j == 0:
+                order = curator.coins.permutation(places)
+            *levels, of_leaves = calls[t // per_ensemble]
+            rows = order[ends[j - 1] if j else 0 : ends[j]]
+            scores = np.zeros(len(rows))
+            self._add_trees(codes, rows, 0, t, scores)
+            gradients = scores - signs[rows]
+            # Each record's own gradient decides, so a filtered one is merely absent.
+            taken = np.abs(gradients) <= GRADIENT_BOUND
+            nodes = [call for k, call in enumerate(levels) for _ in range(2**k)]
+            noise = curator.noise(nodes, (len(nodes), int(self.n_bins_.sum())))
+            weights = np.ones(int(taken.sum()))
+            values = self._grow(
+                codes, rows[taken], gradients[taken], weights, t, levels[0].scale, noise
+            )
+            values = np.clip(values, -bounds[t], bounds[t])
+            assert of_leaves.entry is not None
+            scale = float(sensitivities[t]) / of_leaves.entry.epsilon
+            values = curator.numbers(replace(of_leaves, scale=scale), values)
+            self.leaf_values_[t] = self.learning_rate * values
+
+    def _per_ensemble(self) -> int:
+        """Give the trees of an ensemble: no more than there are, so that no chunk stays unused."""
+        return min(int(self.trees_per_ensemble), int(self.n_trees))
+
+    def _boost(self, records: Records) -> None:
+        """Grow all trees on all records, without noise."""
+        codes, signs, counts, _ = records
+        rows = np.arange(len(signs))
+        scores = np.zeros(len(rows))
+        weights, none = counts.astype(np.float64), np.empty((1, 0))
+        for t in range(int(self.n_trees)):
+            values = self._grow(codes, rows, scores - signs, weights, t, 0.0, none)
+            self.leaf_values_[t] = self.learning_rate * values
+            self._add_trees(codes, rows, t, t + 1, scores)
+
+    def _grow(
+        self,
+        codes: Codes,
+        rows: NDArray[np.int64],
+        gradients: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        t: int,
+        scale: float,
+        noise: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Choose the splits of tree t; give its leaf values, unclipped."""
+        sums, totals = grow_tree(
+            codes, rows, gradients, weights, self._bin_starts(), int(self.max_depth),
+            self._thresholds(), float(self.regularisation), scale, noise, self.splits_[t],
+        )  # fmt: skip
+        # An empty leaf has S = 0: its value is 0, also where λ = 0.
+        return -sums / np.where(totals > 0, totals + self.regularisation, 1.0)
+
+    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        # With square loss a score is the mean label, 2q - 1.
+        kept = np.clip(scores, -SUREST, SUREST)
+        return np.asarray(2 * np.arctanh(kept))
 
     def _thresholds(self) -> bool:
         return self.splits == THRESHOLD

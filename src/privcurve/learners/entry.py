@@ -38,6 +38,9 @@ class Parameter:
         other value it must stay at its default.
     with_public : tuple of str
         Values that have a meaning only where it is known which columns are public.
+    unproved : mapping of str to str
+        Values with which no certified guarantee is proved, and why. A study may show them; a
+        release and a private selection refuse them.
     structure : str
         What a value is, in words, where the learner itself checks it: no number and no word of
         a list.
@@ -53,6 +56,7 @@ class Parameter:
     size: bool = False
     used_with: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     with_public: tuple[str, ...] = ()
+    unproved: Mapping[str, str] = field(default_factory=dict)
     structure: str = ""
 
     def __str__(self) -> str:
@@ -79,7 +83,10 @@ class Parameter:
             return value in self.choices
         if isinstance(value, bool) or not hasattr(value, "__float__"):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            return False
         if number != number or (self.kind is int and not number.is_integer()):
             return False
         if self.low is not None and (number < self.low or (self.open_low and number == self.low)):

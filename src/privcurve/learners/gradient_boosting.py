@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn import ensemble
 
-from privcurve.coding import Codes
-from privcurve.learners.checks import RandomState
+from privcurve.coding import Codes, Records
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.learners.staged import StagedClassifier
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GradientBoostingClassifier(StagedClassifier, LogOddsClassifier):
     """scikit-learn's gradient boosted trees on the coded columns; not private.
 
@@ -47,31 +48,13 @@ class GradientBoostingClassifier(StagedClassifier, LogOddsClassifier):
 
     _learner = "gradient_boosting"
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        max_depth: int = 3,
-        learning_rate: float = 0.1,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_estimators: int = 100
+    max_depth: int = 3
+    learning_rate: float = 0.1
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         self.constant_ = CERTAIN * (only_label(signs) or 0)
         if self.constant_:
             # scikit-learn refuses to fit one label.

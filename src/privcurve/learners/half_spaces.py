@@ -19,6 +19,7 @@ from privcurve.learners.roles import PublicRows, Roles
 from privcurve.learners.staged import StagedClassifier
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.calibration.brc import BRCNoise
+from privcurve.privacy.curator import Curator
 
 
 class Vote(NamedTuple):
@@ -76,7 +77,7 @@ class Rounds:
         Labels.
     counts : ndarray of shape (n_rows,)
         Records of each row.
-    rng : numpy.random.Generator
+    curator : Curator
 
     Attributes
     ----------
@@ -93,7 +94,7 @@ class Rounds:
         proposer: Proposer,
         positive: NDArray[np.bool_],
         counts: NDArray[np.int64],
-        rng: np.random.Generator,
+        curator: Curator,
     ) -> None:
         self.votes: list[Vote] = []
         self.alphas: list[float] = []
@@ -102,7 +103,7 @@ class Rounds:
         self._proposer = proposer
         self._positive = positive
         self._weights = PrivateWeights(counts, noise)
-        self._rng = rng
+        self._curator = curator
 
     def private(self) -> None:
         """Algorithm 3 of Shen et al.: private classifiers alone."""
@@ -136,7 +137,8 @@ class Rounds:
         space = self._proposer.propose(t, self.alphas, self._weights)
         wrong = space.positive != self._positive
         exact = self._weights.estimate(wrong)
-        self.estimates.append(self._noise.release(exact, self.alphas, self._rng))
+        call = self._noise.of_estimate(self.alphas)
+        self.estimates.append(self._curator.number(call, exact))
         return space, self._noise.alpha(self.estimates[-1], self.alphas), wrong
 
     def _take(self, space: HalfSpace, alpha: float, wrong: NDArray[np.bool_]) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes, code_type
+from privcurve.coding import Codes, Records, code_type
+from privcurve.learners.base import PrivateClassifier, as_fitted
 from privcurve.learners.chances import cap_of, capped_weights
-from privcurve.learners.checks import RandomState, require
+from privcurve.learners.checks import require
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
 from privcurve.learners.public_part import (
     NO_START,
@@ -23,6 +25,7 @@ from privcurve.learners.roles import Roles
 from privcurve.learners.trees import TOP_DOWN_TREES, TreeModel
 from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.privacy.budget import PUBLISHED
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.public_facts import with_public
 
@@ -40,7 +43,8 @@ NEGATIVE = "negative"
 WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TOP_DOWN_TREES}
 
 
-class LazyBBClassifier(VotingClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     """LazyBB with private 1-rules or trees: an integral vote.
 
     In each round a record whose margin (correct less wrong votes so far) is σ weighs
@@ -132,53 +136,21 @@ class LazyBBClassifier(VotingClassifier):
         "cap_": float | None,
     }
 
-    def __init__(
-        self,
-        weak_learner: str = "one_rule",
-        n_rounds: int = 39,
-        learning_rate: float = 0.45,
-        density: float = 0.35,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = "certified",
-        mechanism: str = "auto",
-        depth: int = 3,
-        n_splits: int | None = None,
-        splits: str = "equality",
-        criterion: str = "gini",
-        split_share: float | None = None,
-        leaves: str = "labels",
-        start: str = NO_START,
-        vote_worth: float | None = None,
-        public_columns: Sequence[int] | None = None,
-        ties: str = "auto",
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.weak_learner = weak_learner
-        self.n_rounds = n_rounds
-        self.learning_rate = learning_rate
-        self.density = density
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.mechanism = mechanism
-        self.depth = depth
-        self.n_splits = n_splits
-        self.splits = splits
-        self.criterion = criterion
-        self.split_share = split_share
-        self.leaves = leaves
-        self.start = start
-        self.vote_worth = vote_worth
-        self.public_columns = public_columns
-        self.ties = ties
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    weak_learner: str = "one_rule"
+    n_rounds: int = 39
+    learning_rate: float = 0.45
+    density: float = 0.35
+    mechanism: str = "auto"
+    depth: int = 3
+    n_splits: int | None = None
+    splits: str = "equality"
+    criterion: str = "gini"
+    split_share: float | None = None
+    leaves: str = "labels"
+    start: str = NO_START
+    vote_worth: float | None = None
+    public_columns: Sequence[int] | None = None
+    ties: str = "auto"
 
     @property
     def _weak(self) -> WeakLearner:
@@ -197,11 +169,10 @@ class LazyBBClassifier(VotingClassifier):
     def _fit_batch(
         self,
         learners: Sequence[Self],
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
+        records: Records,
+        curators: Sequence[Curator],
     ) -> None:
+        codes, signs, counts, _ = records
         starts: dict[tuple[int, ...], PublicStart] = {}
         for learner in learners:
             roles = learner._roles()
@@ -210,7 +181,7 @@ class LazyBBClassifier(VotingClassifier):
                     found = PublicStart.of(codes, signs, counts, roles, learner.n_bins_)
                     starts[roles.public] = found
                 learner.start_ = starts[roles.public]
-        super()._fit_batch(learners, codes, signs, counts, rngs)
+        super()._fit_batch(learners, records, curators)
         for learner in learners:
             public = learner._roles().public
             if public is not None:
@@ -237,6 +208,7 @@ class LazyBBClassifier(VotingClassifier):
         super()._restore()
 
     @property
+    @as_fitted
     def cap_(self) -> float | None:
         """Where weights stop to grow, for probabilities alone (docs/probabilities.md); or None.
 

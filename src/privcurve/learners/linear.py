@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from privcurve.coding import Codes
-from privcurve.kernels.newton import minimise_logistic
-from privcurve.learners.checks import RandomState
+from privcurve.coding import Codes, Records
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.linear_inputs import SCALED, LinearClassifier
-from privcurve.learners.log_odds import logistic_loss
+from privcurve.learners.log_odds import logistic_loss, perturbed_logistic
 from privcurve.learners.public_part import (
     NO_START,
     PUBLIC_START,
@@ -27,9 +27,9 @@ from privcurve.learners.public_part import (
 from privcurve.learners.roles import ALL, PUBLIC, Roles
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
-from privcurve.privacy.calibration.box import box, box_statement
 from privcurve.privacy.calibration.logistic_regression import Perturbation
-from privcurve.privacy.calibration.objective import Objective
+from privcurve.privacy.calibration.objective import COEFFICIENTS, Objective, box, box_statement
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.public_facts import state_public
 
@@ -39,6 +39,7 @@ TOLERANCE = 1e-8
 MAX_ITERATIONS = 20_000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegressionClassifier(LinearClassifier):
     """scikit-learn's logistic regression on the coded columns; not private.
 
@@ -68,33 +69,13 @@ class LogisticRegressionClassifier(LinearClassifier):
 
     _learner = "logistic_regression"
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        columns: str = ALL,
-        encoding: str = "one_hot",
-        public_columns: Sequence[int] | None = None,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.C = C
-        self.columns = columns
-        self.encoding = encoding
-        self.public_columns = public_columns
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    C: float = 1.0
+    columns: str = ALL
+    encoding: str = "one_hot"
+    public_columns: Sequence[int] | None = None
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        labels: NDArray[np.int64],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, labels, counts, _ = records
         read = self._read()
         signs = (2 * labels - 1).astype(np.int8)
         if len(self.classes_) > 2:
@@ -110,7 +91,8 @@ class LogisticRegressionClassifier(LinearClassifier):
         return PrivacyStatement.not_private(self._learner)
 
 
-class DPLogisticRegressionClassifier(LinearClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
     r"""Logistic regression with a perturbed objective (diffprivlib's noise).
 
     The minimum of
@@ -190,66 +172,44 @@ class DPLogisticRegressionClassifier(LinearClassifier):
         "start_": PublicStart | None,
     }
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        columns: str = ALL,
-        encoding: str = "one_hot",
-        noise: str = "ball",
-        start: str = NO_START,
-        curvature_share: float = 0.1,
-        public_columns: Sequence[int] | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.C = C
-        self.columns = columns
-        self.encoding = encoding
-        self.noise = noise
-        self.start = start
-        self.curvature_share = curvature_share
-        self.public_columns = public_columns
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    C: float = 1.0
+    columns: str = ALL
+    encoding: str = "one_hot"
+    noise: str = "ball"
+    start: str = NO_START
+    curvature_share: float = 0.1
+    public_columns: Sequence[int] | None = None
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _guarantee(self, n: int) -> PrivacyStatement:
         if self.noise == "box":
-            return self._fit_box(codes, signs, counts, rng)
-        # Scaled rows have no norm of their own, so their certified form has a column of ones.
-        constant = self.encoding == SCALED and self.calibration == CERTIFIED
-        n_columns = len(self._read()) + constant
-        posed = Perturbation.of(float(self.C), n_columns, self.calibration)
-        rows = self._rows(codes, posed.value)
-        if constant:
-            rows = np.column_stack([rows, np.full(len(codes), posed.value)])
-        seed = rng.integers(2**32, size=4, dtype=np.uint32)
-        # diffprivlib draws from the old kind of generator only.
-        noise = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed.tolist())))
+            return box_statement(self._learner, self._objective(), self._start_roles().public)
+        return self._posed().statement(self._learner, float(self.epsilon), TOLERANCE)
+
+    def _release(self, records: Records, curator: Curator) -> None:
         # One thread: equal bits on any machine, and faster for vectors this short.
         with one_thread():
-            found = _minimum(rows, signs, counts, posed, float(self.epsilon), noise)
+            (self._release_box if self.noise == "box" else self._release_ball)(records, curator)
+
+    @property
+    def _constant(self) -> bool:
+        """Whether rows get a column of ones: scaled ones have no norm of their own."""
+        return self.encoding == SCALED and self.calibration == CERTIFIED
+
+    def _posed(self) -> Perturbation:
+        n_columns = len(self._read()) + self._constant
+        return Perturbation.of(float(self.C), n_columns, self.calibration)
+
+    def _release_ball(self, records: Records, curator: Curator) -> None:
+        posed = self._posed()
+        rows = self._rows(records.codes, posed.value)
+        if self._constant:
+            rows = np.column_stack([rows, np.full(len(records.codes), posed.value)])
+        found = _minimum(rows, records, posed, float(self.epsilon), curator)
         self.coef_ = found[: self._width()] * posed.value
         self.intercept_ = float(found[-1]) if posed.intercept else 0.0
-        if constant:
+        if self._constant:
             self.intercept_ = float(found[-1] * posed.value)
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
-        return posed.statement(self._learner, float(self.epsilon), TOLERANCE)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -259,32 +219,25 @@ class DPLogisticRegressionClassifier(LinearClassifier):
                 f"calibration = {CERTIFIED!r}, or noise = 'ball'"
             )
 
-    def _fit_box(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _release_box(self, records: Records, curator: Curator) -> None:
+        codes, signs, counts, n_bins = records
         roles = self._start_roles()
-        objective = self._objective()
         dense = self._dense(codes)
         offset: NDArray[np.float64] | float = 0.0
         if roles.public is not None:
-            self.start_ = PublicStart.of(codes, signs, counts, roles, self.n_bins_)
+            self.start_ = PublicStart.of(codes, signs, counts, roles, n_bins)
             offset = self.start_.of_rows(codes)
-        with one_thread():
-            found = minimise_logistic(
-                dense,
-                signs,
-                counts.astype(np.float64),
-                np.full(dense.shape[1], objective.penalty),
-                offset=offset,
-                tilt=objective.tilt(dense.shape[1], rng),
-            )
+        found = perturbed_logistic(
+            curator=curator,
+            call=curator.call(COEFFICIENTS),
+            rows=dense,
+            signs=signs,
+            weights=counts.astype(np.float64),
+            penalty=np.full(dense.shape[1], self._objective().penalty),
+            offset=offset,
+        )
         self.coef_, self.intercept_ = found[:-1], float(found[-1])
         self.n_features_used_ = int(np.count_nonzero(self.coef_)) + len(roles.public or ())
-        return box_statement(self._learner, objective, roles.public)
 
     def _start_roles(self) -> Roles:
         return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
@@ -315,43 +268,48 @@ class DPLogisticRegressionClassifier(LinearClassifier):
 
 def _minimum(
     rows: csr_array | NDArray[np.float64],
-    signs: NDArray[np.int8],
-    counts: NDArray[np.int64],
+    records: Records,
     posed: Perturbation,
     epsilon: float,
-    noise: np.random.RandomState,
+    curator: Curator,
 ) -> NDArray[np.float64]:
-    """Draw the noise and minimise the perturbed objective (the intercept comes last)."""
-    n = int(counts.sum())
+    """Minimise the perturbed objective (the intercept comes last)."""
+    n = records.n
     dimension = rows.shape[1] + int(posed.intercept)
-    linear = posed.draw(epsilon, dimension, noise)
     extra = posed.extra_penalty(epsilon) / n
+    data = rows, records.labels, records.counts, 1 / (posed.C * n)
 
-    def perturbed(model: NDArray[np.float64], *data: Any) -> tuple[float, NDArray[np.float64]]:
-        value, gradient = logistic_loss(model, *data)
-        value += float(linear @ model) / n
-        value += 0.5 * extra * float(model @ model)
-        return value, gradient + (linear / n + extra * model)
+    def gradient(model: NDArray[np.float64]) -> NDArray[np.float64]:
+        return n * (logistic_loss(model, *data)[1] + extra * model)
 
-    result = minimize(
-        perturbed,
-        np.zeros(dimension),
-        args=(rows, signs, counts, 1 / (posed.C * n)),
-        jac=True,
-        method="L-BFGS-B",
-        options={
-            "gtol": TOLERANCE,
-            "ftol": 0.0,
-            "maxiter": MAX_ITERATIONS,
-            "maxfun": 2 * MAX_ITERATIONS,
-        },
-    )
-    # Status 2, "no lower point found", is the end of what float64 can resolve: harmless.
-    if result.status == 1:
-        warnings.warn(
-            f"logistic regression: no minimum after {MAX_ITERATIONS} steps; the guarantee "
-            "is about the minimum. A smaller C helps.",
-            ConvergenceWarning,
-            stacklevel=2,
+    def minimise(linear: NDArray[np.float64]) -> NDArray[np.float64]:
+        def perturbed(model: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            value, slope = logistic_loss(model, *data)
+            value += float(linear @ model) / n
+            value += 0.5 * extra * float(model @ model)
+            return value, slope + (linear / n + extra * model)
+
+        result = minimize(
+            perturbed,
+            np.zeros(dimension),
+            jac=True,
+            method="L-BFGS-B",
+            options={
+                "gtol": TOLERANCE,
+                "ftol": 0.0,
+                "maxiter": MAX_ITERATIONS,
+                "maxfun": 2 * MAX_ITERATIONS,
+            },
         )
-    return np.asarray(result.x)
+        # Status 2, "no lower point found", is the end of what float64 can resolve: harmless.
+        if result.status == 1:
+            warnings.warn(
+                f"logistic regression: no minimum after {MAX_ITERATIONS} steps; the guarantee "
+                "is about the minimum. A smaller C helps.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return np.asarray(result.x)
+
+    # diffprivlib draws from the old kind of generator only.
+    return curator.objective(COEFFICIENTS, dimension, gradient, minimise, old=True)

@@ -11,10 +11,12 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 from privcurve.coding import Codes, one_hot
+from privcurve.kernels.newton import logistic_gradient, minimise_logistic
 from privcurve.learners.chances import ChanceClassifier
 from privcurve.learners.checks import require
 from privcurve.learners.one_label import CERTAIN, log_shares, only_label
 from privcurve.learners.threads import one_thread
+from privcurve.privacy.curator import Call, Curator
 
 # Of L-BFGS, which takes some hundreds.
 MOST_STEPS = 5_000
@@ -60,6 +62,35 @@ def logistic_loss(
     gradient[:n_features] = rows.T @ slopes + penalty * weights
     gradient[n_features:] = slopes.sum()
     return float(loss), gradient
+
+
+def perturbed_logistic(
+    *,
+    curator: Curator,
+    call: Call,
+    rows: NDArray[np.float64],
+    signs: NDArray[np.int8],
+    weights: NDArray[np.float64],
+    penalty: NDArray[np.float64],
+    offset: NDArray[np.float64] | float = 0.0,
+) -> NDArray[np.float64]:
+    """Return the minimum of a logistic objective with a random linear term.
+
+    Parameters
+    ----------
+    curator : Curator
+    call : Call
+        By objective or box perturbation.
+    rows, signs, weights, penalty, offset
+        See :func:`~privcurve.kernels.newton.minimise_logistic`.
+    """
+    posed = rows, signs, weights, penalty
+    return curator.objective(
+        call,
+        rows.shape[1],
+        lambda theta: logistic_gradient(theta, *posed, offset=offset),
+        lambda tilt: minimise_logistic(*posed, offset=offset, tilt=tilt),
+    )
 
 
 class LogOddsClassifier(ChanceClassifier):

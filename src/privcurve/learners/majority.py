@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.dummy import DummyClassifier
 
-from privcurve.coding import Codes
-from privcurve.learners.checks import RandomState, require
+from privcurve.coding import Codes, Records
+from privcurve.learners.checks import require
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.one_label import CERTAIN, log_shares
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MajorityClassClassifier(LogOddsClassifier):
     """Predict the most frequent label (scikit-learn's `DummyClassifier`); not private.
 
@@ -40,27 +43,10 @@ class MajorityClassClassifier(LogOddsClassifier):
     _learner = "majority_class"
     _released: ClassVar[Mapping[str, Any]] = {"score_": float | NDArray[np.float64]}
 
-    score_: float | NDArray[np.float64]
+    score_: float | NDArray[np.float64] = field(init=False)
 
-    def __init__(
-        self,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
-
-    def _fit_one(
-        self,
-        codes: Codes,
-        labels: NDArray[np.int64],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, labels, counts, _ = records
         self.model_ = DummyClassifier(strategy="prior").fit(codes, labels, sample_weight=counts)
         if len(self.classes_) > 2:
             self.score_ = log_shares(labels, counts, len(self.classes_))

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
-from privcurve.learners.checks import RandomState, require
+from privcurve.coding import Codes, Records
+from privcurve.learners.base import BUDGET, PrivateClassifier
+from privcurve.learners.checks import require
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.public_part import NO_START, PublicStart, started_roles
 from privcurve.learners.roles import Roles
-from privcurve.privacy.budget import CERTIFIED
-from privcurve.privacy.calibration.noisy_bayes import BayesNoise, columns_counted, noisy_bayes
+from privcurve.privacy.budget import REPLACE_ONE
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.privacy.mechanisms import score_range
+from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.sensitivity.noisy_bayes import (
+    column_counts_l1,
+    column_counts_l2,
+)
+from privcurve.privacy.sensitivity.noisy_bayes import column_score as column_score_sensitivity
+
+# What calls release.
+CHOICE = "choice of column {}"
+COUNTS = "counts of {} columns by code and label"
+
+SOURCE = "docs/partial.md, P3"
 
 
-class NoisyBayesClassifier(LogOddsClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
     r"""Naive Bayes from (code × label) counts with noise (docs/partial.md, P3).
 
     Columns are chosen one after another by :math:`Q_j = \frac12 \sum_c |\sum_i y_i
@@ -73,75 +87,62 @@ class NoisyBayesClassifier(LogOddsClassifier):
         "log_ratios_": tuple[NDArray[np.float64], ...],
     }
 
-    def __init__(
-        self,
-        n_columns: int | None = None,
-        choice_share: float = 0.3,
-        damping: float = 1.0,
-        smoothing: float = 5.0,
-        start: str = NO_START,
-        public_columns: Sequence[int] | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_columns = n_columns
-        self.choice_share = choice_share
-        self.damping = damping
-        self.smoothing = smoothing
-        self.start = start
-        self.public_columns = public_columns
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_columns: int | None = None
+    choice_share: float = 0.3
+    damping: float = 1.0
+    smoothing: float = 5.0
+    start: str = NO_START
+    public_columns: Sequence[int] | None = None
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
-        roles, m, noise = self._plan(codes.shape[1])
-        available = roles.private
-        bins = self.n_bins_.tolist()
-        tables = [label_counts(codes[:, j], bins[j], signs, counts) for j in available]
-        chosen = _choose(np.array([column_score(t) for t in tables]), m, noise, rng)
-        noisy = [_released(tables[k], noise, rng) for k in chosen]
+    def _guarantee(self, n: int) -> PrivacyStatement:
+        budget = {name: getattr(self, name) for name in BUDGET}
+        public = self._roles().public
+        return noise_of(self._learner, self._calls(n), public=public, **budget)
+
+    def _calls(self, n: int) -> tuple[Announced, ...]:
+        m, n_private = self._counted(), len(self._roles().private)
+        share = float(self.choice_share) if m < n_private else 0.0
+        counts = Announced(
+            COUNTS.format(m),
+            share=1 - share,
+            l1=column_counts_l1(m),
+            l2=column_counts_l2(m),
+            source=SOURCE,
+        )
+        if m == n_private:
+            return (counts,)
+        score = score_range(column_score_sensitivity(), REPLACE_ONE)
+        return Announced(CHOICE, share=share, times=m, score_range=score, source=SOURCE), counts
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        codes, signs, counts, n_bins = records
+        roles, m = self._roles(), self._counted()
+        tables = {
+            j: label_counts(codes[:, j], int(n_bins[j]), signs, counts) for j in roles.private
+        }
+        chosen = _choose(tables, m, curator)
+        call = curator.call(COUNTS.format(m))
+        released = curator.numbers(call, np.concatenate([tables[j] for j in chosen]))
+        noisy = np.split(released, np.cumsum(n_bins[chosen])[:-1])
         if roles.public is None:
             totals = _pooled_totals(noisy)
-            rates = np.log(np.maximum(totals, 0.0) + noise.scale + float(self.smoothing))
+            rates = np.log(np.maximum(totals, 0.0) + call.scale + float(self.smoothing))
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
             totals = np.array([counts[signs < 0].sum(), counts[signs > 0].sum()], dtype=float)
-            self.prior_ = PublicStart.of(codes, signs, counts, roles, self.n_bins_)
-        self.columns_ = np.array([available[k] for k in chosen])
-        self.log_ratios_ = [self._log_ratios(table, totals, noise.scale) for table in noisy]
+            self.prior_ = PublicStart.of(codes, signs, counts, roles, n_bins)
+        self.columns_ = np.array(chosen)
+        self.log_ratios_ = [self._log_ratios(table, totals, call.scale) for table in noisy]
         self.n_features_used_ = m + len(roles.public or ())
-        self.n_records_ = int(counts.sum())
-        return noise.statement
+        self.n_records_ = records.n
 
-    def _plan(self, n_columns: int) -> tuple[Roles, int, BayesNoise]:
-        """Give which columns are public, how many are counted, and with what noise."""
-        roles = started_roles(self._learner, self.start, self.public_columns, n_columns)
-        m = columns_counted(self.n_columns, roles.private)
-        noise = noisy_bayes(
-            n_columns=m,
-            chosen=m < len(roles.private),
-            choice_share=float(self.choice_share),
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            public=roles.public,
-        )
-        return roles, m, noise
+    def _roles(self) -> Roles:
+        return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
+
+    def _counted(self) -> int:
+        """Return how many columns are counted: all that may be, if fewer are than `n_columns`."""
+        available = len(self._roles().private)
+        return available if self.n_columns is None else min(self.n_columns, available)
 
     def _log_ratios(
         self, table: NDArray[np.float64], totals: NDArray[np.float64], scale: float
@@ -152,7 +153,7 @@ class NoisyBayesClassifier(LogOddsClassifier):
         return np.asarray(float(self.damping) * ratios)
 
     def _restore(self) -> None:
-        roles, m, _ = self._plan(self.n_features_in_)
+        roles, m = self._roles(), self._counted()
         started = isinstance(self.prior_, PublicStart)
         require(started == (roles.public is not None), "its start is not that of its parameters")
         if isinstance(self.prior_, PublicStart):
@@ -201,28 +202,17 @@ def column_score(table: NDArray[np.int64]) -> float:
     return float(np.abs(table[:, 1] - table[:, 0]).sum()) / 2
 
 
-def _choose(
-    scores: NDArray[np.float64], m: int, noise: BayesNoise, rng: np.random.Generator
-) -> list[int]:
+def _choose(tables: Mapping[int, NDArray[np.int64]], m: int, curator: Curator) -> list[int]:
     """Choose m columns one after another; all of them without looking."""
-    left = list(range(len(scores)))
+    left = list(tables)
     if m == len(left):
         return left
-    chosen = []
-    for _ in range(m):
-        values = scores[left]
-        if not math.isinf(noise.rate):
-            values = noise.rate * values + MECHANISMS[noise.mechanism].draw(rng, len(left))
-        chosen.append(left.pop(int(np.argmax(values))))
+    scores = {j: column_score(table) for j, table in tables.items()}
+    chosen: list[int] = []
+    for k in range(1, m + 1):
+        place = curator.choose(CHOICE.format(k), [scores[j] for j in left])
+        chosen.append(left.pop(place))
     return chosen
-
-
-def _released(
-    table: NDArray[np.int64], noise: BayesNoise, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    if noise.scale == 0:
-        return table.astype(np.float64)
-    return table + MECHANISMS[noise.counts].draw(rng, table.shape, noise.scale)
 
 
 def _pooled_totals(noisy: list[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
-from privcurve.learners.base import CodedClassifier
-from privcurve.learners.checks import RandomState
-from privcurve.privacy.budget import CERTIFIED, is_private
-from privcurve.privacy.calibration.forest import MarginNoise, majority
-from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.coding import Codes, Records
+from privcurve.learners.base import PrivateClassifier
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.noise import Announced
+from privcurve.privacy.sensitivity.counts import margins_l1
+
+MARGIN = "margin of all labels"
 
 
-class NoisyMajorityClassifier(CodedClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class NoisyMajorityClassifier(PrivateClassifier):
     """The sign of n₊ − n₋ with Laplace noise, for all rows: the bar at small ε.
 
     Parameters
@@ -44,41 +46,13 @@ class NoisyMajorityClassifier(CodedClassifier):
     _learner = "noisy_majority"
     _released: ClassVar[Mapping[str, Any]] = {"margin_": float}
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    def _calls(self, n: int) -> tuple[Announced, ...]:
+        return (Announced(MARGIN, l1=margins_l1(), source="PRIVACY.md §f6"),)
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
-        noise = self._noise()
-        self.n_records_ = int(counts.sum())
-        self.n_features_used_ = 0
-        self.margin_ = float(counts @ signs.astype(np.int64))
-        if is_private(self.epsilon):
-            self.margin_ += float(MECHANISMS[noise.mechanism].draw(rng, 1, 1 / noise.rate)[0])
-        return noise.statement
-
-    def _noise(self) -> MarginNoise:
-        return majority(float(self.epsilon))
+    def _release(self, records: Records, curator: Curator) -> None:
+        self.n_records_, self.n_features_used_ = records.n, 0
+        margin = records.counts @ records.labels.astype(np.int64)
+        self.margin_ = curator.number(MARGIN, float(margin))
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         return np.full(len(codes), self.margin_)

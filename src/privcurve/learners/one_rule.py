@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from privcurve.coding import Codes, bin_starts
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import PackedRows, pack
-from privcurve.learners.checks import RandomState, all_between, require
+from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.checks import all_between, require
 from privcurve.learners.voting import Boosting, VotingClassifier
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
-from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.privacy.curator import Curator, call_of
 
 
 class Vote(NamedTuple):
@@ -187,10 +188,12 @@ class OneRules:
         self,
         rows: RuleRows,
         plan: RulePlan,
-        rng: np.random.Generator,
+        curator: Curator,
         begin: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], float]:
         """Pick a literal in each round."""
+        calls = [call_of(entry, plan.noise.mechanism) for entry in plan.noise.statement.ledger]
+        noise = curator.noise(calls, (len(calls), rows.n_literals)) if calls else None
         return boost(
             rows.packed,
             rows.positive,
@@ -199,7 +202,7 @@ class OneRules:
             plan.learning_rate,
             plan.noise.rates,
             plan.noise.normalise,
-            draw_noise(plan.noise, rows.n_literals, rng),
+            noise,
             begin,
         )
 
@@ -213,27 +216,8 @@ class OneRules:
 ONE_RULES = OneRules()
 
 
-def draw_noise(
-    calibrated: OneRuleNoise, n_literals: int, rng: np.random.Generator
-) -> NDArray[np.float64] | None:
-    """Draw what is added to the scores of all rounds.
-
-    Parameters
-    ----------
-    calibrated : OneRuleNoise
-    n_literals : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (n_rounds, n_literals), or None at ε = ∞
-    """
-    if np.isinf(calibrated.rates).any():
-        return None
-    return MECHANISMS[calibrated.mechanism].draw(rng, (len(calibrated.rates), n_literals))
-
-
-class OneRuleClassifier(VotingClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class OneRuleClassifier(VotingClassifier, PrivateClassifier):
     """The private 1-rule: the literal of (noisily) least error (thesis, Algorithm 1).
 
     Parameters
@@ -264,25 +248,7 @@ class OneRuleClassifier(VotingClassifier):
     _learner = "one_rule"
     _released: ClassVar[Mapping[str, Any]] = {"model_": VoteModel}
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = "certified",
-        mechanism: str = "auto",
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.mechanism = mechanism
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    mechanism: str = "auto"
 
     @property
     def _weak(self) -> OneRules:

@@ -5,7 +5,8 @@ Such a file has
 - ``ENTRY``, a :class:`~privcurve.learners.entry.LearnerEntry` of the file's name whose `path` is
   the name of the class alone;
 - the class, a :class:`~privcurve.learners.base.CodedClassifier`;
-- ``claims()``, which gives what the audit tries on it, if it is to be audited.
+- ``contract()``, which returns the settings that the contract tries (default: the defaults);
+- ``claims()``, which returns what the statistical audit tries on it, if it is to be audited.
 
 It is run when a study names the learner or the learners are listed: as trusted as a rule file.
 What begins with ``_`` is no learner.
@@ -87,6 +88,12 @@ def claims() -> dict[str, tuple[Any, ...]]:
             given: Iterable[Any] = of_module()
             found[name] = tuple(given)
     return found
+
+
+def contract(name: str) -> Any:
+    """Return the settings that the contract tries by a learner's file; None if it names none."""
+    of_module = getattr(_module(path_of(name).resolve()), "contract", None)
+    return None if of_module is None else of_module()
 
 
 @cache

@@ -2,29 +2,59 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
-from collections.abc import Sequence
-from typing import Any
+import warnings
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privcurve.coding import Codes, scaled
+from privcurve.coding import Codes, Records, scaled
 from privcurve.kernels.newton import minimise_logistic
-from privcurve.learners.checks import RandomState
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.one_label import only_label
 from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles, distinct_keys
 from privcurve.learners.threads import one_thread
-from privcurve.privacy.budget import CERTIFIED, is_private
-from privcurve.privacy.calibration.pate import pate_noise
-from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
+from privcurve.privacy.calibration.pate import ASKED_AGAIN, pate_statement
+from privcurve.privacy.curator import Curator, call_of
+from privcurve.privacy.ledger import REFUTED, PrivacyStatement
 
 
-class PATEClassifier(LogOddsClassifier):
+class _OwnRows:
+    """The rows that a fit was given, and whether they were asked about since.
+
+    They are known again as the same object, or the same memory, and never by what is in them:
+    whatever follows from that would show it. A copy is not known, and a saved model knows none.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.asked = False
+        self._given: Callable[[], Any] | None = None
+        # A list, say, can't be known again.
+        with contextlib.suppress(TypeError):
+            self._given = weakref.ref(X)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"asked": self.asked}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.asked, self._given = state["asked"], None
+
+    def are(self, X: Any) -> bool:
+        given = self._given() if self._given else None
+        arrays = isinstance(given, np.ndarray) and isinstance(X, np.ndarray)
+        return given is not None and (X is given or (arrays and np.shares_memory(X, given)))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PATEClassifier(LogOddsClassifier, PrivateClassifier):
     """A student of public columns and of one noisy answer about the private ones.
 
     Teachers are logistic regressions of the label on private columns, each of its own part
@@ -33,7 +63,10 @@ class PATEClassifier(LogOddsClassifier):
 
     Noise of a training record's answer is drawn for the record, never by its codes: equal
     answers would show equal codes. Noise of a scored row's answer follows from its private
-    codes and a secret key, so that asking twice gives the same and costs once.
+    codes and a secret key, so that asking twice gives the same and costs once: it is drawn long
+    after the fit, by no curator, and is paid for in the same entry of the ledger. So records that
+    were trained on must not be scored: equal answers would show equal codes. Where the rows of the
+    fit are, there is a warning, and ``privacy_`` says from then on that the claim is refuted.
 
     Parameters
     ----------
@@ -70,32 +103,15 @@ class PATEClassifier(LogOddsClassifier):
         "with noise; only answers are private"
     )
 
+    # Stays with the holder of the data, and is no part of what is released.
+    _held: ClassVar[tuple[str, ...]] = ("_teachers", "_own_rows")
+
     # A score of a training record would be another answer about it: the pipeline asks none.
     scores_cost_answers = True
 
-    def __init__(
-        self,
-        n_teachers: int = 50,
-        n_answers: int | None = None,
-        public_columns: Sequence[int] | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_teachers = n_teachers
-        self.n_answers = n_answers
-        self.public_columns = public_columns
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_teachers: int = 50
+    n_answers: int | None = None
+    public_columns: Sequence[int] | None = None
 
     def check_answers(self, n_records: int, codes: Codes) -> None:
         """Refuse fewer answers than a training and its scores take.
@@ -120,23 +136,52 @@ class PATEClassifier(LogOddsClassifier):
                 f"and the {n_rows} distinct rows to be scored: give at least {n_records + n_rows}"
             )
 
-    def _fit_one(
+    def _train(
         self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+        X: ArrayLike,
+        y: ArrayLike,
+        settings: Sequence[Mapping[str, Any]],
+        curators: Sequence[Curator] | None,
+        counts: ArrayLike | None,
+    ) -> list[Self]:
+        learners = super()._train(X, y, settings, curators, counts)
+        for learner in learners:
+            learner._own_rows = _OwnRows(X)
+        return learners
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Score rows by their public columns and a noisy answer about the private ones.
+
+        As of :class:`~privcurve.learners.base.CodedClassifier`; each new row costs an answer.
+        """
+        scores = super().decision_function(X)
+        if self._own_rows.are(X) and self.privacy_.private:
+            warnings.warn(
+                f"pate: {ASKED_AGAIN}. The statement of this model is refuted from here on; score "
+                "rows of others.",
+                stacklevel=2,
+            )
+            self._own_rows.asked = True
+        return scores
+
+    @property
+    def privacy_(self) -> PrivacyStatement:
+        """What holds for the answers so far, and for those that are left."""
+        said = super().privacy_
+        if not (said.private and self._own_rows.asked):
+            return said
+        caveat = "; ".join(filter(None, (said.caveat, ASKED_AGAIN)))
+        return replace(said, status=REFUTED, caveat=caveat, proved_epsilon=math.inf)
+
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         if self.public_columns is None:
             raise ValueError(
                 "pate needs public_columns=, the positions of public columns (in a study: "
                 "neighbours: private-columns)"
             )
-        if not is_private(self.epsilon):
-            rng = np.random.default_rng(0)
-        roles = Roles.of(self._learner, self.public_columns, codes.shape[1])
+        roles = Roles.of(self._learner, self.public_columns, self.n_features_in_)
         assert roles.public is not None
-        n = int(counts.sum())
+        n = records.n
         answers = 2 * n if self.n_answers is None else int(self.n_answers)
         if answers < n:
             raise ValueError(
@@ -144,39 +189,35 @@ class PATEClassifier(LogOddsClassifier):
                 "all asked about: give at least as many, and one for each row to be scored"
             )
         n_teachers = min(int(self.n_teachers), n)
-        noise = pate_noise(
+        statement = pate_statement(
             n_answers=answers,
             n_teachers=n_teachers,
             epsilon=float(self.epsilon),
             calibration=self.calibration,
             public=roles.public,
         )
+        call = call_of(next(iter(statement.ledger), None))
+        if not call.private:
+            curator = Curator(np.random.default_rng(0))
         self._roles = roles
         # In one order, so that the parts do not hang on how records come or are counted.
-        order = np.argsort(distinct_keys(codes, signs, self.n_bins_)[1], kind="stable")
-        codes, signs, counts = codes[order], signs[order], counts[order]
+        codes, signs, counts, n_bins = records
+        order = np.argsort(distinct_keys(codes, signs, n_bins)[1], kind="stable")
+        each = np.repeat(order, counts[order])
         rows = self._private_rows(codes)
         with one_thread():
-            self._teachers = _train_teachers(rows, signs, counts, n_teachers, rng)
+            parts = np.array_split(curator.shuffled(each), n_teachers)
+            self._teachers = _train_teachers(rows, signs, parts)
             # One record after another: each has noise of its own.
-            margins = np.repeat(_margins(rows, self._teachers), counts)
-            positive = self._answers(margins, noise.scale, rng)
-            self.student_ = self._train_student(codes, signs, counts, positive)
-        self._key = rng.bytes(32)
-        self._scale = noise.scale
+            positive = curator.signs(call, _margins(rows, self._teachers)[each], each)
+            self.student_ = self._train_student(codes[each], signs[each], positive)
+        self._key = curator.coins.bytes(32)
+        self._scale = call.scale
         self._left = answers - n
         self._asked: set[bytes] = set()
         self.n_features_used_ = codes.shape[1]
         self.n_records_ = n
-        return noise.statement
-
-    def _answers(
-        self, margins: NDArray[np.float64], scale: float, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
-        """Give the noisy majority of each training record."""
-        if scale == 0:
-            return margins > 0
-        return margins + MECHANISMS[LAPLACE].draw(rng, len(margins), scale) > 0
+        return statement
 
     def _private_rows(self, codes: Codes) -> NDArray[np.float64]:
         """Give scaled private columns, and a 1."""
@@ -186,19 +227,14 @@ class PATEClassifier(LogOddsClassifier):
         )
 
     def _train_student(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        positive: NDArray[np.bool_],
+        self, codes: Codes, signs: NDArray[np.int8], positive: NDArray[np.bool_]
     ) -> LinearScore:
+        """Train on records one by one, and the answer about each."""
         public = list(self._roles.public or ())
-        records = np.repeat(np.arange(len(signs)), counts)
-        answered = positive.astype(codes.dtype)
-        inputs = np.column_stack([codes[records][:, public], answered])
+        inputs = np.column_stack([codes[:, public], positive.astype(codes.dtype)])
         bins = np.append(self.n_bins_[public], 2)
-        ones = np.ones(len(records), dtype=np.int64)
-        rows = PublicRows.of(inputs, signs[records], ones, range(len(bins)), bins)
+        ones = np.ones(len(signs), dtype=np.int64)
+        rows = PublicRows.of(inputs, signs, ones, range(len(bins)), bins)
         return PublicClassifier(rows, bins).fit(np.ones(len(rows.signs)))
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
@@ -242,18 +278,13 @@ def _margins(rows: NDArray[np.float64], teachers: NDArray[np.float64]) -> NDArra
 
 
 def _train_teachers(
-    rows: NDArray[np.float64],
-    signs: NDArray[np.int8],
-    counts: NDArray[np.int64],
-    n_teachers: int,
-    rng: np.random.Generator,
+    rows: NDArray[np.float64], signs: NDArray[np.int8], parts: Sequence[NDArray[np.int64]]
 ) -> NDArray[np.float64]:
-    """Train a logistic regression (C = 1, intercept not penalised) on each of K random parts."""
-    records = rng.permutation(np.repeat(np.arange(len(signs)), counts))
+    """Train a logistic regression (C = 1, intercept not penalised) on each part of the records."""
     penalty = np.ones(rows.shape[1])
     penalty[-1] = 0.0
-    teachers = np.zeros((n_teachers, rows.shape[1]))
-    for k, part in enumerate(np.array_split(records, n_teachers)):
+    teachers = np.zeros((len(parts), rows.shape[1]))
+    for k, part in enumerate(parts):
         label = only_label(signs[part])
         if label is not None:
             teachers[k, -1] = label

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.plan import Settings, plan_of
 from privcurve.learners.additive.residuals import Residuals, bin_maps
-from privcurve.learners.checks import RandomState
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.registry import entry
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration.privgam import statement
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 
-class PrivGAMClassifier(LogOddsClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
     r"""An additive model: a score for each bin of each column, of some pairs, and an intercept.
 
     A step takes one column and releases, by bin and label, the sums of the residuals
@@ -53,7 +56,7 @@ class PrivGAMClassifier(LogOddsClassifier):
         cyclic, so with δ > 0) or ``no``.
     neighbours : str
         ``replace-one``, or ``add-remove``: then the number of records is not public, and the rule
-        goes by `n_estimate`.
+        goes by `n_estimate`. No record gives a model of noise alone.
     n_estimate : int or None
         About how many records there are, from public sources; with ``add-remove`` alone.
     ordered : sequence of bool, bool or None
@@ -95,72 +98,35 @@ class PrivGAMClassifier(LogOddsClassifier):
     _learner = "privgam"
     _released: ClassVar[Mapping[str, Any]] = {"model_": AdditiveModel}
 
-    def __init__(
-        self,
-        method: str = rule.RULE,
-        n_rounds: int = rule.ROUNDS,
-        n_steps: int | None = None,
-        bins: str = rule.RULE,
-        linear: str = rule.RULE,
-        pairs: str = rule.RULE,
-        neighbours: str = REPLACE_ONE,
-        n_estimate: int | None = None,
-        ordered: Sequence[bool] | bool | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.method = method
-        self.n_rounds = n_rounds
-        self.n_steps = n_steps
-        self.bins = bins
-        self.linear = linear
-        self.pairs = pairs
-        self.neighbours = neighbours
-        self.n_estimate = n_estimate
-        self.ordered = ordered
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    method: str = rule.RULE
+    n_rounds: int = rule.ROUNDS
+    n_steps: int | None = None
+    bins: str = rule.RULE
+    linear: str = rule.RULE
+    pairs: str = rule.RULE
+    neighbours: str = REPLACE_ONE
+    n_estimate: int | None = None
+    ordered: Sequence[bool] | bool | None = None
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
-        fit, maps = self._fitted(codes, signs, counts, rng)
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        fit, maps = self._fitted(records, curator)
         self.model_ = AdditiveModel.of(fit, maps)
         self.method_ = fit.method
         self.n_features_used_ = self.model_.n_used
         if self.neighbours != ADD_REMOVE:
-            self.n_records_ = int(counts.sum())
-        return statement(fit.budget, fit.ledger, self._settings().by_rule)
+            self.n_records_ = records.n
+        return statement(fit.budget, curator.ledger, self._settings().by_rule)
 
     def _fitted(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-        kind: type[Fit] = Fit,
+        self, records: Records, curator: Curator, kind: type[Fit] = Fit
     ) -> tuple[Fit, list[Codes]]:
         """Run the fit; its transcript is not kept on the model."""
-        ordered = self._ordered(codes.shape[1])
-        n = int(counts.sum()) if self.n_estimate is None else int(self.n_estimate)
+        ordered = self._ordered(len(self.n_bins_))
+        n = records.n if self.n_estimate is None else int(self.n_estimate)
         plan = plan_of(self._settings(), n, ordered)
         maps = bin_maps(self.n_bins_, ordered, plan.merged)
-        records = Residuals(codes, signs, counts, maps, plan.budget.bits)
-        fit = kind(records, ordered, plan.budget, rng)
+        residuals = Residuals(*records[:3], maps, plan.budget.bits)
+        fit = kind(residuals, ordered, plan.budget, curator)
         fit.run(plan)
         return fit, maps
 

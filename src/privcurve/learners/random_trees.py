@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.holder import Holder
 from privcurve.holders.placement import RANDOM
@@ -18,13 +18,14 @@ from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.lazybb_trees import Forest
 from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.chances import LinkedClassifier, whole_residuals
-from privcurve.learners.checks import RandomState, all_between, check_complete, require
-from privcurve.learners.dealt import SEED, bin_codes, check_ordered, deal_to_holders
+from privcurve.learners.checks import all_between, check_complete, require
+from privcurve.learners.dealt import SEED, as_dealt, bin_codes, check_ordered, deal_to_holders
 from privcurve.learners.staged import StagedClassifier
 from privcurve.learners.trees import TreeModel
-from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.random_trees import random_trees
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 
@@ -117,7 +118,8 @@ class RandomTreesModel:
         add_leaves(find_leaves(bins, chosen), self.values[start:stop], scores)
 
 
-class RandomTreesClassifier(LinkedClassifier, StagedClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifier):
     r"""Newton boosting of random trees: only the values of leaves see the records.
 
     Before any record is read, the questions of all trees are drawn from a public stream. In
@@ -164,61 +166,30 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier):
     _learner = "random_trees"
     _released: ClassVar[Mapping[str, Any]] = {"model_": RandomTreesModel}
 
-    def __init__(
-        self,
-        n_trees: int = 100,
-        depth: int = 4,
-        batch: int = 5,
-        learning_rate: float = 1.0,
-        trust: str = SECURE_SUM,
-        n_holders: int = 4,
-        n_colluding: int = 0,
-        placement: str = RANDOM,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        calibration: str = CERTIFIED,
-        n_bins: int | Sequence[int] | None = None,
-        ordered: Sequence[bool] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.depth = depth
-        self.batch = batch
-        self.learning_rate = learning_rate
-        self.trust = trust
-        self.n_holders = n_holders
-        self.n_colluding = n_colluding
-        self.placement = placement
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.ordered = ordered
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_trees: int = 100
+    depth: int = 4
+    batch: int = 5
+    learning_rate: float = 1.0
+    trust: str = SECURE_SUM
+    n_holders: int = 4
+    n_colluding: int = 0
+    placement: str = RANDOM
+    delta: float = 1e-5
+    ordered: Sequence[bool] | None = None
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[Any],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
-        self.n_records_ = int(counts.sum())
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        self.n_records_ = records.n
         questions = list_questions(self.n_bins_, check_ordered(self.ordered, len(self.n_bins_)))
-        holders = deal_to_holders(self, questions, codes, signs, counts, rng)
+        holders = deal_to_holders(self, questions, records, curator)
         # The trees are public: their stream shares nothing with that of the noise.
-        seed = rng.integers(2**32, size=SEED).tolist()
+        seed = curator.coins.integers(2**32, size=SEED).tolist()
         public = np.random.default_rng(np.random.SeedSequence(seed))
         drawn = draw_trees(questions, int(self.n_trees), int(self.depth), public)
         self.transcript_ = Transcript(len(holders))
         self.model_, statement = self.grow(holders, questions, drawn, self.transcript_)
         asked = np.unique(self.model_.questions)
         self.n_features_used_ = int((asked >= 0).sum())
-        return statement
+        return as_dealt(self, len(holders), statement)
 
     def grow(
         self,
@@ -260,7 +231,8 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier):
         )
         n = sum(holder.size for holder in holders)
         trees = stumps(questions, drawn)
-        plan = Boosted(n_classes, n, trees, batch, float(self.learning_rate), noise.scale)
+        whats = tuple(entry.what for entry in noise.statement.ledger)
+        plan = Boosted(n_classes, n, trees, batch, float(self.learning_rate), noise.scale, whats)
         values = boost(holders, plan, sums, transcript)
         numbers = np.append(questions.numbers, -1)[drawn]
         model = RandomTreesModel(numbers, trees, values, batch, self.n_bins_)

@@ -87,6 +87,24 @@ def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
                 )
 
 
+def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
+    """Refuse hyperparameters with which no certified guarantee of a learner is proved.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, why, and what to give.
+    """
+    for key, value in parameters.items():
+        known = entry(name).parameters[key]
+        if isinstance(value, str) and value in known.unproved:
+            proved = " or ".join(repr(one) for one in known.choices if one not in known.unproved)
+            raise ValueError(
+                f"{name}: {key} = {value!r} has no certified guarantee: {known.unproved[value]}. "
+                f"Give {key} = {proved}."
+            )
+
+
 def missing_package(name: str) -> str | None:
     """Say what a learner needs that is not installed, and how to get it; None if nothing."""
     requires = entry(name).requires

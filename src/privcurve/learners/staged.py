@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from privcurve.coding import Codes
-from privcurve.learners.base import CodedClassifier
+from privcurve.learners.base import CodedClassifier, as_fitted
 
 
 class StagedClassifier(CodedClassifier):
     """A learner with `staged_decision_function`; a subclass says what a stage is (`_stages`)."""
 
+    @as_fitted
     def staged_decision_function(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         """Score rows by the first round alone, by the first two, and so on.
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from numpy.typing import ArrayLike
-
-from privcurve.learners.checks import RandomState
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.trees import TOP_DOWN_TREES, TopDownTrees, TreeModel
 from privcurve.learners.voting import VotingClassifier
 
 
-class TopDownTreeClassifier(VotingClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopDownTreeClassifier(VotingClassifier, PrivateClassifier):
     """A decision tree whose splits and labels are chosen privately.
 
     ``certified`` trees grow by levels: every
@@ -78,37 +78,13 @@ class TopDownTreeClassifier(VotingClassifier):
     _learner = "topdown"
     _released: ClassVar[Mapping[str, Any]] = {"model_": TreeModel}
 
-    def __init__(
-        self,
-        depth: int = 3,
-        n_splits: int | None = None,
-        splits: str = "equality",
-        criterion: str = "gini",
-        split_share: float | None = None,
-        leaves: str = "labels",
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = "certified",
-        mechanism: str = "auto",
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.depth = depth
-        self.n_splits = n_splits
-        self.splits = splits
-        self.criterion = criterion
-        self.split_share = split_share
-        self.leaves = leaves
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.mechanism = mechanism
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    depth: int = 3
+    n_splits: int | None = None
+    splits: str = "equality"
+    criterion: str = "gini"
+    split_share: float | None = None
+    leaves: str = "labels"
+    mechanism: str = "auto"
 
     @property
     def _weak(self) -> TopDownTrees:

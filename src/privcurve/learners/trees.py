@@ -24,7 +24,7 @@ from privcurve.learners.voting import Boosting
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration import trees as calibration_trees
 from privcurve.privacy.calibration.trees import TreeNoiseRates
-from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.privacy.curator import Curator, call_of
 
 EQUALITY = "equality"
 
@@ -111,41 +111,48 @@ class TreePlan:
         )
 
 
-def draw_tree_noise(plan: TreePlan, width: int, rng: np.random.Generator) -> TreeNoise:
-    """Draw all random numbers of a fit; how many follows from the setting alone.
+def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
+    """Return all noise of a fit; how much follows from the setting alone.
 
     Parameters
     ----------
     plan : TreePlan
     width : int
         All bins of all columns together.
-    rng : numpy.random.Generator
+    curator : Curator
 
     Returns
     -------
     TreeNoise
     """
-    n_rounds = len(plan.noise.rates)
-    n_nodes = node_count(plan.depth, plan.n_splits)
-    inner = 2**plan.depth - 1 if plan.depth else plan.n_splits
-    if np.isinf(plan.noise.label_rates).any():
-        empty = np.zeros((n_rounds, inner, 0 if plan.depth else 1))
-        return TreeNoise(empty, empty, np.zeros((n_rounds, n_nodes)))
+    noise, depth = plan.noise, plan.depth
+    n_rounds = len(noise.rates)
+    n_nodes = node_count(depth, plan.n_splits)
+    inner = 2**depth - 1 if depth else plan.n_splits
+    no_labels = np.zeros((n_rounds, n_nodes))
+    if np.isinf(noise.label_rates).any():
+        empty = np.zeros((n_rounds, inner, 0 if depth else 1))
+        return TreeNoise(empty, empty, no_labels)
     n_questions = 2 * width if plan.thresholds else width
-    choice = MECHANISMS[plan.noise.mechanism].draw
+    # Of a round: its splits (a level, or a single one, each), and then its last step.
+    rounds = np.array(noise.statement.ledger, dtype=object).reshape(n_rounds, -1)
+    steps = [[call_of(entry, noise.mechanism) for entry in steps] for steps in rounds[:, :-1]]
+    if depth:
+        # Node i is of the level ⌊log2(i + 1)⌋.
+        steps = [[of[(k + 1).bit_length() - 1] for k in range(2 ** len(of) - 1)] for of in steps]
+    last = [call_of(entry, noise.mechanism if noise.rules else noise.label_noise)
+            for entry in rounds[:, -1]]  # fmt: skip
     rules = np.zeros((n_rounds, 0, 0))
-    if plan.noise.rules:
-        last = 2 ** (plan.depth - 1)
-        splits = choice(rng, (n_rounds, inner - last, n_questions))
-        rules = choice(rng, (n_rounds, last, 2 * n_questions + 2))
-        return TreeNoise(splits, rules, np.zeros((n_rounds, n_nodes)))
-    splits = (
-        choice(rng, (n_rounds, inner, n_questions))
-        if plan.depth
-        else rng.random((n_rounds, inner, 1))
-    )
-    labels = MECHANISMS[plan.noise.label_noise].draw(rng, (n_rounds, n_nodes))
-    return TreeNoise(splits, rules, labels)
+    if noise.rules:
+        n_last = 2 ** (depth - 1)
+        splits = curator.noise(steps, (n_rounds, inner - n_last, n_questions))
+        rules = curator.noise(last, (n_rounds, n_last, 2 * n_questions + 2))
+        return TreeNoise(splits, rules, no_labels)
+    if depth:
+        splits = curator.noise(steps, (n_rounds, inner, n_questions))
+    else:
+        splits = curator.uniform(steps, (n_rounds, inner, 1))
+    return TreeNoise(splits, rules, curator.noise(last, no_labels.shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,7 +342,7 @@ class TopDownTrees:
         self,
         rows: TreeRows,
         plan: TreePlan,
-        rng: np.random.Generator,
+        curator: Curator,
         begin: NDArray[np.int64] | None = None,
     ) -> tuple[Forest, float]:
         """Grow a tree in each round."""
@@ -343,7 +350,7 @@ class TopDownTrees:
             rows.binned, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
-            draw_tree_noise(plan, rows.width, rng), begin,
+            tree_noise(plan, rows.width, curator), begin,
         )  # fmt: skip
 
     def attributes(self, released: Forest, n_bins: NDArray[np.int64]) -> Mapping[str, Any]:

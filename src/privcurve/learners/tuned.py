@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records, decided
 from privcurve.learners import registry
-from privcurve.learners.base import CodedClassifier, decided
-from privcurve.learners.checks import RandomState
+from privcurve.learners.base import CodedClassifier, PrivateClassifier, as_fitted
 from privcurve.learners.entry import Facts
 from privcurve.learners.tuning import (
     NAME,
@@ -27,7 +27,7 @@ from privcurve.learners.tuning import (
 from privcurve.privacy.accountants.selection import runs
 from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.selection import UNITS, SelectionBudget
-from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
+from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
 
 # Models that are held at once.
@@ -41,7 +41,8 @@ def _gives_chances(learner: TunedClassifier) -> bool:
     return all(hasattr(kind, "predict_proba") for kind in kinds)
 
 
-class TunedClassifier(CodedClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class TunedClassifier(PrivateClassifier):
     """A learner, or its settings, chosen on the records at a price that is in ε.
 
     It draws a random number of runs. Each draws a setting, trains it, and scores it by how many
@@ -96,35 +97,12 @@ class TunedClassifier(CodedClassifier):
 
     _learner = NAME
 
-    def __init__(
-        self,
-        learner: str = "lazybb",
-        settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = None,
-        eta: float = 1.0,
-        expected_runs: float = 5.0,
-        score_share: float = 0.05,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = CERTIFIED,
-        ordered: Sequence[bool] | None = None,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.learner = learner
-        self.settings = settings
-        self.eta = eta
-        self.expected_runs = expected_runs
-        self.score_share = score_share
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.ordered = ordered
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    learner: str = "lazybb"
+    settings: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = None
+    eta: float = 1.0
+    expected_runs: float = 5.0
+    score_share: float = 0.05
+    ordered: Sequence[bool] | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -151,15 +129,10 @@ class TunedClassifier(CodedClassifier):
     def _facts_of_columns(self) -> Facts:
         return Facts(self.n_bins_, self.ordered)
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        coins = curator.coins
         candidates = candidates_of(self.learner, self.settings)
-        self.n_records_ = int(counts.sum())
+        self.n_records_ = records.n
         budget: SelectionBudget | None = None
         if is_private(self.epsilon):
             budget = self._budget()
@@ -171,21 +144,24 @@ class TunedClassifier(CodedClassifier):
                 [text for one in told for text in one.assumptions],
                 [text for one in told for text in one.exclusions],
             )
-            drawn = rng.integers(len(candidates), size=budget.runs.draw(rng)).tolist()
+            drawn = coins.integers(len(candidates), size=budget.runs.draw(coins)).tolist()
+            run, score_call = (call_of(entry) for entry in whole.ledger)
+            score_call = replace(score_call, scale=budget.score_scale)
         else:
             each, drawn = [self.epsilon] * len(candidates), list(range(len(candidates)))
             whole = PrivacyStatement.not_private(NAME)
+            run = score_call = EXACT
         best = None
         for start in range(0, len(drawn), _BATCH):
             batch = drawn[start : start + _BATCH]
             for place, model in zip(
                 batch,
-                self._trained(candidates, each, batch, codes, signs, counts, rng),
+                self._trained(candidates, each, batch, records, curator, run),
                 strict=True,
             ):
                 if budget is not None:
                     check_spent(model.privacy_, budget)
-                score = self._scored(model, codes, signs, counts, budget, rng)
+                score = self._scored(model, records, curator, score_call)
                 # Of equal scores the first: which is as good as any of them (docs/tuning.md, 1).
                 if best is None or score > best[0]:
                     best = score, place, model
@@ -204,16 +180,13 @@ class TunedClassifier(CodedClassifier):
         candidates: Sequence[Candidate],
         each: Sequence[float],
         drawn: Sequence[int],
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
+        records: Records,
+        curator: Curator,
+        run: Call,
     ) -> list[Any]:
-        """Train what was drawn, each with a random stream of its own."""
-        streams = [
-            np.random.default_rng(np.random.SeedSequence(words.tolist()))
-            for words in rng.integers(2**32, size=(len(drawn), 8))
-        ]
+        """Train what was drawn, each behind a door of its own."""
+        words = curator.coins.integers(2**32, size=(len(drawn), 8)).tolist()
+        inners = [curator.inner(run, of_run) for of_run in words]
         found: list[Any] = [None] * len(drawn)
         for name in self._names():
             mine = [k for k, place in enumerate(drawn) if candidates[place].learner == name]
@@ -221,28 +194,20 @@ class TunedClassifier(CodedClassifier):
                 continue
             common = {"delta": training_delta(name, self.delta), "calibration": CERTIFIED}
             base = registry.make(name, self._facts_of_columns(), common)
-            asked = [{**candidates[drawn[k]].setting, "epsilon": each[drawn[k]]} for k in mine]
-            made = base.fit_many(codes, signs, asked, [streams[k] for k in mine], counts)
+            settings = [{**candidates[drawn[k]].setting, "epsilon": each[drawn[k]]} for k in mine]
+            doors = [inners[k] for k in mine]
+            made = base._train(records.codes, records.labels, settings, doors, records.counts)
             for k, model in zip(mine, made, strict=True):
                 found[k] = model
         return found
 
     def _scored(
-        self,
-        model: CodedClassifier,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        budget: SelectionBudget | None,
-        rng: np.random.Generator,
+        self, model: CodedClassifier, records: Records, curator: Curator, call: Call
     ) -> int:
         """Count the records that are decided right, with noise, in units of the score."""
-        right = decided(model.decision_function(codes)) == (signs > 0)
-        exact = UNITS * int(counts[right].sum())
-        if budget is None:
-            return exact
-        draw = discrete_laplace if budget.pure else rounded_gaussian
-        return exact + int(draw(rng, budget.score_scale, 1)[0])
+        right = decided(model.decision_function(records.codes)) == (records.labels > 0)
+        exact = UNITS * int(records.counts[right].sum())
+        return int(curator.whole_numbers(call, np.array([exact]))[0])
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         scores: NDArray[np.float64] = self.best_.decision_function(codes)
@@ -259,6 +224,7 @@ class TunedClassifier(CodedClassifier):
         return found
 
     @available_if(_gives_chances)
+    @as_fitted
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Give the chance of each class, where the learner does.
 

@@ -131,6 +131,7 @@ def settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
     found = [{key: _plain(value) for key, value in setting.items()} for setting in found]
     for setting in found:
         registry.check_parameters(name, setting)
+        registry.check_proved(name, setting)
         for key, value in setting.items():
             if value in known.parameters[key].with_public:
                 raise ValueError(

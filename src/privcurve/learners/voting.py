@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Records
 from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.staged import StagedClassifier
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sensitivity.lazybb import check_largest_weight
 
@@ -124,7 +125,7 @@ class WeakLearner(Protocol):
         self,
         rows: Any,
         plan: Any,
-        rng: np.random.Generator,
+        curator: Curator,
         begin: NDArray[np.int64] | None = None,
     ) -> tuple[Any, float]:
         """Draw all noise and train all rounds.
@@ -134,7 +135,7 @@ class WeakLearner(Protocol):
         rows : object
             As of :meth:`prepare`.
         plan : Plan
-        rng : numpy.random.Generator
+        curator : Curator
         begin : ndarray of shape (n_rows,), optional
             The margin of each row before the first round, in votes; 0 by default.
 
@@ -205,21 +206,20 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
     def _fit_batch(
         self,
         learners: Sequence[Self],
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rngs: Sequence[np.random.Generator],
+        records: Records,
+        curators: Sequence[Curator],
     ) -> None:
+        codes, signs, counts, _ = records
         n = int(counts.sum())
         prepared: dict[tuple[WeakLearner, tuple[int, ...]], Any] = {}
-        for learner, rng in zip(learners, rngs, strict=True):
+        for learner, curator in zip(learners, curators, strict=True):
             weak, hidden = learner._weak, learner._hidden()
             if (weak, hidden) not in prepared:
                 bins = learner._seen_bins()
                 prepared[weak, hidden] = weak.prepare(learner._seen(codes), bins, signs, counts)
             plan = learner._plan(n)
             begin = learner._begin(codes, signs)
-            released, largest = weak.train(prepared[weak, hidden], plan, rng, begin)
+            released, largest = weak.train(prepared[weak, hidden], plan, curator, begin)
             check_largest_weight(largest, type(self).__name__)
             learner._adopt(released, n, plan.noise.statement)
 

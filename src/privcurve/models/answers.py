@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 
 def write_answers(
-    model: Model, pieces: Iterable[Codes], target: TextIO, probabilities: bool = False
+    model: Model,
+    pieces: Iterable[Codes],
+    target: TextIO,
+    probabilities: bool = False,
+    answered: Counter[str] | None = None,
 ) -> Counter[str]:
     """Write what a model says of each row as CSV.
 
     The first column bears the name of the label and holds names of classes. Then comes, if asked
-    for, the probability of each class, to six digits.
+    for, the probability of each class, to six digits. Nothing is written before there is an answer.
 
     Parameters
     ----------
@@ -32,6 +36,8 @@ def write_answers(
         Codes of some rows after another.
     target : text file
     probabilities : bool
+    answered : Counter of str, optional
+        Is added to, as answers are written.
 
     Returns
     -------
@@ -45,19 +51,29 @@ def write_answers(
     """
     if probabilities:
         model.check_probabilities()
+    answered = Counter() if answered is None else answered
     out = csv.writer(target, lineterminator="\n")
-    names = [f"probability of {name}" for name in model.labels] if probabilities else []
-    out.writerow([model.domain.label.column, *names])
-    answered: Counter[str] = Counter()
+    head: list[str] | None = names(model, probabilities)
     for codes in pieces:
         if probabilities:
             found, chances = model.named_with_chances(codes)
         else:
             found, chances = model.named(codes), None
         labels = found.tolist()
-        answered.update(labels)
+        if head is not None:
+            out.writerow(head)
+            head = None
         out.writerows(zip(labels, *_written(chances), strict=True))
+        answered.update(labels)
+    if head is not None:
+        out.writerow(head)
     return answered
+
+
+def names(model: Model, probabilities: bool) -> list[str]:
+    """Return the names of the columns of answers."""
+    each = [f"probability of {name}" for name in model.labels] if probabilities else []
+    return [model.domain.label.column, *each]
 
 
 def _written(chances: NDArray[np.float64] | None) -> Iterator[list[str]]:

@@ -88,7 +88,8 @@ def document(
     name = _learner_of(estimator)
     if not hasattr(estimator, "classes_"):
         raise ModelError(f"{name} is not fitted: call fit first")
-    chosen = estimator._handed_over()
+    estimator = estimator._as_fitted()
+    chosen = estimator._handed_over()._as_fitted()
     if not chosen._released:
         raise ModelError(f"{chosen._learner} can't be saved: {chosen._kept_back}")
     known = LEARNERS[chosen._learner]

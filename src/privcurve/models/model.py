@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve import __version__, schema
-from privcurve.coding import code_type
+from privcurve.coding import code_type, decided
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, spelt
 from privcurve.datasets.dates import tells_days
 from privcurve.datasets.domain import Domain
-from privcurve.learners.base import decided
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.models import text
 from privcurve.models.codec import alternatives, decode
@@ -215,6 +214,8 @@ def _restored(content: Mapping[str, Any]) -> Model:
     fields = dict(content["statement"])
     del fields["text"]
     statement = PrivacyStatement.from_json(json.dumps(fields))
+    # What has no words is not to be found out when it is printed.
+    str(statement)
     if any(fields[key] != content[key] for key in ("epsilon", "delta", "calibration")):
         raise ValueError("its statement is not about its epsilon, delta and calibration")
     parameters = {key: _number(value) for key, value in content["parameters"].items()}

@@ -40,7 +40,7 @@ class Accuracy(Output):
     """Table ``accuracy``: one row for each dataset, arm and ε."""
 
     word: ClassVar[str] = "accuracy"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def files(self, asked: Asked) -> Files:  # noqa: D102
         return Files(tables=(asked.table,))

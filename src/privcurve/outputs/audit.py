@@ -15,7 +15,7 @@ class Audit(Output):
     """Table and figure ``audit``."""
 
     word: ClassVar[str] = "audit"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option("a list of private learners; by default those of the study", LIST)

@@ -271,6 +271,28 @@ def about(dataset: str) -> Description:
     return _about(dataset, Path.cwd())
 
 
+def set_the_rule(study: Study) -> list[str]:
+    """Return the datasets of a study on whose records constants of PrivGAM's rule were set.
+
+    Empty where no curve follows the rule. There its settings are not apart from the records.
+    """
+    from privcurve.privacy.calibration.privgam import SET_ON
+
+    if all(arm.learner != "privgam" for arm in study.arms.values()):
+        return []
+    return [name for name in study.datasets if about(name).source in SET_ON]
+
+
+def rule_notes(study: Study) -> list[str]:
+    """Return what tables say of those datasets."""
+    names = ", ".join(set_the_rule(study))
+    note = (
+        f"The constants of PrivGAM's rule were set while looking at test rows of {names}: there "
+        "its settings are not apart from the records, and its accuracy is a little too good."
+    )
+    return [note] if names else []
+
+
 def ask(
     known: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
 ) -> Asked:

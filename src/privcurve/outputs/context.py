@@ -11,7 +11,7 @@ from privcurve.analysis.names import method_of
 from privcurve.experiments import jobs
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study
-from privcurve.outputs.base import AUDITS, Asked
+from privcurve.outputs.base import AUDITS, Asked, rule_notes
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
@@ -104,11 +104,15 @@ class Context:
         return datasets.read(jobs.CODED / dataset)
 
     def data_notes(self) -> tuple[str, ...]:
-        """Give what readers must know of the datasets: values that bounds have cut off."""
+        """Return what readers must know of the datasets.
+
+        What bounds have cut off, and on which of them a rule's constants were set.
+        """
         from privcurve import datasets
 
         found = [datasets.facts(jobs.CODED / name) for name in self.asked.reads.data]
-        return tuple(note for facts in found if facts for note in datasets.clipping_notes(facts))
+        notes = [note for facts in found if facts for note in datasets.clipping_notes(facts)]
+        return (*notes, *rule_notes(self.study))
 
     def table_of(self, word: str) -> pd.DataFrame:
         """Read the table of another output that is read, or what its figure shows."""

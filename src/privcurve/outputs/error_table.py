@@ -16,7 +16,7 @@ class ErrorTable(Output):
     """Table: errors of fresh trainings, a row a dataset; the best in bold; wins, ties, losses."""
 
     word: ClassVar[str] = "error_table"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     options: ClassVar = {
         "baseline": Option("the arm that others win against; by default the first", TEXT),
     }

@@ -11,6 +11,7 @@ from privcurve.outputs.base import OF, Asked, Files, Output, Reads, about
 from privcurve.outputs.context import Context
 from privcurve.outputs.options import LIST, Option
 from privcurve.outputs.page import assemble
+from privcurve.privacy.budget import LOOKED
 
 RESULTS = Path("results")
 # Of each study the page needs the first, and has the others where the study has them.
@@ -55,7 +56,7 @@ class Leaderboard(Output):
         return Reads(outputs=tuple(names), facts=[assemble.sources(), version("plotly")])
 
     def facts(self, context: Context) -> Any:
-        """Give the titles that stand on the page, of all studies."""
+        """Return the titles that stand on the page, of all studies, and whose records it shows."""
         return [
             [
                 asked.study.name,
@@ -64,7 +65,7 @@ class Leaderboard(Output):
                 {name: about(name).title for name in asked.study.datasets},
             ]
             for _, asked in _studies(context)
-        ]
+        ] + _private(context)
 
     def make(self, context: Context) -> None:  # noqa: D102
         from privcurve.files import replace_text
@@ -81,7 +82,7 @@ class Leaderboard(Output):
             studies.append(data.of_study(asked.study, titles, tables))
         audits = [context.others[name] for name in (RUN_AUDIT, AUDIT) if name in context.others]
         audit = audits[0].files.frames[0] if audits else None
-        page = assemble.page(data.whole(studies, audit))
+        page = assemble.page(data.whole(studies, audit), LOOKED if _private(context) else "")
         replace_text(context.asked.files.others["page"], page)
 
 
@@ -92,6 +93,12 @@ def _studies(context: Context) -> list[tuple[str, Asked]]:
         for name, asked in context.others.items()
         if name.rpartition(OF)[2] == ACCURACY
     ]
+
+
+def _private(context: Context) -> list[str]:
+    """Return the datasets on the page whose records are private."""
+    shown = dict.fromkeys(name for _, asked in _studies(context) for name in asked.study.datasets)
+    return [name for name in shown if not about(name).public_benchmark]
 
 
 def page_tables(outputs: Iterable[Asked]) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from privcurve.outputs.base import FIGURES, Asked, Files, Output, Reads, about
+from privcurve.experiments.study import Study
+from privcurve.outputs.base import FIGURES, Asked, Files, Output, Reads, about, set_the_rule
 from privcurve.outputs.context import Context
 
 
@@ -12,7 +13,7 @@ class LearningCurves(Output):
     """Figure: a curve an arm; methods without privacy are horizontal lines."""
 
     word: ClassVar[str] = "learning_curves"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     selects: ClassVar[bool] = False
 
     def files(self, asked: Asked) -> Files:  # noqa: D102
@@ -32,11 +33,17 @@ class LearningCurves(Output):
         figure = learning_curves(
             frame,
             titles={arm.name: arm.title for arm in study.arms.values()},
-            datasets={name: dataset_title(name) for name in study.datasets},
+            datasets={name: panel_title(study, name) for name in study.datasets},
             groups={name: source(name) for name in study.datasets},
             metric=study.metric,
         )
         context.draw(figure, frame)
+
+
+def panel_title(study: Study, name: str) -> str:
+    """Return the title of a dataset's panel: it says where a rule is not apart from the records."""
+    seen = name in set_the_rule(study)
+    return dataset_title(name) + (" (set PrivGAM's constants)" if seen else "")
 
 
 def dataset_title(name: str) -> str:

@@ -23,6 +23,7 @@ class Shapes(OneModel):
     """
 
     word: ClassVar[str] = "shapes"
+    version: ClassVar[int] = 2
     options: ClassVar = {
         "learner": Option("an entry of the study's learners: privgam", TEXT, REQUIRED),
         **OPTIONS,

@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Sequence
 
+from privcurve.numerals import amount, count
 from privcurve.privacy import selection_table
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule, lazybb_table, one_rule
 
@@ -47,16 +48,16 @@ def _parser() -> argparse.ArgumentParser:
         "choose settings privately.",
     )
     parser.add_argument("--learner", choices=LEARNERS, default="lazybb")
-    parser.add_argument("--rounds", type=int, help="number of rounds (lazybb)")
-    parser.add_argument("--density", type=float, help="density, in (0, 1] (lazybb)")
+    parser.add_argument("--rounds", type=count, help="number of rounds (lazybb)")
+    parser.add_argument("--density", type=amount, help="density, in (0, 1] (lazybb)")
     parser.add_argument(
         "--learning-rate",
-        type=float,
+        type=amount,
         help="learning rate (lazybb): adds the rates of the first rounds, which may be larger",
     )
-    parser.add_argument("--rows", type=int, required=True, help="number of training records")
-    parser.add_argument("--epsilon", type=float, required=True)
-    parser.add_argument("--delta", type=float, default=0.0, help="default 0: pure privacy")
+    parser.add_argument("--rows", type=count, required=True, help="number of training records")
+    parser.add_argument("--epsilon", type=amount, required=True)
+    parser.add_argument("--delta", type=amount, default=0.0, help="default 0: pure privacy")
     return parser
 
 

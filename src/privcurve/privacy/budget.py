@@ -16,6 +16,18 @@ PUBLISHED = "published"
 CERTIFIED = "certified"
 CALIBRATIONS = (PUBLISHED, CERTIFIED)
 
+# Below this, numbers near it are no longer told apart.
+LEAST_DELTA = 1e-300
+
+# What is said wherever a comparison of private records is shown.
+LOOKED = """\
+This comparison has looked at the records: its numbers are exact statistics of them, and ε covers
+none of them. Keep them to those who may see the records. A model of the learner that came out
+first has its ε only if the choice is counted as public. If that is too much, choose before looking
+(PrivGAM, the default of release, needs no setting), compare on public data that are alike, or have
+the choice paid for (--private-choice).\
+"""
+
 
 @dataclass(frozen=True)
 class Relation:
@@ -128,18 +140,34 @@ def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
     ------
     ValueError
         If ε is not a number in (0, ∞] or δ not one in [0, 1): True and False, NaN and text are
-        no numbers.
+        no numbers. Nor may δ be so small that its logarithm is lost to rounding.
     """
     who = f"{who}: " if who else ""
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if _is_number(value) and _is_beyond_floats(value):
+            raise ValueError(f"{who}{name} is larger than any float (1.8e308): give a smaller one")
     if not (_is_number(epsilon) and epsilon > 0):
         raise ValueError(f"{who}epsilon = {epsilon!r} is not a number above 0 (inf: not private)")
     if not (_is_number(delta) and 0 <= delta < 1):
         raise ValueError(f"{who}delta = {delta!r} is not a number in [0, 1)")
+    if 0 < delta < LEAST_DELTA:
+        raise ValueError(
+            f"{who}delta = {delta!r} is too small to compute with: give 0, or at least "
+            f"{LEAST_DELTA:g}"
+        )
 
 
 def _is_number(value: Any) -> bool:
     # NumPy's numbers are registered as such; its bool is not.
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _is_beyond_floats(value: Any) -> bool:
+    try:
+        float(value)
+    except OverflowError:
+        return True
+    return False
 
 
 def is_private(epsilon: float) -> bool:

@@ -27,6 +27,7 @@ from privcurve.privacy.budget import (
     rounded_up,
 )
 from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.privacy.seeds import NOT_GENERATOR
 
 ASSUMED_N = "the number of records"
 ASSUMED_BINS = "the bins of each column"
@@ -51,7 +52,7 @@ NOT_OTHERS = (
 NOT_TIMING = "side channels such as the time that training takes"
 
 # What no statement covers.
-NOT_COVERED = (NOT_SEED, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
+NOT_COVERED = (NOT_SEED, NOT_GENERATOR, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
 # Whether the claim is true.
 PROVED = "proved"

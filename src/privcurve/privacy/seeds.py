@@ -29,6 +29,14 @@ WORKFLOW = "workflow"
 ENDING = ".seed"
 VARIABLE = "PRIVCURVE_SEEDS"
 
+# What no statement covers, whatever the seed is; docs/privacy.md, What is guaranteed.
+NOT_GENERATOR = (
+    "what can be computed of the random numbers: the noise, and the public coins that a model may "
+    "show, are drawn from, or begun by, one stream of NumPy's PCG64, which is not made for "
+    "cryptography and whose seed has been recovered from its output (Bouillaguet, Martinez and "
+    "Sauvage, ToSC 2020(3))"
+)
+
 _SIZE = 32
 _NAMED = b"privcurve: the name of a seed\n"
 _STREAM = b"privcurve: a stream\n"
@@ -132,19 +140,45 @@ def resolve(given: int | str, make: bool = False) -> Seed:
     SeedError
         If it is none of these, or as :func:`read`.
     """
+    place = place_of(given)
+    if isinstance(place, int):
+        return place
+    return read_or_make(place) if make else read(place)
+
+
+def place_of(given: int | str) -> int | Path:
+    """Return the number that a configuration or a command line means, or the file of the secret.
+
+    Raises
+    ------
+    SeedError
+        If it is neither.
+    """
     text = str(given)
     if re.fullmatch(r"\d+", text):
         return int(text)
     if text == SECRET:
-        path = path_of(WORKFLOW)
-    elif text.endswith(ENDING):
-        path = Path(text).expanduser()
+        return path_of(WORKFLOW)
+    if text.endswith(ENDING):
+        return Path(text).expanduser()
+    raise SeedError(
+        f"seed: {text!r} is neither a number, nor the word {SECRET}, nor the path of a file "
+        f"that ends in {ENDING}"
+    )
+
+
+def check_secret(path: Path) -> None:
+    """Check a secret seed that is there, or the place of one that is to be made; make none.
+
+    Raises
+    ------
+    SeedError
+        As :func:`read`.
+    """
+    if path.exists():
+        read(path)
     else:
-        raise SeedError(
-            f"seed: {text!r} is neither a number, nor the word {SECRET}, nor the path of a file "
-            f"that ends in {ENDING}"
-        )
-    return read_or_make(path) if make else read(path)
+        _check_place(path)
 
 
 def read_or_make(path: Path) -> SecretSeed:
@@ -161,13 +195,15 @@ def read_or_make(path: Path) -> SecretSeed:
     return read(path)
 
 
-def make(path: Path) -> None:
+def make(path: Path, key: str = "") -> None:
     """Write a new secret seed. One that is there meanwhile stays.
 
     Parameters
     ----------
     path : Path
         Its folder is made, for its owner alone, if need be.
+    key : str, optional
+        64 hex digits, as the system's entropy gives them; drawn if they are not given.
 
     Raises
     ------
@@ -179,7 +215,7 @@ def make(path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.write(file, f"{secrets.token_hex(_SIZE)}\n".encode())
+            os.write(file, f"{key or secrets.token_hex(_SIZE)}\n".encode())
             os.fsync(file)
             # Never over one that another process has made and used.
             os.link(temporary, path)

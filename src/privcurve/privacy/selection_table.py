@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
+from privcurve.numerals import amount, count
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule, one_rule
 from privcurve.privacy.calibration.selection import UNITS, epsilon_that_spends, selection_budget
@@ -22,15 +23,15 @@ def parser() -> argparse.ArgumentParser:
         "of it. Any certified learner can be tuned; of boosted 1-rules their own epsilon is shown "
         "too, for which --rows (and --rounds, --density) are needed. docs/tuning.md explains it.",
     )
-    made.add_argument("--epsilon", type=float, required=True, help="of choice and training")
-    made.add_argument("--delta", type=float, default=0.0, help="default 0: pure privacy")
-    made.add_argument("--expected-runs", type=float, help="default: several numbers")
-    made.add_argument("--score-share", type=float, default=0.05, help="default 0.05")
+    made.add_argument("--epsilon", type=amount, required=True, help="of choice and training")
+    made.add_argument("--delta", type=amount, default=0.0, help="default 0: pure privacy")
+    made.add_argument("--expected-runs", type=amount, help="default: several numbers")
+    made.add_argument("--score-share", type=amount, default=0.05, help="default 0.05")
     made.add_argument("--learner", choices=("lazybb", "one_rule"))
-    made.add_argument("--rows", type=int, help="number of training records")
-    made.add_argument("--rounds", type=int, help="number of rounds (lazybb)")
-    made.add_argument("--density", type=float, help="density, in (0, 1] (lazybb)")
-    made.add_argument("--learning-rate", type=float, default=0.45, help="(lazybb), default 0.45")
+    made.add_argument("--rows", type=count, help="number of training records")
+    made.add_argument("--rounds", type=count, help="number of rounds (lazybb)")
+    made.add_argument("--density", type=amount, help="density, in (0, 1] (lazybb)")
+    made.add_argument("--learning-rate", type=amount, default=0.45, help="(lazybb), default 0.45")
     return made
 
 

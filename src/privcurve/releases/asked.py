@@ -14,10 +14,11 @@ from privcurve.learners import registry
 from privcurve.privacy import budget as words
 from privcurve.privacy.calibration.right_answers import right_answers_scale
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.seeds import SecretSeed, Seed
+from privcurve.privacy.seeds import Seed
 from privcurve.releases.accuracy import Accuracy
-from privcurve.releases.book import Budget, Price, Release
+from privcurve.releases.book import Release
 from privcurve.releases.errors import ReleaseError
+from privcurve.releases.prices import Budget, Price, totals
 
 # From the working folder; kept out of git.
 RELEASES = Path("releases")
@@ -58,10 +59,9 @@ class Asked:
         """The neighbours of the guarantee."""
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
-    def price(self, seed: Seed) -> Price:
-        """Give what it costs; ε is infinite if the seed is public."""
-        whole = self.epsilon + self.accuracy
-        epsilon = whole if isinstance(seed, SecretSeed) else math.inf
+    def price(self, secret: bool) -> Price:
+        """Return what it costs; ε is infinite if the seed is not secret."""
+        epsilon = self.epsilon + self.accuracy if secret else math.inf
         return Price(epsilon, self.delta, self.relation)
 
     @property
@@ -184,6 +184,11 @@ class Released:
     def prices(self) -> tuple[Price, ...]:
         """What all releases of the records have cost, this one too."""
         return (*self.before, self.price)
+
+    @property
+    def together(self) -> list[Price]:
+        """What all releases of the records guarantee together, a total a relation."""
+        return totals(self.prices, self.budget)
 
     def path(self, name: str) -> Path:
         """Give one of its files."""

@@ -7,6 +7,9 @@ the epsilons and that of the deltas. It holds where the next release is chosen a
 earlier ones, as long as the budget is fixed (Rogers, Roth, Ullman and Vadhan, 2016: a privacy
 filter).
 
+Comparisons of the records stand there too. They are not private (ε = ∞), and as long as none of
+their numbers leave they spend nothing: cards say that they were made.
+
 The ledger is for the holder of the records. It names checksums of their files.
 """
 
@@ -20,13 +23,13 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
 from privcurve.files import append, cannot_write, sync
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, implies, of_replacing
-from privcurve.releases.errors import ReleaseError
+from privcurve.releases.errors import BookError
+from privcurve.releases.prices import Budget, Price, level, total, totals
 
 LEDGER = "ledger.jsonl"
 # Beside the folders of all ledgers.
@@ -35,91 +38,6 @@ LOCK = ".lock"
 RESERVED = "reserved"
 DONE = "done"
 FAILED = "failed"
-
-# Sums of decimal numbers: 0.1 + 0.2 is not more than 0.3.
-TOLERANCE = 1e-9
-
-
-class BookError(ReleaseError):
-    """A release that the ledger refuses, or a ledger that can't be used; one message."""
-
-
-@dataclass(frozen=True)
-class Price:
-    """What a release costs.
-
-    Attributes
-    ----------
-    epsilon, delta : float
-    neighbours : str
-        A word of ``privacy.budget``.
-    """
-
-    epsilon: float
-    delta: float
-    neighbours: str
-
-    def for_neighbours(self, wanted: str) -> Price:
-        """Give the price for another relation of neighbours.
-
-        Raises
-        ------
-        BookError
-            If the guarantee says nothing for it.
-        """
-        if implies(self.neighbours, wanted):
-            return Price(self.epsilon, self.delta, wanted)
-        if (self.neighbours, wanted) == (ADD_REMOVE, REPLACE_ONE):
-            return Price(*of_replacing(self.epsilon, self.delta), wanted)
-        raise BookError(
-            f"a guarantee for neighbours = {self.neighbours!r} says nothing for {wanted!r}, which "
-            "the budget is for. Choose another learner, or a budget: neighbours that it offers."
-        )
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What all releases of a dataset may cost together; infinite where there is no limit."""
-
-    epsilon: float = math.inf
-    delta: float = 1.0
-    neighbours: str = REPLACE_ONE
-
-    @classmethod
-    def of(cls, said: Mapping[str, Any]) -> Budget:
-        """Give the budget that a description says; empty for none."""
-        if not said:
-            return cls()
-        return cls(
-            float(said["epsilon"]),
-            float(said.get("delta", 0.0)),
-            said.get("neighbours", REPLACE_ONE),
-        )
-
-    @property
-    def limited(self) -> bool:
-        """Whether there is a limit."""
-        return math.isfinite(self.epsilon)
-
-    def total(self, prices: Sequence[Price]) -> Price:
-        """Add prices up, for the neighbours of the budget.
-
-        Raises
-        ------
-        BookError
-            If a price is for other neighbours, and says nothing for those of the budget.
-        """
-        same = [price.for_neighbours(self.neighbours) for price in prices]
-        return Price(
-            math.fsum(price.epsilon for price in same),
-            math.fsum(price.delta for price in same),
-            self.neighbours,
-        )
-
-    def admits(self, total: Price) -> bool:
-        """Whether a total is within the budget."""
-        slack = 1 + TOLERANCE
-        return total.epsilon <= self.epsilon * slack and total.delta <= self.delta * slack
 
 
 @dataclass(frozen=True)
@@ -135,12 +53,24 @@ class Release:
         ``reserved``: it was begun; ``done``; or ``failed``. All of them are spent.
     facts : mapping
         What else was written when it was begun.
+    n_comparisons : int
+        How many comparisons were noted before it.
     """
 
     number: int
     price: Price
     state: str
     facts: Mapping[str, Any]
+    n_comparisons: int = 0
+
+
+@dataclass
+class _Content:
+    """What the lines of a ledger say; `heads` are the digests of its beginnings, line by line."""
+
+    releases: dict[int, Release] = field(default_factory=dict)
+    comparisons: list[Mapping[str, Any]] = field(default_factory=list)
+    heads: list[str] = field(default_factory=list)
 
 
 class Book:
@@ -156,22 +86,44 @@ class Book:
         self.path = folder / LEDGER
 
     def releases(self) -> list[Release]:
-        """Give all releases, in order.
+        """Return all releases, in order.
 
         Raises
         ------
         BookError
             If the file is damaged.
         """
-        if not self.path.exists():
-            return []
-        return self._read(self.path.read_bytes())
+        return list(self._content().releases.values())
 
-    def check(self, budget: Budget, price: Price) -> None:
+    def comparisons(self) -> list[Mapping[str, Any]]:
+        """Return what was noted of each comparison, in order.
+
+        Raises
+        ------
+        BookError
+            If the file is damaged.
+        """
+        return self._content().comparisons
+
+    def head(self) -> str:
+        """Return the digest of all lines, by which :meth:`continues` knows them again."""
+        return self._content().heads[-1]
+
+    def continues(self, head: str) -> bool:
+        """Whether the ledger is the one that had a head (:meth:`head`), or has grown from it."""
+        return head in self._content().heads
+
+    def check(self, budget: Budget, price: Price, large_delta: bool = False) -> None:
         """Refuse a release that the budget does not allow; see :meth:`reserve`."""
-        self._check(self.releases(), budget, price)
+        self._check(self.releases(), budget, price, large_delta)
 
-    def reserve(self, budget: Budget, price: Price, facts: Mapping[str, Any]) -> Release:
+    def reserve(
+        self,
+        budget: Budget,
+        price: Price,
+        facts: Mapping[str, Any],
+        large_delta: bool = False,
+    ) -> Release:
         """Write down that a release begins, or refuse it: nothing may be trained before.
 
         Parameters
@@ -182,6 +134,8 @@ class Book:
             Of this one.
         facts : mapping
             What else is to be known of it; plain JSON.
+        large_delta : bool
+            Whether the deltas of all releases may add up to 1 or more.
 
         Returns
         -------
@@ -196,22 +150,43 @@ class Book:
             If it can't be written; then nothing is spent.
         """
         with _locked(self.path) as file:
-            before = self._read(file.read())
-            self._check(before, budget, price)
-            release = Release(len(before) + 1, price, RESERVED, dict(facts))
+            content = self._read(file.read())
+            before = list(content.releases.values())
+            self._check(before, budget, price, large_delta)
+            prices = [*(one.price for one in before), price]
+            release = Release(len(prices), price, RESERVED, dict(facts), len(content.comparisons))
             self._append(
                 file,
                 {
                     "release": release.number,
                     "state": RESERVED,
                     "at": _now(),
-                    "epsilon": "inf" if math.isinf(price.epsilon) else price.epsilon,
-                    "delta": price.delta,
-                    "neighbours": price.neighbours,
+                    **_plain(price),
+                    "together": [_plain(one) for one in totals(prices, budget)],
                     **facts,
                 },
             )
         return release
+
+    def note_comparison(self, facts: Mapping[str, Any]) -> None:
+        """Write down that learners are compared on the records, which is not private.
+
+        Parameters
+        ----------
+        facts : mapping
+            What is to be known of it; plain JSON.
+
+        Raises
+        ------
+        BookError
+            If the file is damaged.
+        OSError
+            If it can't be written.
+        """
+        with _locked(self.path) as file:
+            number = len(self._read(file.read()).comparisons) + 1
+            line = {"comparison": number, "at": _now(), "epsilon": "inf", "private": False}
+            self._append(file, {**line, **facts})
 
     def close(self, release: Release, state: str, facts: Mapping[str, Any]) -> None:
         """Write down how a release ended: ``done`` or ``failed``. It is spent in any case."""
@@ -220,12 +195,24 @@ class Book:
             line = {"release": release.number, "state": state, "at": _now(), **facts}
             self._append(file, line)
 
-    def _check(self, before: Sequence[Release], budget: Budget, price: Price) -> None:
+    def _content(self) -> _Content:
+        return self._read(self.path.read_bytes() if self.path.exists() else b"")
+
+    def _check(
+        self, before: Sequence[Release], budget: Budget, price: Price, large_delta: bool
+    ) -> None:
+        prices = [*(one.price for one in before), price]
+        if price.delta and total(prices, price.neighbours).delta >= 1 and not large_delta:
+            raise BookError(
+                f"with this release (delta = {price.delta:g}) the deltas of all {len(prices)} "
+                f"releases ({self.path}) add up to 1 or more, so that together they guarantee "
+                "nothing. Nothing was trained. Give a smaller delta; or, if that is meant, "
+                "--allow-large-delta."
+            )
         if not budget.limited:
             return
-        spent = budget.total([one.price for one in before])
-        total = budget.total([*(one.price for one in before), price])
-        if not budget.admits(total):
+        spent = budget.total(prices[:-1])
+        if not budget.admits(budget.total(prices)):
             own = price.for_neighbours(budget.neighbours)
             doubled = ""
             if own.epsilon != price.epsilon:
@@ -254,38 +241,44 @@ class Book:
         except OSError as error:
             raise cannot_write(self.path, error) from error
 
-    def _read(self, content: bytes) -> list[Release]:
-        found: dict[int, Release] = {}
+    def _read(self, content: bytes) -> _Content:
+        read = _Content()
         place = 0
         for k, line in enumerate(content.splitlines(keepends=True), start=1):
             if not line.endswith(b"\n"):
                 break
             try:
                 entry = json.loads(line)
-                if entry.pop("after") != _digest(content[:place]):
+                read.heads.append(_digest(content[:place]))
+                if entry.pop("after") != read.heads[-1]:
                     raise ValueError("the lines before it are not those that it was written after")
-                self._take(found, entry)
+                self._take(read, entry)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise BookError(
                     f"{self.path}, line {k}: the ledger was damaged or changed ({error}). Nothing "
                     "is released until it is restored from a backup: what is spent can't be known."
                 ) from None
             place += len(line)
-        return list(found.values())
+        read.heads.append(_digest(content[:place]))
+        return read
 
     @staticmethod
-    def _take(found: dict[int, Release], entry: dict[str, Any]) -> None:
+    def _take(read: _Content, entry: dict[str, Any]) -> None:
+        if "comparison" in entry:
+            read.comparisons.append(entry)
+            return
+        releases = read.releases
         number, state = entry.pop("release"), entry.pop("state")
         if state == RESERVED:
-            if number != len(found) + 1:
-                raise ValueError(f"release {number} comes after {len(found)}")
+            if number != len(releases) + 1:
+                raise ValueError(f"release {number} comes after {len(releases)}")
             price = Price(
                 float(entry.pop("epsilon")), float(entry.pop("delta")), entry.pop("neighbours")
             )
-            found[number] = Release(number, price, state, entry)
+            releases[number] = Release(number, price, state, entry, len(read.comparisons))
         else:
-            begun = found[number]
-            found[number] = Release(number, begun.price, state, {**begun.facts, **entry})
+            begun = releases[number]
+            releases[number] = replace(begun, state=state, facts={**begun.facts, **entry})
 
 
 @contextmanager
@@ -319,24 +312,14 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def spent(prices: Sequence[Price]) -> list[Price]:
-    """Add prices up, those for each relation of neighbours by themselves."""
-    relations = dict.fromkeys(price.neighbours for price in prices)
-    return [
-        Budget(neighbours=one).total([price for price in prices if price.neighbours == one])
-        for one in relations
-    ]
-
-
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def level(price: Price) -> str:
-    """Write a price in words."""
-    return f"epsilon = {price.epsilon:.6g}" + (
-        f", delta = {price.delta:.6g}" if price.delta else ""
-    )
+def _plain(price: Price) -> dict[str, Any]:
+    """Write a price as JSON has it."""
+    epsilon = "inf" if math.isinf(price.epsilon) else price.epsilon
+    return {"epsilon": epsilon, "delta": price.delta, "neighbours": price.neighbours}
 
 
 def _now() -> str:

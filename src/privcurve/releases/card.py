@@ -5,13 +5,11 @@ All on it is public, or paid for: it may leave with the model.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from privcurve import __version__
-from privcurve.datasets import Domain
 from privcurve.datasets.columns import NUMERIC, Column, spelt
 from privcurve.learners import registry
 from privcurve.learners.tuning import candidates_of
@@ -19,23 +17,17 @@ from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import SecretSeed
-from privcurve.releases import shares
-from privcurve.releases.asked import MODEL, Released, plain
-from privcurve.releases.book import Price, level, spent
+from privcurve.releases.asked import Released, plain
+from privcurve.releases.before import deltas
 from privcurve.releases.choice import is_choice, titles
-from privcurve.releases.page import Block, Code, Heading, Page, Points, Rows, Text
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from privcurve.learners.additive.model import PairShape
+from privcurve.releases.decision import decides
+from privcurve.releases.page import Block, Heading, Page, Points, Rows, Text
+from privcurve.releases.prices import Price, claim, level
 
 ABOUT = "made by privcurve release; its card, beside it, says what it guarantees and what not"
 
 # Longer ones end in the model's file.
 MOST_STEPS = 40
-MOST_LINES = 120
 MOST_CATEGORIES = 8
 
 BEFORE = (
@@ -43,9 +35,15 @@ BEFORE = (
     "the choice of this learner was made by it, and a description (bounds, categories) that was "
     "written after a look at the records."
 )
-GENERATOR = (
-    "A weakness of the random generator: the noise is PCG64's, begun by 128 bits that follow from "
-    "a secret of 256; that generator is not made for cryptography."
+COMPARED = (
+    "A comparison that is not private was made on these records before. Its numbers are exact "
+    "statistics of them: neither what it showed is covered, nor the choice of this learner, if it "
+    "was made by it."
+)
+CONVERTED = (
+    "Each line counts all releases. One for add-remove neighbours counts twice its epsilon for "
+    "replace-one neighbours, since to replace a record is to leave one out and to add one; one for "
+    "replace-one neighbours guarantees nothing for add-remove ones, who differ in their number."
 )
 POPULATION = (
     "What holds of people in general. The guarantee is about what the model shows of one record's "
@@ -73,7 +71,7 @@ def card(released: Released) -> Page:
         Heading("How good it is"),
         Text(_accuracy(released)),
         Heading("How it decides"),
-        *_decides(released),
+        *decides(released),
         Heading("What it was made of"),
         *_steps(released.statement, released.learner.privacy_),
         Heading("What adds up"),
@@ -156,6 +154,8 @@ def _guarantee(released: Released) -> Iterator[Block]:
         )
         return
     yield Text(str(released.statement))
+    for sentence, large in deltas(released):
+        yield Text(sentence, warning=large)
 
 
 def _accuracy(released: Released) -> str:
@@ -178,142 +178,6 @@ def _accuracy(released: Released) -> str:
         "model is used, on new records of people who agreed to that; or keep records apart in a "
         "test part, and pay for a noisy accuracy on them (privcurve release --accuracy)."
     )
-
-
-def _decides(released: Released) -> Iterator[Block]:
-    model: Any = getattr(released.learner, "model_", None)
-    domain = released.domain
-    if not hasattr(model, "shapes") or not hasattr(model, "intercept_error"):
-        added = shares.of(released.learner, domain)
-        if added is None:
-            yield Code(_cut(_words(released)))
-        else:
-            yield from _added(added, domain)
-        return
-    if not (model.pairs or any(values.any() for values in model.shapes)):
-        yield _constant(model.intercept, domain)
-        return
-    positive = f"{domain.label.column} is {domain.label.positive}"
-    yield Text(
-        f"A score is added up: {model.intercept:+.3f} (± {model.intercept_error:.3f}), and to that "
-        f"the value of each column's bin. Above 0 the model says that {positive}. After ± stand "
-        "standard errors, of noise and of the spread of records (approximate)."
-    )
-    largest = max(float(abs(values).max()) for values in model.shapes)
-    spans = [float(values.max() - values.min()) for values in model.shapes]
-    for j in sorted(range(len(spans)), key=lambda j: -spans[j]):
-        if not model.shapes[j].any():
-            continue
-        values, errors = model.shapes[j].tolist(), model.errors[j].tolist()
-        rows = [
-            (name, f"{value:+.3f}", f"± {error:.3f}")
-            for name, value, error in zip(domain.columns[j].bin_names, values, errors, strict=True)
-        ]
-        yield Rows((domain.names[j], "value", "error"), rows, values, largest)
-    for pair in model.pairs:
-        yield from _pair(pair, domain, largest)
-    in_pairs = {j for pair in model.pairs for j in pair.columns}
-    unused = [
-        name
-        for j, name in enumerate(domain.names)
-        if j not in in_pairs and not model.shapes[j].any()
-    ]
-    if unused:
-        yield Text(f"Without effect: {', '.join(unused)}.")
-    parts = [*model.shapes, *(pair.values for pair in model.pairs)]
-    yield from _always(model.intercept, parts, domain)
-
-
-def _always(
-    constant: float, parts: Sequence[NDArray[np.float64]], domain: Domain
-) -> Iterator[Text]:
-    """Say so where a sum has the same sign whatever the values are: its labels tell nothing."""
-    label = domain.label
-    for end, said, never in (
-        (constant + sum(float(part.max()) for part in parts) <= 0, label.negative, "above"),
-        (constant + sum(float(part.min()) for part in parts) > 0, label.positive, "down to"),
-    ):
-        if end:
-            yield Text(
-                f"No record gets {never} 0, so that the label it gives is always {said}. Scores, "
-                "and the probabilities made of them, still tell records apart.",
-                warning=True,
-            )
-
-
-def _added(added: shares.Shares, domain: Domain) -> Iterator[Block]:
-    """Give what each value adds to a score that is a sum over columns."""
-    positive = f"{domain.label.column} is {domain.label.positive}"
-    used = [j for j in added.by_span if added.values[j].any()]
-    if not used:
-        yield _constant(added.constant, domain)
-        return
-    yield Text(
-        f"A score is added up: {added.constant:+.3g}, and to that the value of each column's bin. "
-        f"Above 0 the model says that {positive}."
-    )
-    largest = max(float(abs(values).max()) for values in added.values)
-    for j in used:
-        values = added.values[j].tolist()
-        names = domain.columns[j].bin_names
-        rows = [(name, f"{value:+.3g}") for name, value in zip(names, values, strict=True)]
-        yield Rows((domain.names[j], "value"), rows, values, largest)
-    unused = [name for j, name in enumerate(domain.names) if j not in used]
-    if unused:
-        yield Text(f"Without effect: {', '.join(unused)}.")
-    yield from _always(added.constant, added.values, domain)
-
-
-def _constant(score: float, domain: Domain) -> Text:
-    always = domain.label.positive if score > 0 else domain.label.negative
-    return Text(f"It always says that {domain.label.column} is {always}: no column counts.")
-
-
-def _pair(pair: PairShape, domain: Domain, largest: float) -> Iterator[Block]:
-    """Give what a pair of columns adds beside what each of them does: a row a pair of groups."""
-    names = [
-        _grouped(domain.columns[j].bin_names, groups.tolist())
-        for j, groups in zip(pair.columns, pair.groups, strict=True)
-    ]
-    cells = list(itertools.product(*(range(len(each)) for each in names)))
-    values = [float(pair.values[cell]) for cell in cells]
-    rows = [
-        (names[0][a], names[1][b], f"{value:+.3f}", f"± {float(pair.errors[a, b]):.3f}")
-        for (a, b), value in zip(cells, values, strict=True)
-    ]
-    first, second = (domain.names[j] for j in pair.columns)
-    yield Rows(
-        (f"{first}, beside its own", f"and {second}", "value", "error"), rows, values, largest
-    )
-
-
-def _grouped(bin_names: Sequence[str], groups: Sequence[int]) -> list[str]:
-    """Name groups of codes: by their only one, or by the first and the last."""
-    found: dict[int, list[str]] = {}
-    for name, group in zip(bin_names, groups, strict=True):
-        found.setdefault(group, []).append(name)
-    return [
-        each[0] if len(each) == 1 else f"{each[0]} … {each[-1]}"
-        for _, each in sorted(found.items())
-    ]
-
-
-def _words(released: Released) -> str:
-    """Write a model as a person reads it, as its file does."""
-    from privcurve import models
-
-    found: str = models.load(released.path(MODEL)).describe()
-    if found != released.learner_name:
-        return found
-    title = registry.entry(released.learner_name).title
-    return f"{title}: its numbers stand in {MODEL}, under the key model."
-
-
-def _cut(text: str) -> str:
-    lines = text.splitlines()
-    left = len(lines) - MOST_LINES
-    shown = [*lines[:MOST_LINES], *([f"… and {left} lines more"] if left > 0 else [])]
-    return "\n".join(shown)
 
 
 def _steps(statement: PrivacyStatement, made: PrivacyStatement) -> Iterator[Block]:
@@ -356,7 +220,12 @@ def _adds_up(released: Released) -> Iterator[Block]:
         f"This is release {number} of these records. Whoever has several of them knows more than "
         "one of them tells: their epsilons add up, and so do their deltas."
     )
-    yield Points(tuple(f"Together: {_spent(one)}." for one in spent(released.prices)))
+    together = released.together
+    yield Points(
+        tuple(f"Together, for {one.neighbours} neighbours: {claim(one)}." for one in together)
+    )
+    if len(together) > 1:
+        yield Text(CONVERTED)
     if released.budget.limited:
         total = released.budget.total(released.prices)
         limit = Price(released.budget.epsilon, released.budget.delta, released.budget.neighbours)
@@ -368,10 +237,6 @@ def _adds_up(released: Released) -> Iterator[Block]:
         yield Text("The holder has set no budget for all releases together.")
 
 
-def _spent(price: Price) -> str:
-    return f"{level(price)}, for {price.neighbours} neighbours"
-
-
 def _not_covered(released: Released) -> Iterator[str]:
     statement = released.learner.privacy_
     for text in statement.exclusions:
@@ -381,7 +246,8 @@ def _not_covered(released: Released) -> Iterator[str]:
             "The seed is a secret of the holder's, and used for this release alone: a random word "
             "of the release is part of what the noise follows from."
         )
-        yield GENERATOR
+    if released.release.n_comparisons:
+        yield COMPARED
     yield BEFORE
     yield POPULATION
 

@@ -17,8 +17,9 @@ from privcurve.learners import by_rule, registry, tuning
 from privcurve.learners.entry import Facts
 from privcurve.privacy.calibration.selection import SelectionBudget
 from privcurve.releases.asked import RELEASES, Asked, Released, plain
-from privcurve.releases.book import Book, Budget, Price, level
+from privcurve.releases.book import Book
 from privcurve.releases.errors import ReleaseError
+from privcurve.releases.prices import Budget, Price, level
 
 # In place of a learner's name.
 CHOOSE = "choose"

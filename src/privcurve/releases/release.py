@@ -14,7 +14,7 @@ from privcurve import datasets
 from privcurve.datasets import Dataset, Description, Domain
 from privcurve.experiments import canonical
 from privcurve.experiments.jobs import CODED
-from privcurve.files import WriteError, check_room
+from privcurve.files import WriteError
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import budget as words
@@ -34,15 +34,15 @@ from privcurve.releases.asked import (
     check_accuracy,
     check_sample,
 )
-from privcurve.releases.book import DONE, FAILED, Book, Budget, alone
+from privcurve.releases.before import check_delta, check_numbers, check_output, rehearse
+from privcurve.releases.book import DONE, FAILED, Book, alone
 from privcurve.releases.choice import choice, is_choice
-from privcurve.releases.errors import ReleaseError
+from privcurve.releases.errors import ReleaseError, spent
+from privcurve.releases.prices import Budget
+from privcurve.releases.traces import Traces, the_same
 
 if TYPE_CHECKING:
     import numpy as np
-
-# In bytes: more than most models and their cards take.
-ROOM = 2**20
 
 KNOWN_SEED = (
     "its noise was drawn from a public seed, so that whoever knows the seed can draw it again"
@@ -55,6 +55,8 @@ def release(
     seed: int | str | None = None,
     output: Path | None = None,
     releases: Path = RELEASES,
+    large_delta: bool = False,
+    other_records: bool = False,
 ) -> Released:
     """Train a model on all training records of a dataset, and write what may leave.
 
@@ -72,6 +74,10 @@ def release(
         Folder for the model and its card; by default one below `releases`.
     releases : Path
         Folder of the ledgers.
+    large_delta : bool
+        Whether δ may be one over the number of records or more, and the deltas of all releases 1.
+    other_records : bool
+        Whether records that are mostly those of another ledger are other people's nevertheless.
 
     Returns
     -------
@@ -86,6 +92,8 @@ def release(
     WriteError
         If there is no room for the ledger, or for the model: then nothing is trained, and nothing
         spent.
+    KeyboardInterrupt
+        If it is stopped; with a message if that is spent.
     """
     description = datasets.describe(asked.dataset)
     if is_choice(asked.learner):
@@ -93,21 +101,39 @@ def release(
     check(asked, description.domain)
     check_sample(asked, description)
     check_accuracy(asked, description)
+    if not large_delta:
+        check_delta(asked, description)
     records = description.of_records
-    chosen = _seed(seed, description)
+    place = _seed_place(seed, description)
     budget = Budget.of(datasets.describe(records).budget)
-    book = Book(releases / records)
-    book.check(budget, asked.price(chosen))
-    data = _data(asked.dataset)
+    price = asked.price(secret=isinstance(place, Path))
+    home = releases / records
+    book = Book(home)
+    book.check(budget, price, large_delta)
+    check_output(output, home)
+    traces = Traces(book, description)
+    data = _data(asked.dataset, traces)
     template = _template(asked, data.domain)
+    rehearse(asked, description, template)
 
-    token = secrets.token_hex(32) if isinstance(chosen, SecretSeed) else ""
-    with alone(releases):
-        _check_other_ledgers(releases, records, data)
-        folder = _folder(output, releases / records, book)
-        begun = book.reserve(budget, asked.price(chosen), _facts(asked, data, chosen, token))
-    before = tuple(one.price for one in book.releases()[: begun.number - 1])
+    token = secrets.token_hex(32) if isinstance(place, Path) else ""
+    begun = None
     try:
+        with alone(releases):
+            check_numbers(home, book, output)
+            _check_other_ledgers(releases, records, data)
+            book.check(budget, price, large_delta)
+            with traces.alone():
+                others = traces.check(other_records)
+                traces.prepare()
+                # Made no earlier: what is refused leaves nothing.
+                chosen = place if isinstance(place, int) else seeds.read_or_make(place)
+                facts = _facts(asked, data, chosen, token, others)
+                begun = book.reserve(budget, price, facts, large_delta)
+                traces.keep()
+        # Wherever the model goes: by its number a release is missed if the ledger is lost.
+        (home / str(begun.number)).mkdir(mode=0o700, exist_ok=True)
+        before = tuple(one.price for one in book.releases()[: begun.number - 1])
         rng = _stream("release", asked, data, chosen, begun.number, token)
         learner = _trained(template, data, rng)
         statement = _statement(asked, learner, chosen)
@@ -122,27 +148,23 @@ def release(
             statement,
             chosen,
             _accuracy(asked, description, learner, data, chosen, begun.number, token),
-            folder or releases / records / str(begun.number),
+            output or home / str(begun.number),
             book.path,
         )
         model = _write(released)
+        kept = {"kept": released.learner_name} if is_choice(asked.learner) else {}
     except BaseException as error:
-        # Interrupted, or failed because of a record: that may be known from outside, so it counts.
-        # The line that reserved it counts, where no other can be written.
-        with contextlib.suppress(WriteError):
-            book.close(begun, FAILED, {"error": type(error).__name__})
-        if isinstance(error, OSError):
-            raise ReleaseError(
-                f"{error} (The ledger, {book.path}, counts this release as spent: its model was "
-                "trained. Another try is another release.)"
-            ) from error
-        if isinstance(error, (ValueError, ArithmeticError)):
-            raise ReleaseError(
-                f"{asked.learner} could not be trained: {error} (The ledger, {book.path}, counts "
-                "this release as spent: that it failed may tell something of the records.)"
-            ) from error
-        raise
-    kept = {"kept": released.learner_name} if is_choice(asked.learner) else {}
+        if begun is not None:
+            # Interrupted, or failed because of a record: that may be known from outside, so it
+            # counts. The line that reserved it counts, where no other can be written.
+            with contextlib.suppress(WriteError):
+                book.close(begun, FAILED, {"error": type(error).__name__})
+        if begun is None and not _reserved(book, token):
+            raise
+        told = spent(error, asked.learner, book.path)
+        if told is error:
+            raise
+        raise told from error
     try:
         book.close(begun, DONE, {"folder": str(released.folder), "model": model, **kept})
     except WriteError as error:
@@ -151,6 +173,11 @@ def release(
             f"card are whole, in {released.folder}: another try would be another release.)"
         ) from error
     return released
+
+
+def _reserved(book: Book, token: str) -> bool:
+    """Whether a release stands in the ledger that was stopped while it was written there."""
+    return bool(token) and any(one.facts.get("token") == token for one in book.releases())
 
 
 def check(asked: Asked, domain: Domain) -> None:
@@ -163,6 +190,7 @@ def check(asked: Asked, domain: Domain) -> None:
     try:
         known = registry.entry(asked.learner)
         registry.check_parameters(asked.learner, asked.parameters)
+        registry.check_proved(asked.learner, asked.parameters)
         words.check_budget(asked.epsilon, asked.delta, asked.learner)
         missing = registry.missing_package(asked.learner)
     except ValueError as error:
@@ -203,18 +231,25 @@ def _template(asked: Asked, domain: Domain) -> Any:
     return made
 
 
-def _seed(given: int | str | None, description: Description) -> Seed:
-    if given is None:
-        return seeds.read_or_make(seeds.path_of(description.of_records))
-    chosen = seeds.resolve(given, make=True)
-    seeds.check(chosen, description.name, description.public_benchmark)
-    return chosen
+def _seed_place(given: int | str | None, description: Description) -> int | Path:
+    """Return the public number, or the file of the secret, which is made when it is needed."""
+    place = seeds.path_of(description.of_records) if given is None else seeds.place_of(given)
+    if isinstance(place, int):
+        seeds.check(place, description.name, description.public_benchmark)
+    else:
+        seeds.check_secret(place)
+    return place
 
 
-def _data(name: str) -> Dataset:
+def _data(name: str, traces: Traces) -> Dataset:
     """Take the data as they are coded, if they are; code them otherwise."""
     folder = CODED / name
-    return datasets.read(folder) if datasets.is_current(folder) else datasets.load(name)
+    if datasets.is_current(folder):
+        data = datasets.read(folder)
+    else:
+        data = datasets.load(name, watch=traces.watch)
+    traces.take(data)
+    return data
 
 
 def _check_other_ledgers(releases: Path, records: str, data: Dataset) -> None:
@@ -227,39 +262,13 @@ def _check_other_ledgers(releases: Path, records: str, data: Dataset) -> None:
             # A file that was saved again has other bytes, and mostly the same codes.
             alike = one.facts.get("checksum") == data.checksum
             if alike or mine & set(one.facts.get("sources", {}).values()):
-                raise ReleaseError(
-                    f"the file of {records!r} is that of {path.name!r} too, whose ledger, "
-                    f"{Book(path).path}, has releases of it: what they spent would not add up. "
-                    f"Describe {data.name!r} as a variant (based_on: {path.name}), or release "
-                    f"{path.name!r}."
-                )
+                raise ReleaseError(the_same(records, data.name, path.name, Book(path).path))
 
 
-def _folder(output: Path | None, home: Path, book: Book) -> Path | None:
-    """Check, before anything is spent, that the files can be written; None for the default."""
-    folder = output if output is not None else home
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ReleaseError(f"the folder {folder} can't be made: {error.strerror}") from None
-    check_room(folder, ROOM)
-    taken = [name for name in (MODEL, CARD, PAGE) if output and (output / name).exists()]
-    if taken:
-        raise ReleaseError(
-            f"{folder / taken[0]} is there already, of an earlier release: name another folder "
-            f"(--output), or leave it out for one of its own below {book.path.parent}"
-        )
-    following = home / str(len(book.releases()) + 1) / MODEL
-    if following.exists():
-        raise ReleaseError(
-            f"{following} is there, but the ledger, {book.path}, does not know of it: restore the "
-            "ledger, without which what is spent can't be known"
-        )
-    return output
-
-
-def _facts(asked: Asked, data: Dataset, seed: Seed, token: str) -> dict[str, Any]:
-    """Give what the ledger holds of a release beside its price; for the holder."""
+def _facts(
+    asked: Asked, data: Dataset, seed: Seed, token: str, others: list[str]
+) -> dict[str, Any]:
+    """Return what the ledger holds of a release beside its price; for the holder."""
     return {
         "dataset": asked.dataset,
         "learner": asked.learner,
@@ -270,6 +279,8 @@ def _facts(asked: Asked, data: Dataset, seed: Seed, token: str) -> dict[str, Any
         "sources": dict(data.sources),
         "seed": seeds.named(seed),
         "token": token,
+        # What the holder says are other records, though most are the same.
+        **({"other_records_than": others} if others else {}),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privcurve.experiments.bundles import curves
+from privcurve.numerals import count
 
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset, Domain
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from privcurve.experiments.study import StudyError
     from privcurve.experiments.train import Trainer
     from privcurve.privacy.seeds import Seed
+
+# When this process began, or had written its last file of cells. Before this line it has done
+# nothing but compute.
+_last = time.perf_counter() - time.process_time()
 
 
 def run(main: Callable[[], None]) -> None:
@@ -72,7 +78,7 @@ def add_curve_arguments(parser: argparse.ArgumentParser) -> None:
     add_study_arguments(parser)
     parser.add_argument("--dataset", required=True)
     parser.add_argument("--arm", required=True, help="name of the arm in the study")
-    parser.add_argument("--shards", type=int, required=True, help="how many it is cut into")
+    parser.add_argument("--shards", type=count, required=True, help="how many it is cut into")
 
 
 def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
@@ -161,6 +167,8 @@ def _coded(name: str, seed: Seed) -> _Coded:
 
     found = datasets.facts(CODED / name)
     if found is None:
+        # Where it is coded, its description was changed meanwhile.
+        datasets.check_current(CODED / name)
         raise datasets.DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
     seeds.check(seed, name, datasets.is_public(name, found.get("origin", {})))
     domain = datasets.Domain.from_dict(found["domain"])
@@ -186,7 +194,7 @@ def train_shard(
 
     trainer = Trainer(dataset, curve.arm, curve.seed, STORE, splitter)
     rows = trainer.run(curve.tasks(shard))
-    results.write_cells(rows, curve.shard(shard), trainer.facts(curve.shard_digest(shard)))
+    results.write_cells(rows, curve.shard(shard), _facts(trainer, curve.shard_digest(shard)))
     report(trainer, curve.failures(shard))
 
 
@@ -202,8 +210,15 @@ def select_and_train(curve: Curve, dataset: Dataset, splitter: Splitter | None =
     replace_file(
         curve.selected, lambda path: selected.to_csv(path, index=False, float_format="%.17g")
     )
-    results.write_cells(rows, curve.refit, trainer.facts(curve.refit_digest))
+    results.write_cells(rows, curve.refit, _facts(trainer, curve.refit_digest))
     report(trainer, curve.failures())
+
+
+def _facts(trainer: Trainer, digest: str) -> dict[str, Any]:
+    """Return the facts of a file of cells, and the time since the one before: of its own job."""
+    global _last
+    before, _last = _last, time.perf_counter()
+    return {**trainer.facts(digest), "job_seconds": round(_last - before, 3)}
 
 
 def report(trainer: Trainer, failures: Path) -> None:

@@ -37,7 +37,7 @@ def main() -> None:
         print(f"{curve.dataset.name}, {curve.arm.name}", flush=True)
         # Arms on the same data have the same splits, most of them.
         shared = read(curve.data), splitter(curve.data, curve.arm.train_share)
-        for shard in range(curve.shards):
+        for shard in curve.shard_numbers:
             _common.train_shard(curve, shard, *shared)
         if curve.selects:
             _common.select_and_train(curve, *shared)

@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from privcurve.numerals import amount
 from privcurve.steps import _common
 
 
@@ -16,7 +17,7 @@ def main() -> None:
     parser.add_argument("--output", required=True, help="its word")
     parser.add_argument("--options", type=json.loads, default={}, help="in JSON")
     _common.add_seed_argument(parser)
-    parser.add_argument("--seconds-per-job", type=float, required=True)
+    parser.add_argument("--seconds-per-job", type=amount, required=True)
     parser.add_argument("--digest", required=True, help="of what the workflow asks for")
     arguments = parser.parse_args()
 

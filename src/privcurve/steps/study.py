@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from privcurve.numerals import amount
 from privcurve.steps import _common
 
 # Learners of a ranking.
@@ -19,7 +20,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m privcurve.steps.study", description=__doc__)
     parser.add_argument("study", help="its name, in config/studies")
     parser.add_argument("--cores", default="all")
-    parser.add_argument("--epsilon", type=float, default=1.0, help="at which learners are ranked")
+    parser.add_argument("--epsilon", type=amount, default=1.0, help="at which learners are ranked")
     parser.add_argument("-v", "--verbose", action="store_true", help="show what Snakemake says")
     arguments = parser.parse_args()
 

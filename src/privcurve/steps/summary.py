@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from privcurve.numerals import count
 from privcurve.steps import _common
 
 
@@ -12,7 +13,7 @@ def main() -> None:
     """Read the command line and print the table."""
     parser = argparse.ArgumentParser(prog="python -m privcurve.steps.summary", description=__doc__)
     _common.add_configuration_arguments(parser)
-    parser.add_argument("--cores", type=int, default=os.cpu_count(), help="that share the work")
+    parser.add_argument("--cores", type=count, default=os.cpu_count(), help="that share the work")
     arguments = parser.parse_args()
 
     from privcurve.experiments import jobs, summary

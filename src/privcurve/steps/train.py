@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from privcurve.numerals import count
 from privcurve.steps import _common
 
 
@@ -11,7 +12,7 @@ def main() -> None:
     """Read the command line and train the shard."""
     parser = argparse.ArgumentParser(prog="python -m privcurve.steps.train", description=__doc__)
     _common.add_curve_arguments(parser)
-    parser.add_argument("--shard", type=int, required=True)
+    parser.add_argument("--shard", type=count, required=True)
     arguments = parser.parse_args()
 
     from privcurve import datasets

@@ -15,6 +15,7 @@ from privcurve.experiments.study import DEFAULT_METRIC, Study, StudyError
 from privcurve.files import replace_text
 from privcurve.learners import by_rule, registry
 from privcurve.outputs.base import Asked
+from privcurve.privacy.budget import check_budget
 from privcurve.privacy.seeds import SECRET
 from privcurve.workflow import reading
 from privcurve.workflow.home import home
@@ -27,6 +28,8 @@ PREFIX = "compare_"
 SEED = 20210
 HOLDOUT = 0.2
 SECONDS_PER_JOB = 30
+# A standard deviation is shown.
+LEAST_REPEATS = 2
 
 # Settings chosen on the records, at a price that is in ε.
 TUNED: Mapping[str, Mapping[str, Any]] = {
@@ -122,6 +125,7 @@ def prepare(
         If it can't be run; nothing was trained.
     """
     about = describe(dataset)
+    _check(epsilons, delta, repeats)
     learners, left_out = _learners(about, delta, tune)
     name = f"{PREFIX}{dataset}"
     content = {
@@ -148,6 +152,18 @@ def prepare(
     plan = reading.read(configuration, home())
     plan.refuse([name])
     return Comparison(plan, plan.studies[name], tuple(left_out), path)
+
+
+def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:
+    """Refuse what a study would refuse, in the words of who asks: its file is made, not written."""
+    try:
+        for epsilon in epsilons:
+            check_budget(epsilon, 0.0, "--epsilon")
+        check_budget(1.0, delta, "--delta")
+    except ValueError as error:
+        raise StudyError(str(error)) from None
+    if repeats < LEAST_REPEATS:
+        raise StudyError(f"--repeats: {repeats} repeats are fewer than {LEAST_REPEATS}")
 
 
 def _learners(

@@ -37,7 +37,7 @@ def remarks(curves: Iterable[Curve], since: float) -> list[str]:
 
 
 def _counts(curve: Curve) -> list[Path]:
-    return [curve.failures(), *map(curve.failures, range(curve.shards))]
+    return [curve.failures(), *map(curve.failures, curve.shard_numbers)]
 
 
 def _remark(curve: Curve) -> str:

@@ -6,14 +6,14 @@ Nothing here knows Snakemake, and nothing trains.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from privcurve import audit, schema
+from privcurve import schema
+from privcurve.audit.digest import code_digest
 from privcurve.datasets import Description
 from privcurve.experiments import jobs
 from privcurve.experiments import study as studies
@@ -41,6 +41,9 @@ RULES = (
     *(*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "audit_learner", "summary"),
     *("prepare", "datasets_ready", "train", "refit"),
 )
+
+# They run where Snakemake runs: nodes may have no internet, and some jobs take but seconds.
+LOCAL_JOBS = ("data", "outputs")
 
 MANIFEST = "results/manifest.json"
 PAGE = "results/leaderboard.html"
@@ -88,11 +91,9 @@ class Plan:
         """The jobs that small curves share."""
         return bundles(c for of_study in self._curves.values() for c in of_study.values())
 
-    def minutes(self, seconds: float, attempt: int) -> int:
-        """Give the time limit of a job that is estimated to train so many seconds."""
-        # The estimate may be wrong by a factor, and a node slower than ours.
-        seconds = max(self.configuration["seconds_per_job"], seconds)
-        return attempt * (10 + math.ceil(3 * seconds / 60))
+    def is_local(self, what: str) -> bool:
+        """Return whether jobs of a kind in `LOCAL_JOBS` run where Snakemake runs."""
+        return what in self.configuration.get("local_jobs", LOCAL_JOBS)
 
     def describe(self, dataset: str) -> Description:
         """Give the public description of a dataset."""
@@ -192,7 +193,7 @@ class Plan:
         for curve in context.curves:
             paths += [curve.selected, *curve.runs] if curve.selects else curve.runs
             if asked.reads.cells:
-                paths += [curve.shard(shard) for shard in range(curve.shards)]
+                paths += map(curve.shard, curve.shard_numbers)
         for dataset in asked.reads.data:
             paths += [jobs.CODED / dataset / name for name in ("encoded.npz", "domain.json")]
         for one in context.others.values():
@@ -205,9 +206,14 @@ class Plan:
         """Give a digest of the auditor and of what it audits: their change is a reason to rerun."""
         files = [own.path_of(learner).read_bytes()] if learner in own.names() else []
         mine = [hashlib.sha256(content).hexdigest() for content in files]
-        return " ".join([str(registry.entry(learner).version), self._auditor, *mine])
+        return " ".join([str(registry.entry(learner).version), code_digest(), *mine])
 
     # Targets
+
+    @property
+    def targets(self) -> list[str]:
+        """All that can be asked for by name."""
+        return [*RULES, *self.studies, *self.broken, *self.outputs]
 
     def notes(self, targets: Sequence[str]) -> list[str]:
         """Name a secret seed, and what is left out: studies, and learners of those asked for."""
@@ -280,7 +286,6 @@ class Plan:
             If a target is unknown (naming the nearest, the studies, and why some are left out), or
             needs a study that can't be read or a file of the user's own that is not there.
         """
-        known = [*RULES, *self.studies, *self.outputs]
         for target in targets or EVERYTHING[:1]:
             needed = set(Path(target).parts)
             if target in (*EVERYTHING, MANIFEST, LEADERBOARD, PAGE):
@@ -299,8 +304,8 @@ class Plan:
                     f"{target}: no configured study has the output accuracy, which it shows: "
                     f"{', '.join(self.configured)}"
                 )
-            if target not in known and "/" not in target and not Path(target).exists():
-                hint = schema.nearest(target, known)
+            if "/" not in target and target not in self.targets and not Path(target).exists():
+                hint = schema.nearest(target, self.targets)
                 own = (*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "summary")
                 raise StudyError(
                     f"there is no target {target!r}{hint} Studies: {', '.join(self.studies)}. "
@@ -336,11 +341,6 @@ class Plan:
     @cached_property
     def _digests(self) -> dict[str, str]:
         return {}
-
-    @cached_property
-    def _auditor(self) -> str:
-        sources = sorted(Path(audit.__file__).parent.glob("**/*.py"))
-        return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def _is_asked(asked: Asked, targets: Sequence[str]) -> bool:

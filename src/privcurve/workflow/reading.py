@@ -51,18 +51,22 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
         schema.read_yaml(written)
     schema.check(configuration, schemas / "config.schema.yaml", "configuration")
     folder = studies_folder(configuration, root / "config")
-    found_paths = sorted(folder.glob("*.yaml"))
+    if not folder.is_dir():
+        raise StudyError(f"configuration: {STUDIES_FOLDER}: there is no folder {folder}")
+    found_paths = sorted(folder.glob(f"*{schema.ENDING}"))
     paths = {path.stem: Path(os.path.relpath(path)) for path in found_paths}
+    shown = configuration.get(STUDIES_FOLDER) or "config/studies"
+    strays = {path.name: schema.misnamed(path, shown) for path in schema.strays(folder)}
     unknown = [name for name in configuration["studies"] if name not in paths]
     if unknown:
         hint = schema.nearest(unknown[0], paths)
         raise StudyError(
             f"configuration: there is no study {unknown[0]!r}{hint} There are: {', '.join(paths)}"
+            + "".join(f". {fault}" for fault in strays.values())
         )
-    shown = configuration.get(STUDIES_FOLDER) or "config/studies"
     seed = seeds.resolve(configuration["seed"], make=make_seed)
     found: dict[str, Study] = {}
-    broken: dict[str, str] = {}
+    broken: dict[str, str] = dict(strays)
     asked: dict[str, list[Asked]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
     # Configured ones first: of two that claim the same, the other one has to give way.

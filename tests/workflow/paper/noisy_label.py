@@ -70,9 +70,9 @@ class NoisyLabelClassifier(CodedClassifier):
             else self.caution * self.epsilon * gap / 2
         )
 
-    def _fit_one(self, codes, signs, counts, rng):
-        chance = expit(self.log_odds(int((signs * counts).sum())))
-        self.label_ = 1.0 if rng.random() < chance else -1.0
+    def _fit_one(self, records, curator):
+        chance = expit(self.log_odds(int((records.labels * records.counts).sum())))
+        self.label_ = 1.0 if curator.coins.random() < chance else -1.0
         self.n_features_used_ = 0
         if np.isinf(self.epsilon):
             return PrivacyStatement.not_private(self._learner)

@@ -5,41 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from privcurve.audit.claim import Claim
 from privcurve.audit.pairs import Pair, Target, all_neighbours, records
 from privcurve.audit.states import sample_states
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
-# In each pair here, but for two hidden columns, column 0 is private, and column 1 public.
+# In each pair here column 0 is private, and column 1 public.
 PRIVATE = (0,)
-
-
-def all_right_but_one(n: int) -> Pair:
-    """Give n records whose label is their code; on the right one positive record's is not."""
-    codes = [[1], *([i % 2] for i in range(n - 1))]
-    signs = [1, *(2 * (i % 2) - 1 for i in range(n - 1))]
-    left, right = (records([[code], *codes[1:]], signs, [2]) for code in (1, 0))
-    name = f"{n} records that a half-space gets right, one moves to the other side"
-    return Pair("tiny", name, left, right, 0, PRIVATE_COLUMNS, PRIVATE)
-
-
-def right_sides(c: Claim, target: Target) -> Iterator[Pair]:
-    """Give the worst pairs of a weighted error."""
-    return map(all_right_but_one, (3, 5, 20))
-
-
-def right_beside(c: Claim, target: Target) -> list[Pair]:
-    """Give such a pair of five records, with a public column that is wrong about the last one."""
-    pair = all_right_but_one(5)
-    public = [[1], [0], [1], [0], [0]]
-    sides = [
-        records(np.column_stack([side.codes, public]), side.signs, [2, 2])
-        for side in (pair.left, pair.right)
-    ]
-    name = f"{pair.name}, beside a public column"
-    return [Pair("tiny", name, sides[0], sides[1], 0, PRIVATE_COLUMNS, PRIVATE)]
 
 
 def hidden_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
@@ -53,11 +25,6 @@ def hidden_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
     sides = [records([[code, 1], *others], signs, [3, 2]) for code in (0, 2)]
     name = "one of eight records, which the public column is wrong about, moves"
     yield Pair("tiny", name, sides[0], sides[1], 0, PRIVATE_COLUMNS, PRIVATE)
-
-
-def two_hidden_columns(c: Claim, target: Target) -> Iterator[Pair]:
-    """Give all neighbours of two records in two private columns of two bins, and a public one."""
-    return all_neighbours(2, (2, 2, 2), (0, 1))
 
 
 def hidden_few(c: Claim, target: Target) -> list[Pair]:

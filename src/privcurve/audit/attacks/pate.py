@@ -2,14 +2,10 @@
 
 A fit keeps its teachers, who are not private: what is claimed is about answers. So the attack
 sees the answers to training records and the student, and no more.
-
-The densities are for an adversary who also knows which records went to which teacher: that is drawn
-without looking at them, and the proof (docs/partial.md) does not count on its being hidden.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,12 +18,9 @@ from privcurve.coding import Codes
 from privcurve.learners.pate import PATEClassifier
 from privcurve.learners.public_part import LinearScore
 from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, PUBLISHED
-from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS
+from privcurve.privacy.curator import Curator
 
 N_TEACHERS = 5
-
-# Of the densities: as many answers as records, two of them a teacher.
-FEW_TEACHERS = 3
 
 # A record that has the codes and the label that the one that moves has on the left.
 EQUAL = 2
@@ -48,11 +41,7 @@ class _Answers(PATEClassifier):
     """A PATE learner that keeps what it answered in training, and trains no student."""
 
     def _train_student(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        positive: NDArray[np.bool_],
+        self, codes: Codes, signs: NDArray[np.int8], positive: NDArray[np.bool_]
     ) -> LinearScore:
         self.answers_ = positive
         return LinearScore(np.zeros(1), 0.0)
@@ -70,75 +59,10 @@ def sample_sums(
     places = _places(side)[[pair.where, EQUAL]]
     found = np.empty(n, dtype=np.int64)
     for i in range(n):
-        blank._fit_one(side.codes, side.signs, side.counts, rng)
+        blank._fit_one(side.coded, Curator(rng))
         mine, equal = blank.answers_[places]
         found[i] = mine + 2 * equal
     return found
-
-
-def all_answers(c: Claim, target: Target) -> list[Pair]:
-    """Give two records a teacher, one of which moves: nearly all margins do, by all they can.
-
-    The record that moves has a teacher with the negative one that it equals on the left. That
-    teacher calls all negative then; on the right, all but its own negative record positive. The
-    other teachers have a pair each that tells the two places of the record apart.
-    """
-    others = [[0], *([3], [2]) * (FEW_TEACHERS - 1)]
-    signs = [1, -1, *(1, -1) * (FEW_TEACHERS - 1)]
-    left, right = (records([[code], *others], signs, [4]) for code in (0, 3))
-    name = "a record that moves, with its teacher and its own answer"
-    return [Pair("tiny", name, left, right, 0, PRIVATE_COLUMNS, (0,))]
-
-
-class _Margins(PATEClassifier):
-    """A PATE learner that keeps its margins and the scale of their noise, and answers nothing."""
-
-    def _answers(
-        self, margins: NDArray[np.float64], scale: float, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
-        self.margins_, self.scale_ = margins, scale
-        return margins > 0
-
-
-class _Dealt(np.random.Generator):
-    """A generator that deals records out as it is told."""
-
-    def __init__(self, order: NDArray[np.intp]) -> None:
-        super().__init__(np.random.PCG64(0))
-        self._order = order
-
-    def permutation(self, x: NDArray[np.int64], axis: int = 0) -> NDArray[np.int64]:  # type: ignore[override]
-        """Give x in the order that was told."""
-        return x[self._order]
-
-
-def answer_densities(
-    learner: PATEClassifier, pair: Pair
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the log probability of all answers to the training records, on either side.
-
-    Each teacher has two records that stand one after the other in the pair.
-
-    Parameters
-    ----------
-    learner : PATEClassifier
-        Not fitted.
-    pair : Pair
-        Each row a record.
-    """
-    found = []
-    positive = MECHANISMS[LAPLACE].probabilities
-    assert positive is not None
-    for side in (pair.left, pair.right):
-        blank = untrained(learner, side)
-        blank.__class__ = _Margins
-        place = _places(side)
-        blank._fit_one(side.codes, side.signs, side.counts, _Dealt(place))
-        chances = positive(blank.margins_[place], 1 / blank.scale_)
-        logs = np.log([1 - chances, chances])
-        every = itertools.product((0, 1), repeat=side.n)
-        found.append(np.array([logs[answers, range(side.n)].sum() for answers in map(list, every)]))
-    return found[0], found[1]
 
 
 def _places(side: Records) -> NDArray[np.intp]:
@@ -151,17 +75,6 @@ def _places(side: Records) -> NDArray[np.intp]:
 
 def _pate() -> Iterator[Claim]:
     for calibration in (PUBLISHED, CERTIFIED):
-        answers = {"n_teachers": FEW_TEACHERS, "n_answers": 2 * FEW_TEACHERS}
-        yield Claim(
-            "pate",
-            calibration,
-            1.0,
-            all_answers,
-            0.0,
-            {**answers, "public_columns": ()},
-            densities=answer_densities,
-            neighbours=PRIVATE_COLUMNS,
-        )
         yield Claim(
             "pate",
             calibration,
@@ -182,6 +95,7 @@ RELEASED = {
     "_scale": "of the noise, from parameters",
     "_left": "answers that are left, from parameters and the number of records",
     "_asked": "what was asked since the fit",
+    "_own_rows": "where the rows of the fit are, and whether they were asked about since",
     "_roles": "which columns are public, a parameter",
 }
 

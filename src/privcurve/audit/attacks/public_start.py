@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from privcurve.audit.attacks.any_learner import BOTH, whole_state
-from privcurve.audit.attacks.hidden import hidden_few, hidden_neighbours, hidden_states
-from privcurve.audit.attacks.linear import GRID
+from privcurve.audit.attacks.hidden import hidden_neighbours, hidden_states
 from privcurve.audit.attacks.one_rules import one_rule_distribution
-from privcurve.audit.attacks.pairs import three_bins
 from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.fits import untrained
-from privcurve.audit.pairs import Pair, Records
+from privcurve.audit.pairs import Records
 from privcurve.learners.lazybb import LazyBBClassifier
-from privcurve.learners.linear import DPLogisticRegressionClassifier
-from privcurve.learners.public_part import PUBLIC_START, PublicStart
-from privcurve.learners.roles import Roles
+from privcurve.learners.public_part import PublicStart
 from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS
 
 STARTED = {"start": "public", "public_columns": (1,)}
@@ -38,58 +32,8 @@ def started(
     return hidden_states(learner, calibration, {**STARTED, **setting}, n, delta)
 
 
-def box_densities(
-    learner: DPLogisticRegressionClassifier, pair: Pair
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the log densities of coefficients on a grid: box noise falls with its largest entry.
-
-    As :func:`~privcurve.audit.attacks.linear.coefficient_densities`, with the learner's own rows,
-    penalty and scale; and from its public start.
-
-    Parameters
-    ----------
-    learner : DPLogisticRegressionClassifier
-        Not fitted.
-    pair : Pair
-        In one column that is read, of few bins.
-    """
-    found = []
-    for side in (pair.left, pair.right):
-        blank = untrained(learner, side)
-        objective = blank._objective()
-        offset: NDArray[np.float64] | float = 0.0
-        if learner.start == PUBLIC_START:
-            roles = Roles.of(learner._learner, learner.public_columns, side.codes.shape[1])
-            start = PublicStart.of(side.codes, side.signs, side.counts, roles, side.n_bins)
-            offset = start.of_rows(side.codes)
-        rows = blank._dense(side.codes)
-        densities = []
-        for point in itertools.product(GRID, repeat=rows.shape[1]):
-            wrong = expit(-side.signs * (rows @ point + offset))
-            gradient = objective.penalty * np.array(point) - rows.T @ (
-                side.counts * side.signs * wrong
-            )
-            curvature = side.counts * wrong * (1 - wrong)
-            jacobian = (rows.T * curvature) @ rows + objective.penalty * np.eye(len(point))
-            determinant = float(np.linalg.slogdet(jacobian)[1])
-            densities.append(determinant - float(np.abs(gradient).max()) / objective.scale)
-        found.append(np.array(densities))
-    return found[0], found[1]
-
-
 def _box() -> Iterator[Claim]:
     name, setting = "dp_logistic_regression", {"noise": "box", "encoding": "scaled"}
-    yield Claim(name, CERTIFIED, 1.0, three_bins, 0.0, setting, densities=box_densities)
-    yield Claim(
-        name,
-        CERTIFIED,
-        1.0,
-        hidden_few,
-        0.0,
-        {**setting, **STARTED, "columns": "private"},
-        densities=box_densities,
-        neighbours=PRIVATE_COLUMNS,
-    )
     yield whole_state(name, CERTIFIED, setting, 300)
     yield started(name, {**setting, "columns": "private"}, 300)
 

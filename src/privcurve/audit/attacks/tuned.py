@@ -18,11 +18,11 @@ from privcurve.audit.attacks.any_learner import DELTAS, whole_state
 from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.pairs import Pair, Target, flipped_balance
 from privcurve.learners.entry import Facts
-from privcurve.learners.noisy_majority import NoisyMajorityClassifier
 from privcurve.learners.tuned import TunedClassifier
 from privcurve.learners.tuning import Candidate, prices
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.calibration.selection import UNITS
+from privcurve.privacy.sensitivity.counts import margins_l1
 
 # Scores at which densities are looked at.
 _SCORES = 400
@@ -70,7 +70,7 @@ def kept_densities(
     (epsilon,) = prices(
         [Candidate(learner.learner, {})], budget, Facts(pair.left.n_bins), pair.left.n
     )
-    rate = NoisyMajorityClassifier(epsilon=epsilon)._noise().rate
+    rate = epsilon / margins_l1()
     sides = [
         (int(s.counts[s.signs > 0].sum()), int(s.counts[s.signs < 0].sum()))
         for s in (pair.left, pair.right)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import checksums, load
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.variants import names_of, written_out
-from privcurve.schema import Lines, nearest
+from privcurve.schema import MOST_NAMED, Lines, nearest
 
 # Keys that a draft leaves blank, and what is to be written there.
 _BLANKS = {
@@ -31,6 +32,8 @@ _BLANKS = {
     "positive": "the value of positive records, in quotes",
     "negative": "the value of negative records, in quotes",
 }
+# What faults that are alike differ in.
+_PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # What stands for a label that is not decided, so that the columns can be checked.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-"}
 
@@ -92,8 +95,22 @@ def check(name: str) -> Report:
     path = catalogue.find(name)
     report = Report(name, path)
     _Check(report).run()
-    report.faults.sort(key=lambda fault: (fault.line, fault.message))
+    report.faults = _told(report.faults)
     return report
+
+
+def _told(faults: list[Fault]) -> list[Fault]:
+    """Sort faults by line; of many columns that are described at once tell some, count others."""
+    alike: dict[tuple[int, str], list[Fault]] = {}
+    for fault in sorted(faults, key=lambda fault: (fault.line, fault.message)):
+        # But for names and numbers.
+        alike.setdefault((fault.line, _PARTICULAR.sub("", fault.message)), []).append(fault)
+    told = []
+    for (line, _), some in alike.items():
+        told += some[:MOST_NAMED]
+        if len(some) > MOST_NAMED:
+            told.append(Fault(line, f"{len(some) - MOST_NAMED:,} more like these."))
+    return told
 
 
 class _Check:
@@ -109,11 +126,13 @@ class _Check:
         self.report.faults.append(Fault(self.lines.of(*place), message))
 
     def add_all(self, messages: Any, *place: str | int) -> None:
-        """Add faults that are told elsewhere: those of a column at its line."""
+        """Add faults that are told elsewhere: those of a column, or of a key, at its line."""
         for message in messages:
             said = message.removesuffix(f" (in {self.report.path})")
             near = [p for name, p in self.positions.items() if f"{name!r}" in said]
-            self.add(said, *(("columns", near[0]) if near else place))
+            keys = [word.strip(":") for word in said.split()[:2]]
+            top = next(((key,) for key in keys if key in self.content), ())
+            self.add(said, *(("columns", near[0]) if near else place or top))
 
     def run(self) -> None:
         description = self._description()
@@ -155,6 +174,7 @@ class _Check:
         for tally in tallies:
             for message, key in _faults(tally):
                 self.add(message, "columns", self.positions[tally.column.name], key)
+        self._lost(description, tallies)
         self.report.tallies = tallies
         self.report.n_rows = label.n
         if self.report.ready and description.records != Records():
@@ -225,14 +245,18 @@ class _Check:
                 self.label_decided = False
         skipped |= {place[1] for place in blanks if isinstance(place[1], int)}
         elsewhere = False
-        for place, message in schema.faults(content, catalogue.SCHEMA):
-            if place in blanks:
+        for places, message in schema.faults(content, catalogue.SCHEMA):
+            left = [place for place in places if place not in blanks]
+            if not left:
                 continue
-            self.add(f"{message}.".replace("..", "."), *place)
-            if len(place) > 1 and place[0] == "columns" and isinstance(place[1], int):
-                skipped.add(place[1])
-            else:
-                elsewhere = True
+            others = sorted({self.lines.of(*place) for place in left} - {self.lines.of(*left[0])})
+            also = f" (also line {', '.join(map(str, others))})" if others else ""
+            self.add(f"{message.removesuffix('.')}{also}.", *left[0])
+            for place in left:
+                if len(place) > 1 and place[0] == "columns" and isinstance(place[1], int):
+                    skipped.add(place[1])
+                else:
+                    elsewhere = True
         return skipped, elsewhere
 
     def _size(self, description: Description, part: str, n_read: int) -> None:
@@ -257,6 +281,36 @@ class _Check:
                 f"{share:.0%} of the values of {name!r}{which} lie outside its bounds: check their "
                 "unit. If it must be so, say clipping: expected.",
                 *("columns", self.positions[name], "bounds"),
+            )
+
+    def _lost(self, description: Description, tallies: list[Tally]) -> None:
+        """Refuse an entry whose columns tell nothing apart: half of them, of many at once."""
+        entries: dict[int, list[Tally]] = {}
+        for tally in tallies:
+            entries.setdefault(self.positions[tally.column.name], []).append(tally)
+        for position, entry in entries.items():
+            lost = [
+                tally
+                for tally in entry
+                if tally.is_lost
+                and tally.column.name not in description.clipped
+                and tally.share(tally.clipped) <= REFUSED
+            ]
+            if 2 * len(lost) < len(entry) or not lost:
+                continue
+            named = ", ".join(repr(tally.column.name) for tally in lost[:MOST_NAMED])
+            more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
+            each = " each" if len(lost) > 1 else ""
+            what, key = f"{OTHER!r}{each}: are those that are listed written as in the file", "kind"
+            if lost[0].column.kind == NUMERIC:
+                what = (
+                    f"in one bin{each}, though they differ: are the bounds in the unit of the file"
+                )
+                key = "bounds"
+            self.add(
+                f"all values of {named}{more} are {what}? So nothing can be learned from them: "
+                "mend it, or leave them out of columns.",
+                *("columns", position, key),
             )
 
     def _labels(self, found: LabelTally, trained: dict[str, int]) -> None:

@@ -11,7 +11,8 @@ from privcurve.datasets.build import DATE, TEXT
 from privcurve.datasets.dates import ISO, written
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER
 from privcurve.datasets.drafts.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
-from privcurve.datasets.values import whole
+from privcurve.datasets.numbers import numbers
+from privcurve.datasets.values import fits, whole
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
 # apart rather than saying something of them.
@@ -52,6 +53,9 @@ _WITH_UNIT = re.compile(r"[-+]?\d[\d.,]*\s?([^\W\d_]{1,5})$")
 # Numbers to a program, and perhaps others to people: 1.234 may be more than a thousand.
 _IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
 
+# Numbers of one digit that by convention stand for no value: 99, -9, 888.0.
+_CODED = re.compile(r"-?(7+|8+|9+)([.,]0+)?")
+
 # What names of columns say of numbers, by public knowledge: bounds and, of whole numbers, bins.
 _BY_NAME: dict[str, dict[str, Any]] = {
     "age": {"bounds": [0, 120], "n_bins": 12},
@@ -80,12 +84,28 @@ class Proposal:
         What is said of a key.
     seen : str
         What was seen: for the screen of the holder.
+    largest : float
+        Of numbers, the largest amount, whatever its sign.
+    is_whole : bool
+        Whether all of them are whole.
+    words : frozenset of str
+        Of texts, the frequent ones.
     """
 
     kind: str
     keys: dict[str, Any] = field(default_factory=dict)
     remarks: dict[str, str] = field(default_factory=dict)
     seen: str = ""
+    largest: float = 0.0
+    is_whole: bool = False
+    words: frozenset[str] = frozenset()
+
+    def is_like(self, other: Proposal) -> bool:
+        """Whether both columns say the same, of things of the same kind."""
+        if (self.kind, self.keys, self.is_whole) != (other.kind, other.keys, other.is_whole):
+            return False
+        common = len(self.words & other.words)
+        return 2 * common >= min(len(self.words), len(other.words))
 
 
 def propose(name: str, profile: Profile, decimal: str, public: bool) -> Proposal:
@@ -117,7 +137,7 @@ def propose(name: str, profile: Profile, decimal: str, public: bool) -> Proposal
     if any(profile.nearly_all(some) for some in profile.dates.values()):
         return _date(profile, public)
     if profile.nearly_all(amounts) and not (profile.zeros and amounts.whole):
-        return _number(name, profile, amounts, public)
+        return _number(name, profile, decimal, public)
     return _text(name, profile, public)
 
 
@@ -165,7 +185,8 @@ def _date(profile: Profile, public: bool) -> Proposal:
     return Proposal(DATE, keys, remarks, f"{written(some.low)} to {written(some.high)}")
 
 
-def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Proposal:
+def _number(name: str, profile: Profile, decimal: str, public: bool) -> Proposal:
+    amounts = profile.points if decimal == "." else profile.commas
     what = "whole numbers" if amounts.whole else "numbers"
     n_values = f"{len(profile.values):,}" if not profile.more else f"over {len(profile.values):,}"
     seen = f"{amounts.low:,.10g} to {amounts.high:,.10g}, {n_values} {what}"
@@ -173,6 +194,8 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
     if odd:
         seen += f"; no numbers: {', '.join(odd)}"
     seen += _thousands(profile)
+    markers = _markers(profile, decimal)
+    seen += f"; if {markers} stands for a missing value, add it to missing" if markers else ""
     known = _BY_NAME.get(name.lower().removesuffix("_years"))
     counter = known is None and amounts.whole
     if counter and (_identifies(name, profile) or _counts_up(profile, amounts)):
@@ -187,12 +210,15 @@ def _number(name: str, profile: Profile, amounts: Range, public: bool) -> Propos
     if public:
         keys["bounds"] = list(_round_bounds(amounts.low, amounts.high))
         remarks["bounds"] = "of the file, which is public"
+        if markers:
+            remarks["bounds"] += f"; if {markers} is no value, add it to missing, and narrow them"
     elif known is not None:
         keys |= known
         remarks["bounds"] = "by the name of the column: is it meant so?"
     if not public or profile.missing:
         keys["missing"] = "bin"
-    return Proposal(NUMERIC, keys, remarks, seen)
+    largest = max(abs(amounts.low), abs(amounts.high))
+    return Proposal(NUMERIC, keys, remarks, seen, largest, amounts.whole)
 
 
 def _text(name: str, profile: Profile, public: bool) -> Proposal:
@@ -212,10 +238,14 @@ def _text(name: str, profile: Profile, public: bool) -> Proposal:
     }
     if public:
         # A star of the file is no pattern.
-        values = [text for text, _ in profile.values.most_common(MOST_COPIED) if "*" not in text]
-        keys["groups"] = sorted({text.casefold(): text for text in values}.values())
+        groups: list[str] = []
+        for text, _ in profile.values.most_common(MOST_COPIED):
+            if "*" not in text and not any(fits(group, text) for group in groups):
+                groups.append(text)
+        keys["groups"] = sorted(groups)
         remarks["groups"] = "of the file, which is public; all else is other"
-    return Proposal(TEXT, keys, remarks, seen)
+    words = frozenset(word(text) for text, _ in profile.values.most_common(MOST_COPIED))
+    return Proposal(TEXT, keys, remarks, seen, words=words)
 
 
 def _written_oddly(profile: Profile) -> str:
@@ -240,6 +270,28 @@ def _thousands(profile: Profile) -> str:
     if not parted or not all(map(_IN_THOUSANDS.fullmatch, parted)):
         return ""
     return f"; if {parted[0]} is more than a thousand, write it as a plain number"
+
+
+def _markers(profile: Profile, decimal: str) -> str:
+    """Name numbers that may stand for a missing value: -1 among counts, 999 among ages.
+
+    Either the only negative ones, or those of one digit (99, -888, 777) that lie further from the
+    others than these from one another.
+    """
+    texts = list(profile.values)
+    found, _, wrong = numbers(texts, (), decimal)
+    by_value = {float(found[row]): texts[row] for row in range(len(texts)) if row not in wrong}
+    coded = {value for value, text in by_value.items() if _CODED.fullmatch(text)}
+    rest = sorted(set(by_value) - coded - {-1.0})
+    if len(rest) < 2:
+        return ""
+    width = rest[-1] - rest[0]
+    low, high = (0.0, rest[-1] + width) if rest[0] >= 0 else (rest[0] - width, rest[-1] + width)
+    odd = sorted(value for value in set(by_value) - set(rest) if value < low or value > high)
+    negative = [value for value in by_value if value < 0]
+    if not odd and len(negative) == 1 and negative[0].is_integer():
+        odd = negative
+    return " or ".join(by_value[value] for value in odd)
 
 
 def _named_identifier(name: str) -> bool:
@@ -289,12 +341,17 @@ def _shown(profile: Profile) -> str:
 
 
 def _round_bounds(low: float, high: float) -> tuple[float, float]:
-    """Round outwards, to a hundredth of the width or less; of one number, leave some width."""
+    """Round outwards, to a hundredth of the width or less; of one number, leave some width.
+
+    What can't be rounded, next to the largest and the smallest numbers, stays as it is.
+    """
     if low == high:
         high = low + max(1.0, abs(low) / 100)
-    step = 10.0 ** (math.floor(math.log10(high - low)) - 1)
-    bounds = (math.floor(low / step) * step, math.ceil(high / step) * step)
-    return tuple(_plain(float(f"{bound:.12g}")) for bound in bounds)  # type: ignore[return-value]
+    width = high - low
+    step = 10.0 ** (math.floor(math.log10(width)) - 1) if math.isfinite(width) else 0.0
+    if step > 0:
+        low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+    return tuple(_plain(float(f"{bound:.12g}")) for bound in (low, high))  # type: ignore[return-value]
 
 
 def _plain(bound: float) -> float:

@@ -19,9 +19,8 @@ from privcurve.datasets.drafts.text import written
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
+from privcurve.datasets.readers.table import shown
 from privcurve.schema import nearest
-
-NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def draft(
     if label.column not in how.fields:
         raise DatasetError(
             f"{path} has no column {label.column!r}{nearest(label.column, how.fields)} Its "
-            f"columns: {', '.join(how.fields)}."
+            f"columns: {shown(how.fields)}."
         )
     if len(how.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
@@ -152,13 +151,13 @@ def name_of(path: Path, given: str | None = None) -> str:
         If there can be none of that name.
     """
     if given is not None:
-        if not NAME.fullmatch(given):
-            raise DatasetError(f"--name {given!r}: letters, digits, - and _ make a name")
+        if not catalogue.NAME.fullmatch(given):
+            raise DatasetError(f"--name {given!r}: {catalogue.NAMED}")
         name = given
     else:
         stem = path.name.removesuffix(path.suffix) if path.suffix == ".gz" else path.name
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(stem).stem).strip("-")
-        if not name:
+        if not catalogue.NAME.fullmatch(name):
             raise DatasetError(f"{path} gives the dataset no name: give it one by --name")
     for folder in catalogue.folders():
         if folder.name != catalogue.LOCAL and (folder / f"{name}.yaml").is_file():

@@ -133,11 +133,11 @@ class Profile:
         """Whether a column that holds these is one of them."""
         return some.n > 0 and some.n >= NEARLY_ALL * self.n_there
 
-    def add(self, texts: Iterable[str]) -> None:
-        """Look at some more values."""
+    def add(self, texts: Iterable[str | None]) -> None:
+        """Look at some more values; None is one that is not there."""
         counts: Counter[str] = Counter()
         for text, count in Counter(texts).items():
-            counts[text.strip()] += count
+            counts[(text or "").strip()] += count
         self.n += counts.total()
         for word in [text for text in counts if text.lower() in MISSING_WORDS]:
             self.missing[word] += counts.pop(word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from privcurve.datasets.values import Codes
 # Different values without a code that are counted one by one, and that are shown.
 MOST_REFUSED = 1000
 _SHOWN = 5
+# Fewer values may be in one bin by chance.
+FEW = 10
 
 
 @dataclass
@@ -40,6 +43,8 @@ class Tally:
         How many values of those are not in `refused`, which counts `MOST_REFUSED` different ones.
     used : set of int
         Codes that a numeric column's values have, those of missing ones left out.
+    lowest, highest : float
+        Of a numeric column's values.
     """
 
     column: Column
@@ -51,6 +56,25 @@ class Tally:
     refused: Counter[str] = field(default_factory=Counter)
     more: int = 0
     used: set[int] = field(default_factory=set)
+    lowest: float = math.inf
+    highest: float = -math.inf
+
+    @property
+    def n_there(self) -> int:
+        """How many values are there."""
+        return self.n - self.missing
+
+    @property
+    def in_one_bin(self) -> bool:
+        """Whether all values are in one bin, so that they tell nothing apart."""
+        return self.n_there >= FEW and len(self.used) == 1
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether values that differ are all in one bin, or all of no category that is listed."""
+        if self.column.kind == NUMERIC:
+            return self.in_one_bin and self.lowest < self.highest
+        return FEW <= self.n_there == self.other
 
     def add(self, domain: Domain, values: Sequence[Any] | NDArray[Any]) -> None:
         """Count some more values."""
@@ -65,23 +89,27 @@ class Tally:
         self.missing += int(absent.sum())
         if not self.column.missing_bin:
             self.gaps += int(absent.sum())
-        codes, n_clipped = bin_codes(found[~np.isnan(found)], self.column)
+        there = found[~np.isnan(found)]
+        codes, n_clipped = bin_codes(there, self.column)
+        self.lowest = min(self.lowest, there.min(initial=math.inf))
+        self.highest = max(self.highest, there.max(initial=-math.inf))
         self.clipped += n_clipped
         self.used.update(np.unique(codes).tolist())
         self._refuse(Counter(str(values[row]).strip() for row in wrong))
 
     def _texts(self, domain: Domain, values: Sequence[Any] | NDArray[Any]) -> None:
         column = self.column
-        codes = Codes(column, domain.missing, domain.unknown)
+        codes = Codes(column, domain.missing, domain.unknown, domain.decimal)
         titles = dict(enumerate(column.titles))
         refused: Counter[str] = Counter()
-        for text, count in Counter(texts(values)).items():
-            code = codes[text]
+        counts = Counter(texts(domain, column, values))
+        for code, (each, count) in zip(codes.of(list(counts)), counts.items(), strict=True):
+            text = (each or "").strip()
             if code < 0 and text in ("", *domain.missing):
                 self.missing += count
                 self.gaps += count
             elif code < 0:
-                refused[text] = count
+                refused[text] += count
             elif titles[code] == MISSING:
                 self.missing += count
             elif titles[code] == OTHER:
@@ -119,10 +147,10 @@ class LabelTally:
     refused: Counter[str] = field(default_factory=Counter)
     more: int = 0
 
-    def add(self, values: Sequence[Any] | NDArray[Any]) -> None:
+    def add(self, values: Sequence[str | None]) -> None:
         """Count some more values."""
         self.n += len(values)
-        found = Counter(labels(self.label, values))
+        found = Counter(text or "" for text in labels(self.label, values))
         for text in found.keys() & self.label.codes.keys():
             self.known[text] += found.pop(text)
         self.more += count_some(self.refused, found, MOST_REFUSED)

@@ -10,10 +10,13 @@ from typing import Any
 from privcurve.datasets.drafts.columns import Proposal
 from privcurve.datasets.drafts.label import Classes
 from privcurve.datasets.drafts.sniff import Format
+from privcurve.datasets.variants import as_pattern
 
 # Words that YAML reads as they are meant.
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_./%-]*")
 _NUMBERED = re.compile(r"(.*\D)(0|[1-9]\d*)")
+# Numbers that are larger than others by more are of another magnitude.
+_MAGNITUDE = 10
 _NOT_BARE = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 _PRIVATE = """\
@@ -22,6 +25,11 @@ _PRIVATE = """\
 # possible), never what the screen showed of them. Fill in each line marked "decide", then:
 #   privcurve check {name}
 """
+# A release for add-remove neighbours hides what this line would tell.
+_ADD_REMOVE = (
+    "# (A release with --neighbours add-remove protects this number, too: n_rows would be public",
+    "# knowledge as soon as others saw this file. Keep it to yourself then.)",
+)
 _PUBLIC = """\
 # {name}: drafted by privcurve describe --public. Bounds and categories are those of the file: right
 # only if its records are public. Of others they would be a leak that no ε counts.
@@ -64,11 +72,13 @@ def written(
     else:
         lines.append("# budget: {epsilon: 3}  # of all releases together (docs/releases.md)")
     lines.append(f"n_rows: {facts['n_rows']}  # the number of records, taken to be public")
+    if not public:
+        lines += _ADD_REMOVE
     if "n_test" in facts:
         lines.append(f"n_test: {facts['n_test']}")
     lines.append("files:")
     lines += [f"  {part}: {{local: {scalar(path)}}}" for part, path in facts["files"].items()]
-    lines.append(f"parser: {flow(how.parser)}")
+    lines.append(f"parser: {flow(_with_patterns(how.parser))}")
     if decimal != ".":
         lines.append(f"decimal: {scalar(decimal)}")
     lines.append(f"missing: {flow(facts['missing'])}  # what the file writes for a missing value")
@@ -91,26 +101,40 @@ def written(
 
 
 def _alike(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
-    """Describe columns at once that differ in a number alone: x2, x3 and x4 by ``x{2..4}``."""
+    """Describe columns at once that differ in a number alone: x2, x3 and x4 by ``x{2..4}``.
+
+    Numbers have to be of one magnitude: of others one bound would leave some in one bin. Which
+    columns stand together is seen of the records, but a description says the same of them either
+    way, and a model has no trace of it.
+    """
     rest = list(columns.items())
     start = 0
     while start < len(rest):
         name, column = rest[start]
         match = _NUMBERED.fullmatch(name)
+        name = as_pattern(name)
         end = start + 1
+        least = most = column.largest
         if match:
             # What comes next in the file, as long as it is one more and alike.
             while end < len(rest):
                 after, other = rest[end]
                 if after != f"{match[1]}{int(match[2]) + end - start}":
                     break
-                if (other.kind, other.keys) != (column.kind, column.keys):
+                least, most = min(least, other.largest), max(most, other.largest)
+                if most > _MAGNITUDE * least or not column.is_like(other):
                     break
                 end += 1
             if end - start > 1:
-                name = f"{match[1]}{{{match[2]}..{int(match[2]) + end - start - 1}}}"
+                name = f"{as_pattern(match[1])}{{{match[2]}..{int(match[2]) + end - start - 1}}}"
         yield name, column
         start = end
+
+
+def _with_patterns(parser: Mapping[str, Any]) -> dict[str, Any]:
+    if "fields" not in parser:
+        return dict(parser)
+    return {**parser, "fields": [as_pattern(name) for name in parser["fields"]]}
 
 
 def _line(key: str, value: Any, remark: str | None) -> str:

@@ -6,10 +6,11 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.lines import lines
+from privcurve.datasets.readers.lines import Line, lines, says_something, with_words
 from privcurve.datasets.readers.table import (
     Described,
     RawTable,
@@ -21,7 +22,8 @@ from privcurve.datasets.readers.table import (
 # Those that are looked for.
 SEPARATORS = (",", ";", "\t", "|", "whitespace")
 
-Record = tuple[int, Sequence[str]]
+# Texts; of Excel, cells of any types.
+Record = tuple[int, Sequence[Any]]
 
 
 def read(
@@ -31,11 +33,12 @@ def read(
     parser = description.parser
     if parser.fields and parser.skip_rows:
         from_there = lines(file.path, replace(parser, skip_rows=parser.skip_rows - 1))
-        above, names = next(records_of(from_there, parser.separator), (0, ()))
+        first = records_of(from_there, parser.separator, parser.comment)
+        above, names = next(first, (0, ()))
         from_there.close()
         if above == parser.skip_rows:
             check_order(description, str(file.path), names, "line")
-    records = records_of(lines(file.path, parser), parser.separator)
+    records = records_of(lines(file.path, parser), parser.separator, parser.comment)
     return tables(description, str(file.path), records, problems, most)
 
 
@@ -75,7 +78,9 @@ def tables(
     whole = _whole(description, source, records, len(fields), problems, unit)
     for chunk in in_chunks(islice(whole, most), len(fields)):
         numbers, rows = zip(*chunk, strict=True)
-        columns = {name: [row[j] for row in rows] for name, j in place.items()}
+        # Of fields beyond the last name, which are left out, each record may have others.
+        fields_of = list(zip(*rows, strict=False))
+        columns = {name: fields_of[j] for name, j in place.items()}
         yield RawTable(source, columns, numbers, unit)
 
 
@@ -106,7 +111,7 @@ def _whole(
             return
 
 
-def records_of(numbered: Iterable[tuple[int, str]], separator: str) -> Iterator[Record]:
+def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> Iterator[Record]:
     """Divide lines into fields.
 
     Parameters
@@ -114,6 +119,8 @@ def records_of(numbered: Iterable[tuple[int, str]], separator: str) -> Iterator[
     numbered : iterable of (line number, line)
     separator : str
         One character, or ``whitespace``.
+    comment : str
+        Lines that begin so are left out, and blank ones; but for those within a quoted field.
 
     Yields
     ------
@@ -126,7 +133,7 @@ def records_of(numbered: Iterable[tuple[int, str]], separator: str) -> Iterator[
         if it is too long.
     """
     if separator == "whitespace":
-        for number, line in numbered:
+        for number, line in with_words(numbered, comment):
             yield number, line.split()
         return
     first = last = 0
@@ -135,7 +142,13 @@ def records_of(numbered: Iterable[tuple[int, str]], separator: str) -> Iterator[
     def texts() -> Iterator[str]:
         nonlocal first, last
         for number, line in numbered:
-            first, last = (first if taken else number), number
+            if not taken:
+                # Tabs that separate are a record of fields in which nothing stands.
+                is_empty = separator == "\t" and "\t" in line and not line.strip()
+                if not (is_empty or says_something(line, comment)):
+                    continue
+                first = number
+            last = number
             taken.append(line)
             yield line
 

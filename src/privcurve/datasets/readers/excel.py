@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import posixpath
 import re
-import unicodedata
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, Any
 from xml.etree import ElementTree
+from xml.parsers import expat
 
+from privcurve.datasets.cells import text_of
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.arrow import spelt_truth
 from privcurve.datasets.readers.delimited import Record, tables
+from privcurve.datasets.readers.packed import check_archive
 from privcurve.datasets.readers.table import (
     Described,
     RawTable,
@@ -26,11 +27,8 @@ from privcurve.datasets.readers.table import (
     subject,
     unreadable,
 )
+from privcurve.datasets.readers.typed import as_cells
 from privcurve.schema import nearest
-
-if TYPE_CHECKING:
-    from privcurve.datasets.domain import Domain
-
 
 # Row, position of the column, and why a cell is empty that has a value for who looks at it.
 Empty = tuple[int, int, str]
@@ -43,10 +41,9 @@ _COMPUTE = (
     "is a formula whose value is not in the file: no program has computed it. Open the file in a "
     "spreadsheet program, and save it."
 )
-_FORMULA = re.compile(
-    rb'<c r="([A-Z]+)(\d+)"([^>]*)>\s*<f[^>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>'
-)
-_PIECE = 1 << 24
+_FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
+_PIECE = 1 << 20
+_LONGEST_TAG = 100
 
 
 def read(
@@ -54,28 +51,30 @@ def read(
 ) -> Iterator[RawTable]:
     """Read one sheet, a piece at a time.
 
-    Cells become texts: a whole number without a point, others with the decimal comma of the domain
-    where there is one; a truth value as its column lists it; an empty cell, and one of an error
-    (#N/A), the empty text. Records whose value is not in their cell are told of: merged cells and
-    formulas that were never computed.
+    Cells become texts, each by itself: :func:`privcurve.datasets.cells.text_of`; an empty cell, and
+    one of an error (#N/A), the empty text. Records whose value is not in their cell are told of:
+    merged cells and formulas that were never computed.
     """
     sheet, cells = _cells(description, file)
     source = str(file.path)
     fields, skipped = description.parser.fields, description.parser.skip_rows
     if fields and 0 < skipped <= len(cells):
         check_order(description, source, list(map(str, cells[skipped - 1])), "row")
+    records = _rows(description, cells)
     if description.parser.header:
-        fields = tuple(name.strip() for name in next(_rows(description, cells), (0, ()))[1])
+        number, names = next(records, (0, ()))
+        fields = tuple(_titles(names, description.domain.decimal))
+        records = chain([(number, fields)], records)
     empty = defaultdict(list)
     for row, j, why in chain(_covered(sheet, len(cells)), _not_computed(file, sheet)):
         if j < len(fields):
             empty[row].append((fields[j], why))
-    for table in tables(description, source, _rows(description, cells), problems, most, "row"):
+    for table in tables(description, source, records, problems, most, "row"):
         for k, row in enumerate(table.lines):
             for name, why in empty.get(row, ()):
                 if name in table.columns:
                     problems.add(f"{table.where(k)}: {name!r} {why}", (name, why))
-        yield replace(table, columns=_with_truths(description.domain, table.columns))
+        yield replace(table, columns=_as_texts(description, source, table.columns))
 
 
 def first_row(path: Path) -> tuple[Record | None, tuple[str, ...]]:
@@ -85,12 +84,16 @@ def first_row(path: Path) -> tuple[Record | None, tuple[str, ...]]:
     ------
     python_calamine.CalamineError
         If it is no Excel file.
+    ValueError
+        If it holds too much.
     """
     from python_calamine import CalamineWorkbook
 
+    check_archive(path)
     with CalamineWorkbook.from_path(str(path)) as book:
         cells = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
-        return next(_filled(cells), None), tuple(book.sheet_names)
+        number, row = next(_filled(cells), (0, ()))
+        return (number, _titles(row)) if number else None, tuple(book.sheet_names)
 
 
 def _covered(sheet: Any, n_rows: int) -> Iterator[Empty]:
@@ -104,17 +107,72 @@ def _covered(sheet: Any, n_rows: int) -> Iterator[Empty]:
 def _not_computed(file: RawFile, sheet: Any) -> Iterator[Empty]:
     """Give the cells of an ``.xlsx`` that hold a formula, but not what comes of it."""
     try:
-        with zipfile.ZipFile(file.path) as archive, archive.open(_part(archive, sheet)) as stream:
-            rest = b""
-            while piece := stream.read(_PIECE):
-                rows, end, rest = (rest + piece).rpartition(b"</row>")
-                for found in _FORMULA.finditer(rows + end):
-                    letters, row, facts = found.groups()
-                    # What comes of it may be an empty text.
-                    if b't="str"' not in facts:
-                        yield int(row), _position(letters), _COMPUTE
-    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
+        with zipfile.ZipFile(file.path) as archive:
+            part = _part(archive, sheet)
+            # Most sheets hold none, and their cells need not be looked at one by one.
+            with archive.open(part) as stream:
+                if not _holds_formula(stream):
+                    return
+            formulas = _Formulas()
+            with archive.open(part) as stream:
+                formulas.read(stream)
+    except (zipfile.BadZipFile, ElementTree.ParseError, expat.ExpatError, KeyError):
         return  # an .xls, or laid out in a way of its own
+    yield from ((row, j, _COMPUTE) for row, j in formulas.not_computed)
+
+
+def _holds_formula(stream: IO[bytes]) -> bool:
+    rest = b""
+    while piece := stream.read(_PIECE):
+        if _FORMULA.search(rest + piece):
+            return True
+        rest = piece[-_LONGEST_TAG:]
+    return False
+
+
+class _Formulas:
+    """Find the cells of a sheet that hold a formula, but no value.
+
+    Attributes
+    ----------
+    not_computed : list of (row, position of the column)
+    """
+
+    def __init__(self) -> None:
+        self.not_computed: list[tuple[int, int]] = []
+        self._row, self._column = 0, -1
+        self._kind, self._value = "", ""
+        self._is_formula = self._in_value = False
+
+    def read(self, stream: IO[bytes]) -> None:
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.ParseFile(stream)
+
+    def _start(self, name: str, facts: dict[str, str]) -> None:
+        tag = name.rpartition(" ")[2]
+        if tag == "row":
+            # Where a row or a cell does not say its place, it is the next one.
+            self._row, self._column = int(facts.get("r", self._row + 1)), -1
+        elif tag == "c":
+            letters = facts.get("r", "").rstrip("0123456789")
+            self._column = _position(letters) if letters else self._column + 1
+            self._kind, self._value, self._is_formula = facts.get("t", ""), "", False
+        elif tag == "f":
+            self._is_formula = True
+        self._in_value = tag == "v"
+
+    def _text(self, text: str) -> None:
+        if self._in_value:
+            self._value += text
+
+    def _end(self, name: str) -> None:
+        self._in_value = False
+        # What comes of a formula may be an empty text.
+        if name.endswith(" c") and self._is_formula and not self._value and self._kind != "str":
+            self.not_computed.append((self._row, self._column))
 
 
 def _part(archive: zipfile.ZipFile, sheet: Any) -> str:
@@ -127,44 +185,52 @@ def _part(archive: zipfile.ZipFile, sheet: Any) -> str:
     return posixpath.join("xl", targets[keys[0] if keys else None]).lstrip("/")
 
 
-def _position(letters: bytes) -> int:
+def _position(letters: str) -> int:
     """Give the position of a column by its letters: of AA, the 27th, 26."""
     position = 0
     for letter in letters:
-        position = 26 * position + letter - ord("A") + 1
+        position = 26 * position + ord(letter) - ord("A") + 1
     return position - 1
 
 
-def _with_truths(domain: Domain, columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-    """Spell truth values as columns of categories list them."""
-    found = dict(columns)
-    for column in domain.columns:
-        listed = column.codes
-        spelt = {str(value): spelt_truth(value, listed) for value in (True, False)}
-        others = {a: b for a, b in spelt.items() if a not in listed and b in listed}
-        if others and not column.patterns:
-            found[column.name] = [others.get(text, text) for text in columns[column.name]]
-    return found
+def _as_texts(
+    description: Described, source: str, columns: Mapping[str, Sequence[Any]]
+) -> dict[str, Sequence[Any]]:
+    """Read the cells of each column by the types that they have."""
+    known = {column.name: column for column in description.domain.columns}
+    labels = () if description.label is None else description.label.codes
+    try:
+        return {
+            name: as_cells(cells, description.domain, known.get(name), labels)
+            for name, cells in columns.items()
+        }
+    except DatasetError as error:
+        raise DatasetError(f"{subject(description)}{source}: {error}") from None
 
 
 def _rows(description: Described, cells: list[list[Any]]) -> Iterator[Record]:
     parser = description.parser
-    filled = _filled(cells, description.domain.decimal)
-    found = (row for row in filled if row[0] > parser.skip_rows)
+    found = (row for row in _filled(cells) if row[0] > parser.skip_rows)
     return islice(found, parser.rows + parser.header) if parser.rows else found
 
 
-def _filled(cells: list[list[Any]], decimal: str = ".") -> Iterator[Record]:
+def _filled(cells: list[list[Any]]) -> Iterator[Record]:
     """Give the rows that are not blank, by their numbers."""
     for number, row in enumerate(cells, start=1):
         if any(cell != "" for cell in row):
-            yield number, [_text(cell, decimal) for cell in row]
+            yield number, row
+
+
+def _titles(cells: Sequence[Any], decimal: str = ".") -> list[str]:
+    """Return the names that a row of cells holds."""
+    return [(text_of(cell, (), decimal) or "").strip() for cell in cells]
 
 
 def _cells(description: Described, file: RawFile) -> tuple[Any, list[list[Any]]]:
     from python_calamine import CalamineError, CalamineWorkbook
 
     wanted = description.parser.sheet
+    check_archive(file.path)
     try:
         with CalamineWorkbook.from_path(str(file.path)) as book:
             names = book.sheet_names
@@ -178,9 +244,3 @@ def _cells(description: Described, file: RawFile) -> tuple[Any, list[list[Any]]]
             return sheet, sheet.to_python(skip_empty_area=False)
     except CalamineError as error:
         raise unreadable(description, file.path, error) from error
-
-
-def _text(cell: Any, decimal: str) -> str:
-    if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() else repr(cell).replace(".", decimal)
-    return unicodedata.normalize("NFC", str(cell))

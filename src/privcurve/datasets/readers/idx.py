@@ -16,7 +16,7 @@ from privcurve.datasets.description import Description
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.lines import opened
+from privcurve.datasets.readers.packed import opened
 from privcurve.datasets.readers.table import RawTable, at_once
 
 _BYTES = 0x08  # the code of unsigned bytes, the one type that images and their labels have
@@ -46,9 +46,9 @@ def read(
                 f"{description.path} has {len(fields)} names. Give it {width}."
             )
         step = at_once(math.prod(shape))
-        count = count if most is None else min(count, most)
-        for first in range(0, count, step):
-            n = min(step, count - first)
+        wanted = count if most is None else min(count, most)
+        for first in range(0, wanted, step):
+            n = min(step, wanted - first)
             pixels = _bytes(images, n * math.prod(shape)).reshape(n, *shape)
             numbers = _averages(pixels, blocks)
             columns: dict[str, Any] = {name: numbers[:, j] for j, name in enumerate(fields)}
@@ -57,6 +57,10 @@ def read(
             yield RawTable(str(file.path), columns, lines, "image")
             if problems.full:
                 return
+        if wanted == count:
+            for stream, path in ((images, file.path), (labels, file.labels)):
+                if stream.read(1):
+                    raise ValueError(f"{path} goes on after the {count} entries that it names")
 
 
 def _shape(stream: BinaryIO) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -12,29 +13,33 @@ from numpy.typing import NDArray
 from privcurve.datasets.build import LABEL
 from privcurve.datasets.description import Description
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.numbers import number
 from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.lines import lines
+from privcurve.datasets.readers.lines import lines, with_words
 from privcurve.datasets.readers.table import RawTable, in_chunks
+from privcurve.numerals import number
+
+_FIRST = re.compile(r"\s0+:")
 
 
 def read(
     description: Description, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
     """Read one file, a piece at a time."""
-    fields = description.parser.fields
-    base = 0 if description.parser.zero_based else 1
-    wanted = islice(lines(file.path, description.parser), most)
-    for chunk in in_chunks(wanted, len(fields)):
+    parser = description.parser
+    fields, base = parser.fields, 0 if parser.zero_based else 1
+    numbered = with_words(lines(file.path, parser), parser.comment)
+    begins = not parser.zero_based
+    for chunk in in_chunks(islice(numbered, most), len(fields)):
         # An index that is left out means zero.
         matrix = np.zeros((len(chunk), len(fields)))
         labels = []
         for row, (line, text) in enumerate(chunk):
             label, *entries = text.split()
             labels.append(label)
+            places = set()
             for entry in entries:
                 try:
-                    _put(matrix[row], entry, base)
+                    place = _put(matrix[row], entry, base)
                 except ValueError:
                     problems.add(
                         f"line {line} of {file.path}: {entry!r} is not index:number, index "
@@ -42,17 +47,35 @@ def read(
                         f"(or zero_based) in {description.path}.",
                         ("entry", entry),
                     )
+                    continue
+                if place in places:
+                    problems.add(
+                        f"line {line} of {file.path} has the index {place + base} twice: which "
+                        "number is meant? Correct the file.",
+                        "index",
+                    )
+                places.add(place)
+            begins = begins or 0 in places
         columns: dict[str, Any] = {name: matrix[:, j] for j, name in enumerate(fields)}
         columns[LABEL] = labels
         yield RawTable(str(file.path), columns, [line for line, _ in chunk])
         if problems.full:
             return
+    # Of the records that are left out, too: they are numbered as the others.
+    if not (begins or any(_FIRST.search(text) for _, text in numbered)):
+        problems.add(
+            f"{file.path} nowhere has the index 0, and counts from 1, it seems: every number would "
+            f"stand in the column of another. Leave out parser: zero_based in {description.path}; "
+            f"or, if {fields[0]!r} is 0 in each record, write it (0:0) in one of them.",
+            "zero_based",
+        )
 
 
-def _put(row: NDArray[np.float64], entry: str, base: int) -> None:
-    """Put ``index:number`` into a row."""
+def _put(row: NDArray[np.float64], entry: str, base: int) -> int:
+    """Put ``index:number`` into a row, and give its position."""
     index, _, value = entry.partition(":")
     position = number(index, int) - base
     if not 0 <= position < len(row):
         raise ValueError
     row[position] = number(value)
+    return position

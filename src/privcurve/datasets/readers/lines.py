@@ -1,54 +1,40 @@
-"""Open raw files, compressed or not, and give their lines."""
+"""Lines of raw files of text."""
 
 from __future__ import annotations
 
-import gzip
 import io
 import unicodedata
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from privcurve.datasets.description import Parser
+from privcurve.datasets.readers.packed import opened
 
-_GZIP = b"\x1f\x8b"
-
-
-def opened(path: Path) -> BinaryIO:
-    """Open a file for its bytes; ``.gz`` and ``.Z`` (Unix `compress`) are unpacked.
-
-    What gzip has packed is unpacked under any name: no text begins so.
-
-    Raises
-    ------
-    ValueError
-        If a ``.Z`` file is damaged. A damaged ``.gz`` shows while it is read.
-    """
-    if path.suffix == ".Z":
-        from unlzw3 import unlzw
-
-        return io.BytesIO(unlzw(path.read_bytes()))
-    file = path.open("rb")
-    if path.suffix == ".gz" or file.peek(2)[:2] == _GZIP:
-        file.close()
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    return file
+Line = tuple[int, str]
 
 
-def lines(path: Path, parser: Parser) -> Generator[tuple[int, str], None, None]:
-    """Yield (line number from 1, text), without blank lines and comments.
+def lines(path: Path, parser: Parser) -> Generator[Line, None, None]:
+    """Yield (line number from 1, text) of all lines below those that the parser skips.
 
     Text is brought into one form of Unicode (NFC), as descriptions are.
     """
     return lines_of(opened(path), parser)
 
 
-def lines_of(file: BinaryIO, parser: Parser) -> Generator[tuple[int, str], None, None]:
+def lines_of(file: BinaryIO, parser: Parser) -> Generator[Line, None, None]:
     """Yield the lines of an open file as :func:`lines` does, and close it."""
     with io.TextIOWrapper(file, encoding=parser.encoding, newline="") as stream:
         for number, line in enumerate(stream, start=1):
-            if number <= parser.skip_rows or not line.strip():
-                continue
-            if parser.comment and line.startswith(parser.comment):
-                continue
-            yield number, line if line.isascii() else unicodedata.normalize("NFC", line)
+            if number > parser.skip_rows:
+                yield number, line if line.isascii() else unicodedata.normalize("NFC", line)
+
+
+def with_words(numbered: Iterable[Line], comment: str) -> Iterator[Line]:
+    """Yield the lines that are neither blank nor comments."""
+    return ((number, line) for number, line in numbered if says_something(line, comment))
+
+
+def says_something(line: str, comment: str) -> bool:
+    """Whether a line is neither blank nor a comment."""
+    return bool(line.strip()) and not (comment and line.startswith(comment))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from privcurve.datasets.cells import NoColumnError
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.problems import Problems
@@ -30,11 +31,12 @@ def read(
     import pyarrow
     from pyarrow import parquet
 
-    source = str(file.path)
+    source, domain = str(file.path), description.domain
+    labels = () if description.label is None else description.label.codes
     try:
         with parquet.ParquetFile(source) as stored:
             place = positions(description, source, stored.schema_arrow.names, problems)
-            known = {column.name: column for column in description.domain.columns}
+            known = {column.name: column for column in domain.columns}
             n_read = 0
             for batch in stored.iter_batches(at_once(len(place)), columns=list(place)):
                 if most is not None:
@@ -43,16 +45,13 @@ def read(
                     return
                 columns: dict[str, Any] = {}
                 for name in place:
+                    values = batch.column(name)
                     try:
-                        columns[name] = as_read(
-                            batch.column(name), description.domain, known.get(name)
-                        )
-                    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
+                        columns[name] = as_read(values, domain, known.get(name), labels)
+                    except NoColumnError as error:
                         raise DatasetError(
-                            f"{subject(description)}{source}: {name!r} is of the type "
-                            f"{batch.schema.field(name).type}, of which no column can be made "
-                            f"({str(error).splitlines()[0]}). Leave it out of {description.path}, "
-                            "or write it in another way."
+                            f"{subject(description)}{source}: {name!r} {error}. Leave it out of "
+                            f"{description.path}, or write it in another way."
                         ) from None
                 yield RawTable(
                     source, columns, range(n_read + 1, n_read + batch.num_rows + 1), "record"

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 MOST_RECORDS = 50_000
 MOST_FIELDS = 250_000
 
+# Names that a message shows, and letters of each.
+_SHOWN = 30
+_LONGEST = 40
+
 T = TypeVar("T")
 
 
@@ -98,19 +102,24 @@ def wanted_fields(description: Described) -> list[str]:
     return [*description.domain.names, *label]
 
 
+def shown(names: Sequence[str]) -> str:
+    """Write names of columns for a message: a table may have thousands, or none but records."""
+    some = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in names[:_SHOWN]]
+    more = len(names) - len(some)
+    return (", ".join(some) or "none") + (f", … ({more:,} more)" if more else "")
+
+
 def lacking(domain: Domain, source: str, fields: Sequence[str]) -> DatasetError | None:
     """Give the error for columns that are not there, or there twice; None if all are."""
     counts = Counter(fields)
     missing = [name for name in domain.names if not counts[name]]
     if missing:
-        several = f"columns {', '.join(map(repr, missing))}, which the model asks for."
+        several = f"columns {shown(list(map(repr, missing)))}, which the model asks for."
         if len(missing) == 1:
             several = (
                 f"column {missing[0]!r}, which the model asks for{nearest(missing[0], fields)}"
             )
-        return DatasetError(
-            f"{source} has no {several} Its columns: {', '.join(fields) or 'none'}."
-        )
+        return DatasetError(f"{source} has no {several} Its columns: {shown(fields)}.")
     twice = [name for name in domain.names if counts[name] > 1]
     if twice:
         return DatasetError(f"{source} has more than one column {twice[0]!r}: which one is meant?")
@@ -148,7 +157,7 @@ def positions(
         if not counts[name]:
             problems.add(
                 f"{source} has no column {name!r}{nearest(name, fields)} Its columns: "
-                f"{', '.join(fields) or 'none'}. Correct the name in {description.path}."
+                f"{shown(fields)}. Correct the name in {description.path}."
             )
         elif counts[name] > 1:
             problems.add(

@@ -116,7 +116,10 @@ def pick_least(values: NDArray[np.float64], scale: float, noise: NDArray[np.floa
     best = 0
     best_score = -np.inf
     for q in range(len(values)):
-        score = -values[q] if len(noise) == 0 else noise[q] - scale * values[q]
+        score = -values[q]
+        if len(noise) > 0:
+            noise[q] += scale * score
+            score = noise[q]
         if score > best_score:
             best, best_score = q, score
     return best
@@ -177,7 +180,10 @@ def pick_rule(
     best_score = -np.inf
     for rule in range(len(answers) + 2):
         wrong = rule_error(answers, totals, rule)
-        score = -float(wrong) if len(noise) == 0 else noise[rule] - scale * wrong
+        score = -float(wrong)
+        if len(noise) > 0:
+            noise[rule] += scale * score
+            score = noise[rule]
         if score > best_score:
             best, best_score = rule, score
     return best

@@ -200,7 +200,7 @@ def grow_by_levels(
     scale : float
         The noise rate, in the unit of 1/mass.
     noise : ndarray of shape (2**depth − 1, n_questions)
-        Added to −scale · F; of shape (2**depth − 1, 0) to pick the least F.
+        −scale · F is added to it in place; of shape (2**depth − 1, 0) to pick the least F.
     rule_scale : float
         The noise rate of the 1-rules, in the unit of 1/mass; 0: there are none.
     rule_noise : ndarray of shape (2**(depth − 1), 2 · n_questions + 2)

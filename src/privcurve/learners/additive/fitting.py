@@ -7,7 +7,7 @@ comes out of that has noise or is chosen with noise before anything else is done
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from privcurve.learners.additive.plan import Plan
 from privcurve.learners.additive.residuals import PLACE_BITS, SCORE_BITS, Residuals
 from privcurve.learners.additive.running import Running
 from privcurve.privacy.calibration.privgam import CLIP, Budget
-from privcurve.privacy.discrete import choose, discrete_laplace, rounded_gaussian
+from privcurve.privacy.curator import EXACT, Call, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry
 
 # Stand in a transcript for the linear part, in place of a column: its products, and its slopes.
@@ -61,11 +61,10 @@ class Fit:
     ordered : sequence of bool
         Of each column.
     budget : Budget
-    rng : numpy.random.Generator
+    curator : Curator
 
     Attributes
     ----------
-    ledger : list of LedgerEntry
     steps : list of Step
         The transcript.
     crossings : list of Crossing
@@ -76,13 +75,13 @@ class Fit:
     """
 
     def __init__(
-        self, records: Residuals, ordered: Sequence[bool], budget: Budget, rng: np.random.Generator
+        self, records: Residuals, ordered: Sequence[bool], budget: Budget, curator: Curator
     ) -> None:
-        self.records, self.budget, self.rng = records, budget, rng
+        self.records, self.budget, self.curator = records, budget, curator
+        self._spent = 0.0
         self.ordered = [*ordered, False]
         self.intercept = len(ordered)
         widths = records.n_bins.tolist()
-        self.ledger: list[LedgerEntry] = []
         self.steps: list[Step] = []
         self.crossings: list[Crossing] = []
         self.errors = [np.zeros(width) for width in widths]
@@ -161,13 +160,8 @@ class Fit:
 
     def choose(self, share: float, when: str) -> int:
         """Choose the column with the largest Σ_b |G_b|, with noise."""
-        edges = self.records.edges()
-        if not self.budget.private:
-            return int(np.argmax(edges))
-        entry = self.budget.choice(f"{when}: choice of a column", share)
-        self.ledger.append(entry)
-        scale = self.budget.on_grid(entry.noise_rate)
-        return int(choose(self.rng, edges, scale, self.budget.pure))
+        entry = self._spend(share, self.budget.choice, f"{when}: choice of a column")
+        return self.curator.choose_exactly(self._call(entry), self.records.edges())
 
     def start_line(self, share: float, steps_share: float) -> None:
         """Begin the linear part: its sums of products, then Newton steps."""
@@ -178,12 +172,10 @@ class Fit:
         sensitivity = self.budget.of_products(line.size)
         what = "first: products of places along the columns"
         gram = np.zeros(exact.shape)
-        diagonal, variance, rate = self._noisy(exact.diagonal(), share, sensitivity, what, bits)
-        gram[apart] = (
-            self._with_noise(exact[apart], self.budget.beside_diagonal(rate), bits)[0]
-            if rate
-            else exact[apart] / 2.0**bits
-        )
+        entry = self._spend(share, self.budget.release, what, sensitivity)
+        diagonal, variance, rate = self._with_noise(exact.diagonal(), entry, bits)
+        # Beside the diagonal the same call goes on, with noise of its own scale.
+        gram[apart] = self._with_noise(exact[apart], entry, bits, beside=True)[0]
         gram += gram.T
         np.fill_diagonal(gram, diagonal)
         line.take_gram(gram, math.sqrt(variance * line.size))
@@ -204,30 +196,46 @@ class Fit:
         self._set(LINE, rate, range(self.intercept + 1))
 
     def _noisy(
-        self,
-        exact: NDArray[np.int64],
-        share: float,
-        sensitivity: float,
-        what: str,
-        bits: int | None = None,
+        self, exact: NDArray[np.int64], share: float, sensitivity: float, what: str
     ) -> tuple[NDArray[Any], float, float]:
-        """Add noise to whole numbers; give numbers, the variance of each, and the noise's rate."""
-        if not self.budget.private:
-            return exact * 2.0 ** -(self.budget.bits if bits is None else bits), 0.0, 0.0
-        entry = self.budget.release(what, share, sensitivity)
-        self.ledger.append(entry)
-        return *self._with_noise(exact, entry.noise_rate, bits), entry.noise_rate
+        """Release whole numbers; return them, the variance of their noise, and its rate."""
+        entry = self._spend(share, self.budget.release, what, sensitivity)
+        return self._with_noise(exact, entry)
+
+    def _spend(
+        self, share: float, announce: Callable[..., LedgerEntry], what: str, *facts: float
+    ) -> LedgerEntry | None:
+        """Take a share of the budget; return the ledger's entry of what it is for."""
+        self._spent += share
+        if self._spent > 1 + 1e-9:
+            raise DoorError(f"{what}: more than the budget, {self._spent:.6g} of it")
+        return announce(what, share, *facts) if self.budget.private else None
+
+    def _call(
+        self, entry: LedgerEntry | None, bits: int | None = None, beside: bool = False
+    ) -> Call:
+        """Return the call of an entry, its scale in units of the grid."""
+        if entry is None:
+            return EXACT
+        rate = self.budget.beside_diagonal(entry.noise_rate) if beside else entry.noise_rate
+        return Call(entry.mechanism, self.budget.on_grid(rate, bits), entry)
 
     def _with_noise(
-        self, exact: NDArray[np.int64], rate: float, bits: int | None
-    ) -> tuple[NDArray[Any], float]:
-        pure = self.budget.pure
+        self,
+        exact: NDArray[np.int64],
+        entry: LedgerEntry | None,
+        bits: int | None = None,
+        beside: bool = False,
+    ) -> tuple[NDArray[Any], float, float]:
         unit = 2.0 ** -(self.budget.bits if bits is None else bits)
-        scale = self.budget.on_grid(rate, bits)
-        draw = discrete_laplace if pure else rounded_gaussian
-        drawn = draw(self.rng, scale, exact.size).reshape(exact.shape)
-        middle = 0.0 if pure else 0.5
-        return (exact + drawn + middle) * unit, (2.0 if pure else 1.0) * (scale * unit) ** 2
+        call = self._call(entry, bits, beside)
+        released = self.curator.whole_numbers(call, exact, again=beside)
+        if entry is None:
+            return released * unit, 0.0, 0.0
+        pure = self.budget.pure
+        # Gaussian noise is rounded down.
+        middle, times = (0.0, 2.0) if pure else (0.5, 1.0)
+        return (released + middle) * unit, times * (call.scale * unit) ** 2, entry.noise_rate
 
     def _set(self, asked: int, rate: float, changed: Sequence[int]) -> None:
         """Give the records the shape functions as they are now, and note the step."""
@@ -301,7 +309,7 @@ class Fit:
         """Give the columns in an order of public coins; as they are where nothing is private."""
         if not self.budget.private:
             return active
-        order: list[int] = self.rng.permutation(active).tolist()
+        order: list[int] = self.curator.coins.permutation(active).tolist()
         return order
 
     def _kept(self, active: list[int]) -> list[int]:

@@ -8,10 +8,19 @@ from privcurve.learners.entry import LearnerEntry, Parameter
 from privcurve.privacy.budget import CERTIFIED
 
 SHARED = ("noisy_counts", "local_rnm")
+# Who has a record follows from what is in it.
+BY_VALUE = (
+    "records are dealt to holders by their values, so that one replaced record may move, and "
+    "change what several holders send"
+)
 HOLDERS = {
     "n_holders": Parameter(4, int, low=1, high=1000),
     "n_colluding": Parameter(0, int, low=0, high=999, used_with={"trust": ("secure_sum",)}),
-    "placement": Parameter("random", choices=("random", "sizes", "label", "column")),
+    "placement": Parameter(
+        "random",
+        choices=("random", "sizes", "label", "column"),
+        unproved={"label": BY_VALUE, "column": BY_VALUE},
+    ),
 }
 TRUSTS = ("central", "local", "secure_sum")
 

@@ -17,7 +17,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="brc",
         path="privcurve.learners.brc:BRCClassifier",
-        version=1,
+        version=2,
         title="BRC",
         calibrations=BOTH,
         approximate=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,14 +11,14 @@ from diffprivlib import models
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.models.forest import DecisionTreeClassifier
 from diffprivlib.utils import PrivacyLeakWarning
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
-from privcurve.learners.base import CodedClassifier
-from privcurve.learners.checks import RandomState
+from privcurve.coding import Codes, Records
+from privcurve.learners.base import CodedClassifier, PrivateClassifier
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_COVERED, NOT_PROVED, LedgerEntry, PrivacyStatement
 
 # diffprivlib's forest hands its trees labels 0, 1, …, but looks for the values of
@@ -49,13 +49,9 @@ class _RandomTrees(CodedClassifier):
         """Give the fitted trees."""
         raise NotImplementedError
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
         if not is_private(self.epsilon):
             rng = np.random.default_rng(0)
         # diffprivlib ignores weights, so each record gets a row.
@@ -73,13 +69,19 @@ class _RandomTrees(CodedClassifier):
         )
         with warnings.catch_warnings(), one_thread():
             warnings.simplefilter("error", PrivacyLeakWarning)
-            self.model_ = model.fit(rows, labels)
+            if len(rows):
+                self.model_ = model.fit(rows, labels)
+            else:
+                # It refuses to fit no record: trees of any one are grown again without it.
+                self.model_ = model.fit(np.zeros((1, rows.shape[1])), LABELS[:1])
+                for tree in self._trees():
+                    tree.fit(rows, labels, check_input=False)
         # All noise follows from the seed: it must not go where the model goes.
         for seeded in (self.model_, *self._trees()):
             seeded.random_state = None
         used = np.concatenate([tree.tree_.feature for tree in self._trees()])
         self.n_features_used_ = len(np.unique(used[used >= 0]))
-        return self._statement()
+        return self._statement(records.n)
 
     def _scores(self, codes: Codes) -> NDArray[np.float64]:
         # A leaf holds a label, not a probability: the score is the margin of the votes.
@@ -87,7 +89,7 @@ class _RandomTrees(CodedClassifier):
         votes = sum(tree.tree_.predict(rows)[:, 1] for tree in self._trees())
         return np.asarray(2 * votes / len(self._trees()) - 1, dtype=np.float64)
 
-    def _statement(self) -> PrivacyStatement:
+    def _statement(self, n: int) -> PrivacyStatement:
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self._learner)
         epsilon = float(self.epsilon)
@@ -122,7 +124,8 @@ class _RandomTrees(CodedClassifier):
         )
 
 
-class DiffprivlibRandomForestClassifier(_RandomTrees):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DiffprivlibRandomForestClassifier(_RandomTrees, PrivateClassifier):
     """diffprivlib's `RandomForestClassifier`, as it is.
 
     Each record is in one tree, drawn at random (``shuffle=True``: rows come sorted, so
@@ -156,27 +159,9 @@ class DiffprivlibRandomForestClassifier(_RandomTrees):
         "more can move others)",
     )
 
-    def __init__(
-        self,
-        n_estimators: int = 10,
-        max_depth: int = 5,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = PUBLISHED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    n_estimators: int = 10
+    max_depth: int = 5
+    calibration: str = PUBLISHED
 
     def _model(self, **common: Any) -> Any:
         model = models.RandomForestClassifier(
@@ -189,7 +174,8 @@ class DiffprivlibRandomForestClassifier(_RandomTrees):
         return list(self.model_.estimators_)
 
 
-class DiffprivlibDecisionTreeClassifier(_RandomTrees):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DiffprivlibDecisionTreeClassifier(_RandomTrees, PrivateClassifier):
     """diffprivlib's `DecisionTreeClassifier`, as it is: one random tree.
 
     Its documentation says that it is a part of the forest, "not meant to be used
@@ -211,25 +197,8 @@ class DiffprivlibDecisionTreeClassifier(_RandomTrees):
 
     _learner = "dpl_decision_tree"
 
-    def __init__(
-        self,
-        max_depth: int = 5,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        calibration: str = PUBLISHED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    max_depth: int = 5
+    calibration: str = PUBLISHED
 
     def _model(self, **common: Any) -> Any:
         return DecisionTreeClassifier(**common)

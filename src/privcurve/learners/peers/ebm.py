@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from interpret import privacy
 from interpret.glassbox import ExplainableBoostingClassifier
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from privcurve.coding import Codes
-from privcurve.learners.checks import RandomState
+from privcurve.coding import Codes, Records
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_COVERED, NOT_PROVED, LedgerEntry, PrivacyStatement
 
 # interpret's share of ε for the bins (its default); it gives them half of δ.
@@ -31,7 +32,8 @@ BIN_SHARE = 0.1
 LARGEST_EPSILON = 500.0
 
 
-class DPExplainableBoostingClassifier(LogOddsClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
     """interpret-core's `DPExplainableBoostingClassifier`, as it is.
 
     A sum of one function a column. First each column gets bins, from a noisy histogram;
@@ -76,52 +78,28 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
 
     _learner = "dp_ebm"
 
-    def __init__(
-        self,
-        learning_rate: float = 0.1,
-        max_rounds: int = 300,
-        max_bins: int = 32,
-        max_leaves: int = 3,
-        composition: str = "gdp",
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        calibration: str = PUBLISHED,
-        n_bins: int | Sequence[int] | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Sequence[Any] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.max_rounds = max_rounds
-        self.max_bins = max_bins
-        self.max_leaves = max_leaves
-        self.composition = composition
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    learning_rate: float = 0.1
+    max_rounds: int = 300
+    max_bins: int = 32
+    max_leaves: int = 3
+    composition: str = "gdp"
+    delta: float = 1e-5
+    calibration: str = PUBLISHED
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if is_private(self.epsilon) and self.delta == 0:
             raise ValueError(f"{self._learner} offers no pure privacy: delta must be above 0")
 
-    def _fit_one(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> PrivacyStatement:
-        self.constant_ = CERTAIN * (only_label(signs) or 0)
-        if self.constant_:
-            # interpret answers one label with infinite scores.
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.coins
+        self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
+        if self.constant_ or not len(signs):
+            # interpret answers one label with infinite scores, and refuses to fit no record.
             self.model_ = None
             self.n_features_used_ = 0
-            return self._statement()
+            return self._statement(records.n)
         # A weight above 1 would get the noise of that many records: a row each instead.
         rows = np.repeat(codes, counts, axis=0).astype(np.float64)
         labels = np.repeat(signs, counts).astype(np.int64)
@@ -135,7 +113,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
         self.model_.random_state = None
         used = [np.ptp(scores[1:-1]) > 0 for scores in self.model_.term_scores_]
         self.n_features_used_ = int(sum(used))
-        return self._statement()
+        return self._statement(records.n)
 
     def _common(self) -> dict[str, Any]:
         return {
@@ -178,7 +156,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier):
             return np.full(len(codes), self.constant_)
         return np.asarray(self.model_.decision_function(codes.astype(np.float64)))
 
-    def _statement(self) -> PrivacyStatement:
+    def _statement(self, n: int) -> PrivacyStatement:
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self._learner)
         epsilon, delta = float(self.epsilon), float(self.delta)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,13 +18,15 @@ def sources() -> str:
     return hashlib.sha256(b"".join((FOLDER / name).read_bytes() for name in PARTS)).hexdigest()
 
 
-def page(data: Mapping[str, Any]) -> str:
-    """Give the page.
+def page(data: Mapping[str, Any], warning: str = "") -> str:
+    """Return the page.
 
     Parameters
     ----------
     data : mapping
         As :func:`.data.whole` gives it.
+    warning : str, optional
+        Stands above everything, without any script.
 
     Returns
     -------
@@ -37,6 +40,8 @@ def page(data: Mapping[str, Any]) -> str:
     # In this order: what is put in may hold what is looked for later, and must not be replaced.
     before, _, rest = template.partition("/*STYLE*/")
     middle, _, rest = rest.partition("/*DATA*/")
+    note = f'<p class="warning" role="note">{html.escape(warning)}</p>' if warning else ""
+    middle = middle.replace("<!--WARNING-->", note)
     between, _, rest = rest.partition("/*PLOTLY*/")
     last, _, after = rest.partition("/*SCRIPT*/")
     # `</script>` in a name would end the element; \u003c is the same to JSON.

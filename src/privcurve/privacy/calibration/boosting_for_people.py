@@ -14,6 +14,7 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.calibration.objective import Objective, perturbed
+from privcurve.privacy.curator import Call, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import LAPLACE, OBJECTIVE_PERTURBATION
 from privcurve.privacy.public_facts import state
@@ -49,42 +50,46 @@ class PeopleNoise:
     epsilon: float
     calibration: str
 
+    def of_weights(self, t: int) -> Call:
+        """Return the call that releases all weights, for the classifier of round t from 0."""
+        return call_of(self._weights(t))
+
+    def of_classifier(self, t: int) -> Call:
+        """Return the call that releases the classifier of round t from 0."""
+        return call_of(self._learned(t))
+
+    def _weights(self, t: int) -> LedgerEntry | None:
+        if self.weight_scale == 0:
+            return None
+        spread = self.error.largest - self.error.smallest
+        return LedgerEntry(
+            mechanism=LAPLACE,
+            what=f"round {t + 1}: weights of all records",
+            noise_rate=1 / self.weight_scale,
+            sensitivity=spread,
+            epsilon=spread / self.weight_scale,
+            source=SOURCE,
+        )
+
+    def _learned(self, t: int) -> LedgerEntry | None:
+        private = is_private(self.epsilon)
+        return self.classifier.entry(f"round {t + 1}: classifier", SOURCE) if private else None
+
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
         """Make the statement of a fit; see :meth:`BRCNoise.statement`."""
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(LEARNER)
-        ledger = []
-        for t, error in enumerate(self.error.statement(alphas, public).ledger, start=1):
-            if self.weight_scale > 0:
-                spread = self.error.largest - self.error.smallest
-                ledger.append(
-                    LedgerEntry(
-                        mechanism=LAPLACE,
-                        what=f"round {t}: weights of all records",
-                        noise_rate=1 / self.weight_scale,
-                        sensitivity=spread,
-                        epsilon=spread / self.weight_scale,
-                        source=SOURCE,
-                    )
-                )
-            ledger.append(
-                LedgerEntry(
-                    mechanism=self.classifier.mechanism,
-                    what=f"round {t}: classifier",
-                    noise_rate=1 / self.classifier.scale,
-                    sensitivity=self.classifier.sensitivity,
-                    epsilon=self.classifier.epsilon,
-                    source=SOURCE,
-                )
-            )
-            ledger.append(error)
+        calls = [
+            (self._weights(t), self._learned(t), self.error.estimate_entry(alphas[:t]))
+            for t in range(self.error.n_rounds)
+        ]
         return state(
             LEARNER,
             epsilon=self.epsilon,
             delta=0.0,
             calibration=self.calibration,
             composition=BASIC,
-            ledger=ledger,
+            ledger=[entry for entries in calls for entry in entries if entry is not None],
             public=public,
         )
 

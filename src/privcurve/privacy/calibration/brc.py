@@ -10,14 +10,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
+from privcurve.privacy.curator import Call, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
-from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE, MECHANISMS
+from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
 from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.brc import (
     brc_delta_published,
@@ -80,11 +79,6 @@ class BRCNoise:
                     )
 
     @property
-    def mechanism(self) -> str:
-        """Whose noise an estimate gets."""
-        return LAPLACE if self._pure else GAUSSIAN
-
-    @property
     def _pure(self) -> bool:
         return self.delta == 0 or self.calibration == PUBLISHED
 
@@ -95,19 +89,6 @@ class BRCNoise:
         if self.estimate == EDGE:
             return float(brc_edge_rounds(self.n, self.largest, alphas)[-1])
         return float(brc_delta_rounds(self.n, 1 / self.smallest, self.largest, alphas)[-1])
-
-    def scale(self, alphas: Sequence[float]) -> float:
-        """Give b of Laplace noise, or σ of Gaussian noise, of the next round's estimate."""
-        if not is_private(self.epsilon):
-            return 0.0
-        return self.sensitivity(alphas) / self._amounts()[0]
-
-    def release(self, exact: float, alphas: Sequence[float], rng: np.random.Generator) -> float:
-        """Add the next round's noise to its estimate."""
-        scale = self.scale(alphas)
-        if scale == 0:
-            return exact
-        return float(exact + MECHANISMS[self.mechanism].draw(rng, 1, scale)[0])
 
     def alpha(self, released: float, alphas: Sequence[float]) -> float:
         """Give α of a released estimate.
@@ -122,11 +103,42 @@ class BRCNoise:
             released = min(max(released, low), high)
         return released if edge else 0.5 - released
 
-    def choice_rate(self, alphas: Sequence[float]) -> float:
-        """Give η of the next round's choice of a threshold, for the utility |½ − error|."""
+    def of_choice(self, alphas: Sequence[float]) -> Call:
+        """Return the call of the next round's threshold, by |½ − error| or |edge|."""
+        return call_of(self._choice(alphas))
+
+    def of_estimate(self, alphas: Sequence[float]) -> Call:
+        """Return the call of the next round's estimate."""
+        return call_of(self.estimate_entry(alphas))
+
+    def _choice(self, alphas: Sequence[float]) -> LedgerEntry | None:
+        if not is_private(self.epsilon) or self.choice_share == 0:
+            return None
+        spread, bound = self._amounts()[1], self.sensitivity(alphas)
+        return LedgerEntry(
+            mechanism=EXPONENTIAL,
+            what=f"round {len(alphas) + 1}: choice of a threshold",
+            noise_rate=spread / (2 * bound),
+            sensitivity=bound,
+            epsilon=spread,
+            bounded_range=spread,
+            source="PRIVACY.md §d iii",
+        )
+
+    def estimate_entry(self, alphas: Sequence[float]) -> LedgerEntry | None:
+        """Return what the next round's estimate is charged to; None at ε = ∞."""
         if not is_private(self.epsilon):
-            return math.inf
-        return self._amounts()[1] / (2 * self.sensitivity(alphas))
+            return None
+        amount, bound = self._amounts()[0], self.sensitivity(alphas)
+        published = self.calibration == PUBLISHED
+        return LedgerEntry(
+            mechanism=LAPLACE if self._pure else GAUSSIAN,
+            what=f"round {len(alphas) + 1}: weighted {self.estimate} of the private classifier",
+            noise_rate=amount / bound,
+            sensitivity=bound,
+            epsilon=amount if self._pure else math.inf,
+            source="Shen et al., Theorems 3 and 4; PRIVACY.md §d" if published else "PRIVACY.md §d",
+        )
 
     def _amounts(self) -> tuple[float, float, str]:
         """Give Δ_t/noise of an estimate, the range of a choice, and the accountant."""
@@ -155,40 +167,19 @@ class BRCNoise:
         """
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self.learner)
-        amount, spread, accountant = self._amounts()
-        published = self.calibration == PUBLISHED
-        source = "Shen et al., Theorems 3 and 4; PRIVACY.md §d" if published else "PRIVACY.md §d"
-        ledger = []
-        for t in range(self.n_rounds):
-            bound = self.sensitivity(alphas[:t])
-            if self.choice_share > 0:
-                ledger.append(
-                    LedgerEntry(
-                        mechanism=EXPONENTIAL,
-                        what=f"round {t + 1}: choice of a threshold",
-                        noise_rate=spread / (2 * bound),
-                        sensitivity=bound,
-                        epsilon=spread,
-                        bounded_range=spread,
-                        source="PRIVACY.md §d iii",
-                    )
-                )
-            ledger.append(
-                LedgerEntry(
-                    mechanism=self.mechanism,
-                    what=f"round {t + 1}: weighted {self.estimate} of the private classifier",
-                    noise_rate=amount / bound,
-                    sensitivity=bound,
-                    epsilon=amount if self._pure else math.inf,
-                    source=source,
-                )
-            )
+        rounds = [alphas[:t] for t in range(self.n_rounds)]
+        ledger = [
+            entry
+            for before in rounds
+            for entry in (self._choice(before), self.estimate_entry(before))
+            if entry is not None
+        ]
         return state(
             self.learner,
             epsilon=self.epsilon,
             delta=self.delta,
             calibration=self.calibration,
-            composition=accountant,
+            composition=self._amounts()[2],
             ledger=ledger,
             public=public,
         )

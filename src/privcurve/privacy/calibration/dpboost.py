@@ -1,4 +1,4 @@
-"""Noise of DPBoost: rates of its splits, scales of its leaves, and the statement.
+"""Noise of DPBoost: its ledger, and the sensitivity of the leaves of each tree.
 
 Proofs are in docs/competitors.md, section DPBoost.
 """
@@ -6,7 +6,6 @@ Proofs are in docs/competitors.md, section DPBoost.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -112,27 +111,6 @@ def chunk_ends(
     return np.rint(n * share).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class BoostNoise:
-    """Noise of DPBoost.
-
-    Attributes
-    ----------
-    split_rate : float
-        η of every choice of a split, which multiplies the gain; infinite at ε = ∞.
-    mechanism : str
-        ``exponential`` or ``permute_and_flip``.
-    leaf_scales : ndarray of shape (n_trees,)
-        Scale of the Laplace noise on each leaf value. Read-only.
-    statement : PrivacyStatement
-    """
-
-    split_rate: float
-    mechanism: str
-    leaf_scales: NDArray[np.float64]
-    statement: PrivacyStatement
-
-
 @lru_cache(maxsize=1024)
 def dpboost(
     *,
@@ -144,7 +122,7 @@ def dpboost(
     epsilon: float,
     delta: float,
     calibration: str,
-) -> BoostNoise:
+) -> PrivacyStatement:
     """Calibrate DPBoost.
 
     Ensembles share ε equally. The trees of an ensemble have disjoint records, so each may
@@ -162,7 +140,9 @@ def dpboost(
 
     Returns
     -------
-    BoostNoise
+    PrivacyStatement
+        For each ensemble an entry of each level, and one of the leaves of its first tree; the
+        noise of another tree's is in proportion to its :func:`leaf_l1`.
 
     Raises
     ------
@@ -171,9 +151,7 @@ def dpboost(
     """
     check_budget(epsilon, delta)
     if math.isinf(epsilon):
-        none = np.zeros(n_trees)
-        none.flags.writeable = False
-        return BoostNoise(math.inf, EXPONENTIAL, none, PrivacyStatement.not_private("dpboost"))
+        return PrivacyStatement.not_private("dpboost")
     published = calibration == PUBLISHED
     if published and delta > 0:
         raise ValueError(
@@ -195,8 +173,6 @@ def dpboost(
     gain_range = GAIN_RANGE_PUBLISHED if published else GAIN_RANGE_CERTIFIED
     rate = level_epsilon / (gain_range * GRADIENT_BOUND**2)
     sensitivities = leaf_l1(n_trees, learning_rate, regularisation, calibration)
-    scales = sensitivities / leaf_epsilon
-    scales.flags.writeable = False
     source = SOURCE_PUBLISHED if published else SOURCE
     ledger = []
     for e in range(n_ensembles):
@@ -217,20 +193,21 @@ def dpboost(
             )
             for level in range(1, max_depth + 1)
         ]
-        # The first tree of the ensemble; later ones have less noise and as much less to hide.
+        # Of the first tree; later ones have less noise and as much less to hide.
+        leaf = float(sensitivities[first])
         ledger.append(
             LedgerEntry(
                 mechanism=LAPLACE,
                 what=f"{trees}: the leaf values",
-                noise_rate=1.0 / float(scales[first]) if scales[first] > 0 else math.inf,
-                sensitivity=float(sensitivities[first]),
+                noise_rate=leaf_epsilon / leaf if leaf > 0 else math.inf,
+                sensitivity=leaf,
                 epsilon=leaf_epsilon,
                 source=source,
                 calls=(last - first) * 2**max_depth,
                 parallel=PARALLEL,
             )
         )
-    statement = state(
+    return state(
         "dpboost",
         epsilon=epsilon,
         delta=delta,
@@ -241,4 +218,3 @@ def dpboost(
         caveat=CAVEAT_PUBLISHED if published else "",
         proved_epsilon=PUBLISHED_PROVED * epsilon if published else None,
     )
-    return BoostNoise(rate, mechanism, scales, statement)

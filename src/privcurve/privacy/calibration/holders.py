@@ -82,6 +82,16 @@ class LevelNoise:
         change = vote_range(max(size, 1), criterion)
         return float(self.ranges[level]) / change if change else 0.0
 
+    def vote_what(self, level: int) -> str:
+        """Return what the ledger calls the votes of a level; nothing where nothing is private."""
+        ledger = self.statement.ledger
+        return ledger[2 * level].what if ledger else ""
+
+    def counts_what(self, level: int) -> str:
+        """Return what the ledger calls the histograms of a level."""
+        ledger = self.statement.ledger
+        return ledger[(2 if self.votes else 1) * (level + 1) - 1].what if ledger else ""
+
     def counts_scale(self, level: int, n_columns: int) -> float:
         """Give the scale of the noise of the histograms of some columns at a node."""
         amount = float(self.amounts[level])

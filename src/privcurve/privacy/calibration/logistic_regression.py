@@ -13,6 +13,7 @@ import numpy as np
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
+from privcurve.privacy.calibration.objective import COEFFICIENTS, CURVATURE
 from privcurve.privacy.ledger import (
     NOT_PROVED,
     PROVED,
@@ -20,11 +21,8 @@ from privcurve.privacy.ledger import (
     LedgerEntry,
     PrivacyStatement,
 )
-from privcurve.privacy.mechanisms import MECHANISMS, OBJECTIVE_PERTURBATION, Source
+from privcurve.privacy.mechanisms import OBJECTIVE_PERTURBATION
 from privcurve.privacy.public_facts import state
-
-# The logistic loss has |ℓ'| ≤ 1 and ℓ'' ≤ 1/4: the constant c of Chaudhuri et al.
-CURVATURE = 0.25
 
 SOURCE = "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and Theorem 9"
 
@@ -83,11 +81,6 @@ class Perturbation:
             return 0.0
         return CURVATURE * self.norm / float(np.expm1(epsilon / 4)) - 1 / self.C
 
-    def draw(self, epsilon: float, dimension: int, rng: Source) -> np.ndarray:
-        """Draw the linear term b of a fit."""
-        noise = MECHANISMS[OBJECTIVE_PERTURBATION].draw
-        return noise(rng, dimension, self.noise_scale(epsilon))
-
     def proved_epsilon(self, epsilon: float) -> float:
         """Give the ε that follows from Chaudhuri et al.'s argument for this noise.
 
@@ -127,7 +120,7 @@ class Perturbation:
             return PrivacyStatement.not_private(learner)
         entry = LedgerEntry(
             mechanism=OBJECTIVE_PERTURBATION,
-            what="the objective, and with it all coefficients",
+            what=COEFFICIENTS,
             noise_rate=1 / self.noise_scale(epsilon),
             sensitivity=2 * self.norm,
             epsilon=epsilon,

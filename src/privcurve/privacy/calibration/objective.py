@@ -1,4 +1,4 @@
-"""Objective perturbation of logistic losses: how much noise, how much penalty.
+"""Objective perturbation of logistic losses: how much noise, how much penalty; box noise.
 
 Minimised is Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + (Λ/2)‖θ‖² + b·θ. Proofs: docs/partial.md, P1.
 """
@@ -8,16 +8,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from privcurve.privacy.budget import is_private
-from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.budget import CERTIFIED, is_private
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.mechanisms import BOX_PERTURBATION
+from privcurve.privacy.public_facts import state
 
 # The logistic loss has |ℓ'| ≤ 1 and ℓ'' ≤ 1/4.
 CURVATURE = 0.25
 
 PROOF = "docs/partial.md, P1"
+
+# What a minimisation releases.
+COEFFICIENTS = "the objective, and with it all coefficients"
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,16 @@ class Objective:
     penalty: float
     epsilon: float
 
-    def tilt(self, dimension: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw b."""
-        if self.scale == 0:
-            return np.zeros(dimension)
-        return MECHANISMS[self.mechanism].draw(rng, dimension, self.scale)
+    def entry(self, what: str, source: str) -> LedgerEntry:
+        """Return what a minimisation is charged to; ε is finite."""
+        return LedgerEntry(
+            mechanism=self.mechanism,
+            what=what,
+            noise_rate=1 / self.scale,
+            sensitivity=self.sensitivity,
+            epsilon=self.epsilon,
+            source=source,
+        )
 
 
 def perturbed(
@@ -91,3 +99,53 @@ def perturbed(
     penalty = max(needed, least_penalty)
     for_noise = epsilon - math.log1p(CURVATURE * square_norm / penalty)
     return Objective(mechanism, 2 * gradient, 2 * gradient / for_noise, penalty, epsilon)
+
+
+def box(*, n_columns: int, C: float, epsilon: float, curvature_share: float) -> Objective:
+    """Calibrate box noise for rows [x, 1] with all entries in [−1, 1].
+
+    Parameters
+    ----------
+    n_columns : int
+        d: ‖[x, 1]‖₂² is d + 1 at most, for scaled columns and for one-hot ones.
+    C : float
+        The penalty is 1/C at least.
+    epsilon : float
+        May be infinite.
+    curvature_share : float
+        ε₂/ε.
+    """
+    return perturbed(
+        BOX_PERTURBATION,
+        epsilon=epsilon,
+        curvature_share=curvature_share,
+        gradient=1.0,
+        square_norm=n_columns + 1.0,
+        least_penalty=1 / C,
+    )
+
+
+def box_statement(
+    learner: str, objective: Objective, public: tuple[int, ...] | None
+) -> PrivacyStatement:
+    """Make the statement of a fit.
+
+    Parameters
+    ----------
+    learner : str
+    objective : Objective
+    public : tuple of int or None
+        Public columns, if a public start was made of them.
+    """
+    if not is_private(objective.epsilon):
+        return PrivacyStatement.not_private(learner)
+    return state(
+        learner,
+        epsilon=objective.epsilon,
+        delta=0.0,
+        calibration=CERTIFIED,
+        composition=BASIC,
+        ledger=[objective.entry(COEFFICIENTS, PROOF)],
+        public=public,
+        exclusions=["the rounding of the solver (the proof is about the exact minimum)"],
+    )

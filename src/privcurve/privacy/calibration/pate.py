@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import PUBLISHED, is_private
 from privcurve.privacy.ledger import PROVED, REFUTED, LedgerEntry, PrivacyStatement
@@ -11,6 +9,11 @@ from privcurve.privacy.mechanisms import LAPLACE
 from privcurve.privacy.public_facts import state
 
 SOURCE = "docs/partial.md, PATE"
+NOT_OWN = "that no record that was trained on is asked about again, as predict does with its rows"
+ASKED_AGAIN = (
+    "records that were trained on were asked about again: equal answers show that their private "
+    "columns are equal"
+)
 NOT_OBJECT = "the model object itself, which holds the teachers: what is protected is its answers"
 
 
@@ -31,30 +34,15 @@ def margins_l1(n_answers: int, n_teachers: int) -> float:
     return 2.0 * (n_answers - 1 + n_teachers)
 
 
-@dataclass(frozen=True)
-class PateNoise:
-    """Noise of the answers of one model.
-
-    Attributes
-    ----------
-    scale : float
-        Of the Laplace noise of every margin; 0 at ε = ∞.
-    statement : PrivacyStatement
-    """
-
-    scale: float
-    statement: PrivacyStatement
-
-
-def pate_noise(
+def pate_statement(
     *,
     n_answers: int,
     n_teachers: int,
     epsilon: float,
     calibration: str,
     public: tuple[int, ...],
-) -> PateNoise:
-    """Calibrate PATE.
+) -> PrivacyStatement:
+    """Calibrate PATE: the noise of each answer is in the ledger.
 
     Parameters
     ----------
@@ -69,10 +57,11 @@ def pate_noise(
 
     Returns
     -------
-    PateNoise
+    PrivacyStatement
+        With one entry in its ledger, for all answers.
     """
     if not is_private(epsilon):
-        return PateNoise(0.0, PrivacyStatement.not_private("pate"))
+        return PrivacyStatement.not_private("pate")
     published = calibration == PUBLISHED
     whole = margins_l1(n_answers, n_teachers)
     bound = 2.0 if published else whole
@@ -89,7 +78,7 @@ def pate_noise(
         "about a training record asks all teachers about its own codes, and there are "
         f"{n_answers} answers (exact counterexample)"
     )
-    statement = state(
+    return state(
         "pate",
         epsilon=epsilon,
         delta=0.0,
@@ -97,10 +86,9 @@ def pate_noise(
         composition=BASIC,
         ledger=[entry],
         public=public,
-        assumptions=[f"that at most {n_answers} answers are given"],
+        assumptions=[f"that at most {n_answers} answers are given", NOT_OWN],
         exclusions=[NOT_OBJECT],
         status=REFUTED if published else PROVED,
         caveat=refuted if published else "",
         proved_epsilon=epsilon * whole / bound if published else None,
     )
-    return PateNoise(bound / epsilon, statement)

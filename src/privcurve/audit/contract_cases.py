@@ -1,0 +1,160 @@
+"""What the contract is tried on: settings of each learner that reach all of its mechanism calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from privcurve.audit.contract import Case
+from privcurve.learners import own, registry
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
+
+DELTA = 1e-2
+
+STARTED = {"start": "public", "public_columns": (0,)}
+TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
+
+MAJORITY = (Case("noisy_majority", {}),)
+
+BAYES = (
+    Case("noisy_bayes", {}),
+    Case("noisy_bayes", {"n_columns": 1}),
+    Case("noisy_bayes", {"n_columns": 1, "delta": DELTA}),
+    Case("noisy_bayes", {"n_columns": 1, **STARTED}, neighbours=PRIVATE_COLUMNS),
+)
+
+PARTIAL = (
+    Case("brc", {"n_rounds": 3}),
+    Case("brc", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
+    Case("brc", {"n_rounds": 3, "delta": DELTA, "intercept": "threshold"}),
+    Case("brc", {"n_rounds": 3, "intercept": "em"}),
+    Case("brc", {"n_rounds": 3, "intercept": "em", "estimate": "edge", "delta": DELTA}),
+    Case("brc", {"n_rounds": 4, "intercept": "em", "epsilon": 40.0}, neighbours=PRIVATE_COLUMNS),
+    Case("brc", {"n_rounds": 4, "calibration": "published"}, neighbours=PRIVATE_COLUMNS),
+    Case("boosting_for_people", {"n_rounds": 2}),
+    Case("boosting_for_people", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
+    Case("boosting_for_people", {"n_rounds": 2, "largest": 1.1}, neighbours=PRIVATE_COLUMNS),
+    Case("pate", {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)),
+)
+
+LINEAR = (
+    Case("dp_logistic_regression", {}),
+    Case("dp_logistic_regression", {"encoding": "scaled", "C": 0.01}),
+    Case("dp_logistic_regression", {"noise": "box"}),
+    Case(
+        "dp_logistic_regression",
+        {"noise": "box", "encoding": "scaled", "columns": "private", **STARTED},
+        neighbours=PRIVATE_COLUMNS,
+    ),
+)
+
+LAZYBB = (
+    Case("one_rule", {}),
+    Case("one_rule", {"delta": DELTA}),
+    Case("lazybb", {"n_rounds": 3, "density": 0.5}),
+    Case("lazybb", {"n_rounds": 3, "density": 0.5, "delta": DELTA}),
+    Case("lazybb", {"n_rounds": 3, "density": 0.5, **STARTED}, neighbours=PRIVATE_COLUMNS),
+    Case("lazybb", TREES),
+    Case("lazybb", {**TREES, "delta": DELTA, "splits": "threshold", "criterion": "entropy"}),
+    Case("lazybb", {**TREES, **STARTED}, neighbours=PRIVATE_COLUMNS),
+    Case("topdown", {"depth": 2}),
+    Case("topdown", {"depth": 2, "delta": DELTA, "criterion": "root_gini"}),
+    Case("topdown", {"depth": 2, "leaves": "rules", "delta": DELTA, "splits": "threshold"}),
+)
+
+SOME = {"n_steps": 3}
+LINE = {"ordered": True, "linear": "yes"}
+CYCLIC = {"method": "cyclic", "n_rounds": 2, "delta": DELTA}
+ESTIMATE = {"neighbours": ADD_REMOVE, "n_estimate": 10}
+
+PRIVGAM = (
+    Case("privgam", {}),
+    Case("privgam", SOME),
+    Case("privgam", {**SOME, "epsilon": 4.0, "delta": DELTA, "method": "greedy"}),
+    Case(
+        "privgam",
+        {**SOME, **LINE},
+        idle={"first: products of places along the columns": "twice one record's sum of sizes"},
+    ),
+    Case("privgam", {**SOME, **LINE, "delta": DELTA, "method": "greedy"}),
+    Case("privgam", {**SOME, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
+    Case("privgam", CYCLIC),
+    Case("privgam", {**CYCLIC, "pairs": "yes", "epsilon": 4.0}),
+    Case("privgam", {**CYCLIC, **LINE, "pairs": "yes"}),
+    Case("privgam", {**CYCLIC, **LINE, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
+)
+
+RUNS = {"expected_runs": 2.0, "score_share": 0.5}
+CHOICE = [{"learner": "one_rule"}, {"learner": "noisy_bayes"}]
+
+TUNED = (
+    Case("tuned", {**RUNS, "learner": "noisy_majority"}),
+    Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
+    Case("tuned", {**RUNS, "settings": CHOICE}),
+)
+
+TREE = {"depth": 2, "n_holders": 2}
+FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA, "n_holders": 3}
+
+HOLDERS = (
+    Case("distributed_topdown", {**TREE, "trust": "central"}),
+    Case("distributed_topdown", {**TREE, "trust": "local", "delta": DELTA}),
+    Case("distributed_topdown", {**TREE, "trust": "secure_sum", "n_colluding": 1}),
+    Case("distributed_topdown", {**TREE, "protocol": "local_rnm"}),
+    Case("distributed_topdown", {**TREE, "protocol": "local_rnm", "delta": DELTA}, n_classes=3),
+    Case("distributed_topdown", {"depth": 2, "protocol": "single"}),
+    Case("random_trees", {**FOREST, "trust": "central"}),
+    Case("random_trees", {**FOREST, "trust": "local"}),
+    Case("random_trees", {**FOREST, "trust": "secure_sum", "n_colluding": 1}, n_classes=3),
+)
+
+TWO = {"n_trees": 2, "depth": 2}
+GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
+TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
+# The gain of a split changes by half of its bound where a tree has ten records.
+MANY = (1, 2, 3, 40)
+
+ENSEMBLES = (
+    Case("dp_forest", TWO),
+    Case("dp_forest", {**TWO, "votes": "shrunk"}),
+    Case("dp_forest", {**TWO, "leaves": "exponential"}),
+    Case("dp_bagging", TEACHERS, sizes=(1, 30)),
+    Case("dp_bagging", {**TEACHERS, "delta": DELTA}, sizes=(1, 30)),
+    Case("dpboost", GRADIENT, sizes=MANY),
+    Case("dpboost", {**GRADIENT, "chunks": "equal", "regularisation": 0.0}, sizes=MANY),
+    Case("dpboost", {**GRADIENT, "splits": "equality", "delta": DELTA}, sizes=MANY),
+    Case("bdpe", {**TWO, "step": 3.0}),
+    Case("bdpe", {**TWO, "alpha": 0.7, "alpha_decay": 0.5, "votes": "link", "clamp": 3.0}),
+    Case("bdpe", {**TWO, "alpha": 1.0, "calibrate_alpha": "released", "votes": "sign"}),
+    Case("bdpe", {**TWO, "splits": "random", "votes": "link"}),
+    # Splits that have no part of the budget are noise alone.
+    Case("bdpe", {**TWO, "tree_share": 0.0}),
+    Case("bdpe", {**TWO, "delta": DELTA, "alpha": 0.7, "votes": "link"}),
+    Case("bdpe", {**TWO, "delta": DELTA, "alpha": 1.0, "calibrate_alpha": "released"}),
+    Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign"}),
+    Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign", "splits": "random"}),
+)
+
+CASES: tuple[Case, ...] = (
+    *MAJORITY, *BAYES, *PARTIAL, *LINEAR, *LAZYBB, *PRIVGAM, *TUNED, *HOLDERS, *ENSEMBLES
+)  # fmt: skip
+
+
+def cases_of(learner: str) -> Iterable[Case]:
+    """Return what a learner is tried on; of one's own: its defaults, with each δ that it offers.
+
+    A file ``learners/<name>.py`` may say more: ``contract()``, which returns cases.
+    """
+    known = [case for case in CASES if case.learner == learner]
+    if known:
+        return known
+    said = own.contract(learner) if learner in own.names() else None
+    if said is not None:
+        return said
+    entry = registry.entry(learner)
+    deltas = [0.0] * entry.pure + [DELTA] * entry.approximate
+    return [
+        Case(learner, {"delta": delta, "calibration": CERTIFIED}, neighbours=relation)
+        for delta in deltas
+        for relation in entry.neighbours
+        if relation != PRIVATE_COLUMNS or entry.neighbours == (PRIVATE_COLUMNS,)
+    ] or [Case(learner, {}, neighbours=REPLACE_ONE)]

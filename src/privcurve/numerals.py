@@ -1,0 +1,66 @@
+"""Numbers as people write them, in files and on command lines."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+Number = TypeVar("Number", int, float)
+
+
+def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type: ignore[assignment]
+    """Read a number; unlike Python, not ``1_0``, which is a misprint rather than ten.
+
+    Parameters
+    ----------
+    text : str
+    kind : callable
+        `float` or `int`.
+
+    Returns
+    -------
+    float or int
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    if "_" in text:
+        raise ValueError(f"{text!r} is not a number")
+    return kind(text)
+
+
+def amount(text: str) -> float:
+    """Read a number of a command line: a type for argparse.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is none, NaN, or too large for one.
+    """
+    try:
+        value: float = number(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    if math.isinf(value) and "inf" not in text.lower():
+        raise argparse.ArgumentTypeError(f"{text!r} is too large for a number")
+    return value
+
+
+def count(text: str) -> int:
+    """Read a whole number of a command line: a type for argparse.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is none.
+    """
+    try:
+        return number(text, int)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None

@@ -1,0 +1,527 @@
+"""The one door between records and a model: each answer about records goes through a curator.
+
+A learner announces its mechanism calls (its ledger), and then asks a :class:`Curator` to add noise
+to numbers, to choose among candidates, or for noise that a compiled loop adds to its own scores.
+Nothing else draws noise, and at the end of a fit what was called must be what was announced. The
+contract (``privcurve.audit.contract``) puts another curator in its place, whose answers follow a
+script, and so sees of any learner all that its records can change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.mechanisms import (
+    GAUSSIAN,
+    MECHANISMS,
+    PERMUTE_AND_FLIP,
+    Source,
+    draw_piece,
+    draw_share,
+)
+
+
+class DoorError(RuntimeError):
+    """A learner called a mechanism that it did not announce, or did not call one that it did."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One announced mechanism call, ready to be made.
+
+    Attributes
+    ----------
+    mechanism : str
+        Whose noise is drawn: a name of ``mechanisms.MECHANISMS``.
+    scale : float
+        Of the noise: b, σ, or 1/η of a choice; 0 where there is no noise (ε = ∞), infinite where
+        there is nothing else.
+    entry : LedgerEntry or None
+        What the call is charged to; None where nothing is charged: without noise, or where all
+        is noise.
+    what : str
+        The same in the entry's words, where a data holder does not have the ledger.
+    """
+
+    mechanism: str
+    scale: float
+    entry: LedgerEntry | None = None
+    what: str = ""
+
+    def scaled(self, factor: float) -> Call:
+        """Return the call for numbers that are `factor` times as large: a public factor."""
+        return replace(self, scale=self.scale * factor)
+
+    @property
+    def private(self) -> bool:
+        """Whether there is any noise."""
+        return self.scale > 0
+
+
+def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
+    """Return the call that a ledger's entry announces.
+
+    Parameters
+    ----------
+    entry : LedgerEntry or None
+        None: a call without noise, of a fit that is not private.
+    mechanism : str, optional
+        Whose noise is drawn, where the ledger has another name for what it costs.
+    """
+    if entry is None:
+        return Call(mechanism or "", 0.0)
+    return Call(mechanism or entry.mechanism, 1 / entry.noise_rate, entry)
+
+
+Vector = NDArray[np.float64]
+
+# What a call is of, when there is no noise to be charged.
+EXACT = call_of(None)
+
+
+class Curator:
+    """Answers questions about records, with the noise that their ledger announces.
+
+    Parameters
+    ----------
+    coins : numpy.random.Generator
+        Noise, and the public coins of a fit (an order of records, questions of random trees).
+    party : bool
+        Whether it is one data holder's, who is told what a call is charged to, and has no ledger.
+
+    Attributes
+    ----------
+    coins : numpy.random.Generator
+        For public coins alone: what is drawn from it may end up in a model.
+    inners : list of Curator
+        Those of the runs of a private selection.
+    parties : list of Curator
+        Those of data holders in this process: a record is behind one of their doors.
+    statement : PrivacyStatement or None
+        What the calls were held to, when the fit has ended.
+    """
+
+    def __init__(self, coins: np.random.Generator, party: bool = False) -> None:
+        self.coins = coins
+        self._party = party
+        self.parties: list[Curator] = []
+        self._charged: dict[str, None] = {}
+        self._made: list[LedgerEntry] = []
+        self.inners: list[Curator] = []
+        self.statement: PrivacyStatement | None = None
+        self._announced: dict[str, Call] | None = None
+
+    def announce(self, statement: PrivacyStatement) -> None:
+        """Take the ledger whose calls are then made by their names.
+
+        Of a fit that is not private there is none, and all answers are exact.
+        """
+        private = statement.private
+        calls = {entry.what: call_of(entry) for entry in statement.ledger}
+        self._announced = calls if private else {}
+        self._exact = not private
+
+    def call(self, what: str) -> Call:
+        """Return an announced call by what it releases.
+
+        Raises
+        ------
+        DoorError
+            If there is none of that name.
+        """
+        if self._announced is None:
+            raise DoorError(f"nothing is announced: {what}")
+        if self._exact:
+            return EXACT
+        if what not in self._announced:
+            names = ", ".join(list(self._announced)[:5])
+            raise DoorError(f"called, but not announced: {what!r}. Announced are: {names}")
+        return self._announced[what]
+
+    # Answers -------------------------------------------------------------------------
+
+    def numbers(self, call: Call | str, exact: ArrayLike) -> NDArray[np.float64]:
+        """Return numbers with noise.
+
+        Parameters
+        ----------
+        call : Call or str
+            Or what it releases, of an announced ledger.
+        exact : array-like
+
+        Returns
+        -------
+        ndarray of the shape of `exact`
+        """
+        values = np.asarray(exact, dtype=np.float64)
+        call = self._charge(call)
+        return self._numbers(call, values) if call.private else values.copy()
+
+    def number(self, call: Call | str, exact: float) -> float:
+        """Return one number with noise."""
+        return float(self.numbers(call, [exact])[0])
+
+    def signs(
+        self,
+        call: Call | str,
+        margins: NDArray[np.float64],
+        records: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.bool_]:
+        """Return for each margin whether the label drawn for it is +; exact: if it is above 0.
+
+        The chance of + is that of ``margin + noise > 0``: nothing but the labels is released.
+
+        Parameters
+        ----------
+        call : Call or str
+        margins : ndarray
+        records : ndarray of the shape of `margins`, optional
+            Whose label each is, where they come in an order that follows from the records: the
+            noise of each has the same law, so a replay gives a record the same label wherever
+            it comes.
+        """
+        call = self._charge(call)
+        return self._signs(call, margins, records) if call.private else margins > 0
+
+    def choose(self, call: Call | str, scores: ArrayLike) -> int:
+        """Return the place of the chosen candidate; without noise, of the first of the best.
+
+        Parameters
+        ----------
+        call : Call
+            By the exponential mechanism or permute-and-flip.
+        scores : array-like of shape (n_candidates,)
+            Higher is better.
+        """
+        values = np.asarray(scores, dtype=np.float64)
+        call = self._charge(call)
+        return self._choose(call, values) if call.private else int(np.argmax(values))
+
+    def threshold(
+        self, call: Call | str, ends: NDArray[np.float64], scores: NDArray[np.float64]
+    ) -> float:
+        """Return a point of an interval, chosen by a score that is constant on pieces of it.
+
+        Parameters
+        ----------
+        call : Call
+            By the exponential mechanism.
+        ends, scores
+            See :func:`~privcurve.privacy.mechanisms.draw_piece`.
+        """
+        call = self._charge(call)
+        return self._threshold(call, ends, scores)
+
+    def noise(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return standard noise, for a compiled loop to add its scores to.
+
+        The loop writes ``noise + score/scale`` in place and takes the largest of a row (a
+        choice), or the sign (a label): a replay reads there what the scores were.
+
+        Parameters
+        ----------
+        calls : Call, or (nested) sequence of Call
+            Of one mechanism: one for all, or one for each place along the first axes.
+        shape : tuple of int
+            Of a choice the last axis is that of its candidates.
+
+        Returns
+        -------
+        ndarray of `shape`
+        """
+        return self._noise(self._charge_all(calls, shape), shape)
+
+    def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return uniform numbers, by each of which a compiled loop draws one of the candidates.
+
+        Parameters
+        ----------
+        calls, shape
+            As of :meth:`noise`; of a choice there is one number.
+        """
+        self._charge_all(calls, shape)
+        return self.coins.random(shape)
+
+    def whole_numbers(
+        self, call: Call, exact: NDArray[np.int64], again: bool = False
+    ) -> NDArray[np.int64]:
+        """Return whole numbers with exact whole noise (``privacy.discrete``).
+
+        Gaussian noise is that of the real Gaussian, rounded down: its mean is −1/2.
+
+        Parameters
+        ----------
+        call : Call
+            Its scale is a whole number, from 1 up to `mechanisms.LARGEST_SCALE`.
+        exact : ndarray of int64
+        again : bool
+            Whether these are further numbers of a vector whose first ones were released, with
+            noise of another scale: they are charged together.
+        """
+        self._charge(call, again)
+        return self._whole_numbers(call, exact) if call.private else exact.copy()
+
+    def choose_exactly(self, call: Call, scores: NDArray[np.int64]) -> int:
+        """Return the place of the chosen candidate, with exact chances (``privacy.discrete``).
+
+        Parameters
+        ----------
+        call : Call
+            Its scale is a whole number.
+        scores : ndarray of int64, shape (n_candidates,)
+        """
+        self._charge(call)
+        return self._choose_exactly(call, scores) if call.private else int(np.argmax(scores))
+
+    def inner(self, call: Call, words: Sequence[int]) -> Curator:
+        """Return the curator of one run of a private selection: a door in a door.
+
+        Parameters
+        ----------
+        call : Call
+            What a run is charged to.
+        words : sequence of int
+            Its stream begins with them.
+        """
+        self._charge(call)
+        self.inners.append(self._inner(words))
+        return self.inners[-1]
+
+    def share(self, call: Call, exact: ArrayLike, parts: int) -> NDArray[np.float64]:
+        """Return numbers with a share of the noise, `parts` of which make up the call's.
+
+        Parameters
+        ----------
+        call : Call
+            Laplace or Gaussian; its scale is that of all of the noise.
+        exact : array-like
+        parts : int
+        """
+        values = np.asarray(exact, dtype=np.float64)
+        call = self._charge(call)
+        return self._share(call, values, parts) if call.private else values.copy()
+
+    def party(self, words: Sequence[int]) -> Curator:
+        """Return the curator of one data holder, whose stream begins with `words`."""
+        self.parties.append(self._holder(words))
+        return self.parties[-1]
+
+    def generator(self, calls: Sequence[Call]) -> np.random.Generator:
+        """Return the stream of noise, for a compiled loop that draws choices by rejection.
+
+        No script can say what such a loop chooses: it is for published noise alone.
+        """
+        self._charge_all(calls, (len(calls),))
+        return self.coins
+
+    def objective(
+        self,
+        call: Call | str,
+        dimension: int,
+        gradient: Callable[[Vector], Vector],
+        minimise: Callable[[Vector], Vector],
+        *,
+        old: bool = False,
+    ) -> Vector:
+        """Return the minimum of an objective with a random linear term b·θ.
+
+        Parameters
+        ----------
+        call : Call or str
+            By objective or box perturbation.
+        dimension : int
+            Of the model θ; public.
+        gradient : callable
+            Of the objective without b·θ: a function of θ that is one to one.
+        minimise : callable
+            Return the θ whose gradient is −b, given b.
+        old : bool
+            Whether b is drawn by NumPy's old generator (seeded by this one), as diffprivlib does.
+
+        Returns
+        -------
+        ndarray of shape (dimension,)
+        """
+        call = self._charge(call)
+        if not call.private:
+            return minimise(np.zeros(dimension))
+        return self._objective(call, dimension, gradient, minimise, old)
+
+    def shuffled(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return numbers of records in a random order: a public coin.
+
+        Its law is the same in whatever order they come in, so a replay deals out neighbours'
+        records alike even where they come in an order that follows from the records.
+        """
+        return self.coins.permutation(records)
+
+    # How they are drawn ----------------------------------------------------------------
+
+    def _numbers(self, call: Call, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+        return exact + MECHANISMS[call.mechanism].draw(self.coins, exact.shape, call.scale)
+
+    def _signs(
+        self, call: Call, margins: NDArray[np.float64], records: NDArray[np.int64] | None
+    ) -> NDArray[np.bool_]:
+        return self._numbers(call, margins) > 0
+
+    def _choose(self, call: Call, scores: NDArray[np.float64]) -> int:
+        drawn = MECHANISMS[call.mechanism].draw(self.coins, scores.shape)
+        return int(np.argmax(scores / call.scale + drawn))
+
+    def _threshold(
+        self, call: Call, ends: NDArray[np.float64], scores: NDArray[np.float64]
+    ) -> float:
+        rate = 1 / call.scale if call.private else math.inf
+        return draw_piece(ends, scores, rate, self.coins)
+
+    def _objective(
+        self,
+        call: Call,
+        dimension: int,
+        gradient: Callable[[Vector], Vector],
+        minimise: Callable[[Vector], Vector],
+        old: bool,
+    ) -> Vector:
+        return minimise(self._tilt(call, dimension, old))
+
+    def _tilt(self, call: Call, dimension: int, old: bool) -> Vector:
+        """Draw b."""
+        source: Source = self.coins
+        if old:
+            seed = self.coins.integers(2**32, size=4, dtype=np.uint32).tolist()
+            source = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed)))
+        return MECHANISMS[call.mechanism].draw(source, dimension, call.scale)
+
+    def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        return (
+            MECHANISMS[calls.flat[0].mechanism].draw(self.coins, shape)
+            if calls.size
+            else np.zeros(shape)
+        )
+
+    def _whole_numbers(self, call: Call, exact: NDArray[np.int64]) -> NDArray[np.int64]:
+        from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
+
+        draw = rounded_gaussian if call.mechanism == GAUSSIAN else discrete_laplace
+        drawn: NDArray[np.int64] = draw(self.coins, int(call.scale), exact.size)
+        return exact + drawn.reshape(exact.shape)
+
+    def _choose_exactly(self, call: Call, scores: NDArray[np.int64]) -> int:
+        from privcurve.privacy.discrete import choose
+
+        flip = call.mechanism == PERMUTE_AND_FLIP
+        return int(choose(self.coins, scores, int(call.scale), flip))
+
+    def _inner(self, words: Sequence[int]) -> Curator:
+        return Curator(np.random.default_rng(np.random.SeedSequence(list(words))))
+
+    def _share(self, call: Call, exact: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+        return exact + draw_share(call.mechanism, self.coins, exact.shape, call.scale, parts)
+
+    def _holder(self, words: Sequence[int]) -> Curator:
+        return party_of(words)
+
+    # What was called ---------------------------------------------------------------------
+
+    @property
+    def ledger(self) -> tuple[LedgerEntry, ...]:
+        """What was called so far, in that order: of a fit whose calls depend on answers."""
+        return tuple(self._made)
+
+    def _charge_all(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+        spread = _spread(calls, shape)
+        for call in dict.fromkeys(spread.ravel().tolist()):
+            self._charge(call)
+        return spread
+
+    def _charge(self, call: Call | str, again: bool = False) -> Call:
+        if isinstance(call, str):
+            call = self.call(call)
+        if call.entry is None:
+            noisy = 0 < call.scale < math.inf
+            if self._party and noisy:
+                self._charged[call.what] = None
+            elif noisy:
+                raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
+            return call
+        if again and call.entry not in self._made:
+            raise DoorError(f"further numbers of what was never released: {call.entry.what}")
+        if not again:
+            self._made.append(call.entry)
+        return call
+
+    def check(self, statement: PrivacyStatement) -> None:
+        """Check that what was called is what was announced.
+
+        Raises
+        ------
+        DoorError
+            If it is not.
+        """
+        self.statement = statement
+        whats = {entry.what for entry in statement.ledger}
+        for party in self.parties:
+            party.statement = statement
+            for what in party._charged:
+                if what not in whats and (what or statement.calibration == CERTIFIED):
+                    raise DoorError(
+                        f"a holder's message that the ledger lacks: {what or 'unnamed'}"
+                    )
+        made, announced = Counter(self._made), Counter(statement.ledger)
+        # Of a private selection the ledger is that of one run.
+        runs = max(1, len(self.inners))
+        for entry, times in made.items():
+            if entry not in announced:
+                raise DoorError(f"called, but not announced in the ledger: {entry.what}")
+            if times > runs * announced[entry] and not entry.parallel:
+                raise DoorError(f"called more often than it is charged: {entry.what}")
+        if made:
+            for entry, times in announced.items():
+                if made[entry] < runs * times:
+                    raise DoorError(f"announced in the ledger, but not called: {entry.what}")
+
+
+def party_of(words: Sequence[int]) -> Curator:
+    """Return the curator of one data holder, wherever it runs.
+
+    Parameters
+    ----------
+    words : sequence of int
+        Of its stream: known to the holder alone.
+    """
+    sequence = np.random.SeedSequence([int(word) for word in words])
+    return Curator(np.random.default_rng(sequence), party=True)
+
+
+def _spread(calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the call of each place along the first axes of a shape."""
+    if isinstance(calls, Call):
+        one = np.empty((), dtype=object)
+        one[()] = calls
+        return one
+    axes = []
+    level: Any = calls
+    while not isinstance(level, Call):
+        axes.append(len(level))
+        if not axes[-1]:
+            return np.empty(axes, dtype=object)
+        level = level[0]
+    spread = np.empty(axes, dtype=object)
+    for place in np.ndindex(*axes):
+        call: Any = calls
+        for i in place:
+            call = call[i]
+        spread[place] = call
+    if spread.shape != shape[: spread.ndim]:
+        raise ValueError(f"{spread.shape} calls do not fit noise of the shape {shape}")
+    return spread

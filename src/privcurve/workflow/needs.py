@@ -1,0 +1,122 @@
+"""What jobs ask a cluster for, memory and time: by public facts and estimates, never by records.
+
+Nothing of it matters on one machine, and a job that needs more than it asked for is tried again
+with more: rules multiply both by the attempt.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from privcurve.coding import code_type
+from privcurve.datasets import Description
+from privcurve.datasets.description import EXCEL
+from privcurve.experiments.jobs import About, Curve
+from privcurve.experiments.shards import fit_seconds
+from privcurve.learners.memory import training_bytes
+
+# MiB of a job before it has read a record: Python, imports, kernels that are compiled.
+PREPARING, TRAINING, AUDITING = 300, 400, 2000
+# What is asked for beside the estimate: it was measured on one machine.
+_MEMORY_SLACK, _TIME_SLACK = 1.1, 1.5
+# Minutes for the start of a job, and for file systems that are slow.
+_START = 10
+
+# A value of a sheet is an object; of other files a piece at a time is read.
+_BYTES_PER_CELL = 125.0
+# Values that are read and coded one after another, and a download.
+_SECONDS_PER_VALUE, _DOWNLOAD = 2.5e-6, 20
+
+
+class Needs(NamedTuple):
+    """What the first attempt of a job asks for.
+
+    Attributes
+    ----------
+    memory : int
+        MiB.
+    minutes : int
+    """
+
+    memory: int
+    minutes: int
+
+
+def to_prepare(description: Description) -> Needs:
+    """Return what it takes to read and code a dataset."""
+    n_columns = len(description.domain.columns)
+    n_values = sum(description.raw_sizes.values()) * (n_columns + 1)
+    n_bytes = n_values * (_code_bytes(description) + _is_sheet(description) * _BYTES_PER_CELL)
+    return Needs(
+        _mebibytes(PREPARING, n_bytes), _minutes(n_values * _SECONDS_PER_VALUE) + _DOWNLOAD
+    )
+
+
+def to_train(curve: Curve, shard: int) -> Needs:
+    """Return what it takes to train a shard."""
+    return Needs(_mebibytes(TRAINING, _training(curve)), _minutes(curve.seconds(shard)))
+
+
+def to_refit(curve: Curve) -> Needs:
+    """Return what it takes to select settings and train them afresh."""
+    each = fit_seconds(curve.arm, *curve.shape)
+    seconds = len(curve.arm.epsilons) * curve.n_refits * sum(each) / len(each)
+    return Needs(_mebibytes(TRAINING, _training(curve)), _minutes(seconds))
+
+
+def to_train_all(curves: Iterable[Curve]) -> Needs:
+    """Return what it takes to train some curves in one job, which keeps all data that it reads."""
+    members = list(curves)
+    kept = {c.dataset.name: 2 * _table(c.dataset) for c in members}
+    peak = max(_training(c) - kept[c.dataset.name] for c in members)
+    memory = _mebibytes(TRAINING, sum(kept.values()) + peak)
+    return Needs(memory, _minutes(sum(c.work for c in members)))
+
+
+def to_audit(learner: str, about: About) -> int:
+    """Return the MiB that the audit of a learner takes on a dataset."""
+    return _mebibytes(AUDITING, _on(learner, about))
+
+
+def to_make(memory: int, datasets: Iterable[About]) -> int:
+    """Return the MiB of an output that trains on some datasets, by what it takes without them."""
+    return _mebibytes(memory, max((_on("", about) for about in datasets), default=0.0))
+
+
+def _training(curve: Curve) -> float:
+    # Of a learner that chooses another one's settings, what that one takes.
+    names = {str(setting.get("learner", curve.arm.learner)) for setting in curve.arm.settings}
+    return max(_on(name, curve.dataset) for name in names)
+
+
+def _on(learner: str, about: About) -> float:
+    domain, n_rows = about.domain, about.n_rows + about.n_test
+    width = _code_bytes(about)
+    return training_bytes(learner, n_rows, len(domain.columns), domain.n_classes, width)
+
+
+def _table(about: About) -> float:
+    """Return the bytes of a coded dataset."""
+    return (about.n_rows + about.n_test) * (len(about.domain.columns) * _code_bytes(about) + 1.0)
+
+
+def _code_bytes(about: About) -> int:
+    return np.dtype(code_type(about.domain.n_bins)).itemsize
+
+
+def _is_sheet(description: Description) -> bool:
+    return description.parser.kind == EXCEL
+
+
+def _mebibytes(start: int, n_bytes: float) -> int:
+    """Return memory in whole hundreds of MiB."""
+    return 100 * math.ceil((start + _MEMORY_SLACK * n_bytes / 2**20) / 100)
+
+
+def _minutes(seconds: float) -> int:
+    """Return the time limit of a job that is estimated to take so many seconds."""
+    return _START + math.ceil(_TIME_SLACK * seconds / 60)

@@ -1,0 +1,213 @@
+"""What stands in a YAML file and is read as something else: found on its nodes, before it is used.
+
+YAML takes words for what they look like: ``0150`` for 104, ``12:30`` for 750, ``no`` for false.
+One rule for descriptions, studies and configuration: a word is read as it is written, or refused.
+Keys and days are texts, as they stand there; all must look like what YAML reads.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+_TAG = "tag:yaml.org,2002:"
+_STR, _INT, _FLOAT = f"{_TAG}str", f"{_TAG}int", f"{_TAG}float"
+_DAY, _MERGE, _EQUALS = f"{_TAG}timestamp", f"{_TAG}merge", f"{_TAG}value"
+
+# Words that are texts, as they stand there.
+_AS_WRITTEN = (_DAY, _MERGE, _EQUALS)
+# How numbers look that are in YAML what they are to a person.
+_LOOK = {_INT: re.compile(r"0|-?[1-9][0-9]*"), _FLOAT: re.compile(r"[^_:]*")}
+
+# Files by hand are 10 deep and of a few thousand entries: more is a mistake, or an attack.
+MOST_DEEP = 100
+MOST_ENTRIES = 1_000_000
+# Letters of a word that messages repeat, and lines that they name.
+MOST_SHOWN = 40
+MOST_LINES = 9
+
+
+def too_deep(events: Iterator[yaml.Event]) -> int | None:
+    """Return the line on which lists and mappings are nested too deeply; None if they are not.
+
+    Deeper ones would end the process, in the compiled loader.
+
+    Parameters
+    ----------
+    events : iterator of yaml.Event
+    """
+    depth = 0
+    for event in events:
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_DEEP and event.start_mark:
+            return int(event.start_mark.line) + 1
+    return None
+
+
+def faults(root: yaml.Node, loader: Any) -> list[str]:
+    """Return what is wrong with a document that YAML would read without a word, by line.
+
+    Parameters
+    ----------
+    root : yaml.Node
+    loader : yaml.SafeLoader
+        That composed it: reads the scalars.
+
+    Returns
+    -------
+    list of str
+        Of aliases first: what stands in itself can't be looked at further.
+    """
+    nodes, aliases = _nodes(root)
+    if aliases:
+        return aliases
+    misread = [fault for node in nodes for fault in _misread(node, loader)]
+    # A number that can't be has no value that keys could be compared by.
+    found = misread or [fault for node in nodes for fault in _keys(node, loader)]
+    repeated = [] if misread else [twice for node in nodes for twice in _repeated(node, loader)]
+    # Who writes no without quotes does it everywhere: that is one mistake.
+    lines: dict[str, list[int]] = {}
+    for line, said in sorted(found):
+        lines.setdefault(said, []).append(line)
+    return [
+        *(f"line{'s' * (len(at) > 1)} {_listed(at)}: {said}" for said, at in lines.items()),
+        *(said for _, said in sorted(repeated)),
+    ]
+
+
+def texts(root: yaml.Node) -> None:
+    """Make a text of each key and each day: what is loaded is what stands in the file.
+
+    Parameters
+    ----------
+    root : yaml.Node
+        Without faults; it is changed.
+    """
+    for node in _nodes(root)[0]:
+        if isinstance(node, yaml.MappingNode):
+            node.value = [
+                (key if key.tag == _MERGE else _text(key), value) for key, value in node.value
+            ]
+        elif node.tag in (_DAY, _EQUALS):
+            node.tag = _STR
+
+
+def _text(key: yaml.ScalarNode) -> yaml.ScalarNode:
+    return yaml.ScalarNode(_STR, key.value, key.start_mark, key.end_mark, style=key.style)
+
+
+def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
+    """Return each node once, though an alias names it twice; and what is wrong with aliases."""
+    nodes: list[yaml.Node] = []
+    # How many entries a node is, written out; 0 as long as it is not known.
+    sizes: dict[int, int] = {}
+    waiting: list[tuple[yaml.Node, bool]] = [(root, False)]
+    while waiting:
+        node, seen = waiting.pop()
+        parts = _parts(node)
+        if seen:
+            sizes[id(node)] = 1 + sum(sizes[id(part)] for part in parts)
+            continue
+        if id(node) in sizes:
+            if not sizes[id(node)]:
+                line = node.start_mark.line + 1
+                return nodes, [f"line {line}: an alias stands within what it is an alias of"]
+            continue
+        sizes[id(node)] = 0
+        nodes.append(node)
+        waiting.append((node, True))
+        waiting.extend((part, False) for part in parts)
+    if sizes[id(root)] > MOST_ENTRIES:
+        return nodes, [f"its aliases, written out, are more than {MOST_ENTRIES:,} entries"]
+    return nodes, []
+
+
+def _parts(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return node.value if isinstance(node, yaml.SequenceNode) else []
+
+
+# Lines, and what is wrong there.
+Faults = Iterator[tuple[int, str]]
+
+
+def _misread(node: yaml.Node, loader: Any) -> Faults:
+    """Name a tag, and what is another word in YAML: 0150 (octal), 12:30 (sixties), a time."""
+    line = node.start_mark.line + 1
+    plain = isinstance(node, yaml.ScalarNode) and not node.style
+    implied = loader.resolve(type(node), node.value if plain else None, (plain, not plain))
+    if node.tag not in (implied, _STR):
+        tag = node.tag.replace(_TAG, "!!")
+        yield line, f"the tag {tag} has no meaning here; leave it out"
+    elif isinstance(node, yaml.ScalarNode) and node.tag in (_DAY, _INT, _FLOAT):
+        try:
+            value = _value(node, loader)
+        except ValueError as error:
+            yield line, f"{_short(node.value)} can't be: {error}"
+            return
+        text = value.isoformat() if node.tag == _DAY else str(value)
+        look = _LOOK.get(node.tag)
+        if node.tag == _FLOAT and math.isinf(value) and "inf" not in node.value.lower():
+            yield line, f"{_short(node.value)} is too large for a number"
+        elif not (look.fullmatch(node.value) if look else node.value == text):
+            said = f"YAML reads {_short(node.value)} as {text}; put it in quotes, if it is "
+            yield line, f"{said}not meant so, or write {text}"
+
+
+def _keys(node: yaml.Node, loader: Any) -> Faults:
+    """Name each key that is no word, or is another one in YAML."""
+    for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            yield line, "a list or a mapping can't be a key"
+            continue
+        word = _word(key, loader)
+        if str(word) != key.value:
+            if word is None or isinstance(word, bool):
+                read = "nothing" if word is None else str(word).lower()
+                said = (
+                    f"YAML reads the key {key.value} as {read}" if key.value else "a key is empty"
+                )
+                yield line, f"{said}; put the word in quotes"
+            else:
+                yield line, f"YAML reads {key.value} as {word}; put it in quotes"
+
+
+def _repeated(node: yaml.Node, loader: Any) -> Faults:
+    """Name each key that a mapping has twice, with both lines."""
+    lines: dict[Any, int] = {}
+    for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+        if not isinstance(key, yaml.ScalarNode):
+            continue
+        word, line = _word(key, loader), key.start_mark.line + 1
+        # What looks alike is alike, in any form of Unicode.
+        alike = (word, unicodedata.normalize("NFC", key.value))
+        before = next((lines[one] for one in alike if one in lines), None)
+        if before is not None:
+            yield line, f"the key {word!r} stands twice, lines {before} and {line}; keep one"
+        lines.update(dict.fromkeys(alike, line))
+
+
+def _word(key: yaml.ScalarNode, loader: Any) -> Any:
+    return key.value if key.tag in _AS_WRITTEN else _value(key, loader)
+
+
+def _listed(lines: list[int]) -> str:
+    shown = ", ".join(map(str, lines[:MOST_LINES]))
+    return shown + (", …" if len(lines) > MOST_LINES else "")
+
+
+def _value(node: yaml.ScalarNode, loader: Any) -> Any:
+    """Return what YAML reads; the loader is not to remember it."""
+    return loader.yaml_constructors[node.tag](loader, node)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"

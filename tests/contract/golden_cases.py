@@ -1,0 +1,219 @@
+"""Fits whose statements and results are recorded: of each private learner what it offers, crossed.
+
+Each case is the name of a learner, the rows that it is trained on, and plain parameters; a model
+of other code is trained on the same ones. See ``test_golden_statements.py``.
+"""
+
+import inspect
+import itertools
+import zlib
+
+import numpy as np
+from made_learners import needed, needed_facts, problem
+
+from privcurve.learners.registry import LEARNERS, entry, estimator_class
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+
+NAMES = [name for name in LEARNERS if entry(name).private and not entry(name).peer]
+
+# At 1 and below noise is most of what is learned here; at 10 it and the records are.
+EPSILONS = (1.0, 0.1, 10.0, np.inf)
+DELTA = 1e-5
+# Where one number is drawn to choose by, a single fit says little of its noise.
+SEEDS = range(3)
+ORDERED = (False, True, False, True)
+CLASSES = {"two": ("no", "yes"), "weighted": ("no", "yes"), "three": (0, 1, 2)}
+
+# Sizes are small, but where a learner needs some to do anything.
+SIZE = 3
+SIZES = {"dp_bagging": {"n_teachers": 6, "n_partitions": 3, "n_queries": 20}}
+
+# What a change of a single parameter comes with: the learner chosen by default is slow to choose.
+BESIDE = {"tuned": {"learner": "noisy_bayes"}}
+
+FACTS = {
+    REPLACE_ONE: ({},),
+    PRIVATE_COLUMNS: tuple({"public_columns": columns} for columns in ((1,), (0, 3), ())),
+    ADD_REMOVE: ({"neighbours": ADD_REMOVE, "n_estimate": 100},),
+}
+
+# Parameters that are said by the offer that is crossed with a change.
+OFFERED = {"calibration", "epsilon", "delta", "public_columns", "neighbours", "n_estimate"}
+
+TREES = {"weak_learner": "topdown", "depth": 2}
+SECURE = {"trust": "secure_sum", "n_holders": 3}
+TUNED = (
+    {"settings": ({"learner": "noisy_bayes"}, {"learner": "one_rule"})},
+    {"learner": "noisy_bayes", "settings": {"n_columns": (2, 3), "smoothing": (1.0, 5.0)}},
+    {"learner": "topdown", "settings": {"depth": (1, 2)}, "eta": 0.0, "expected_runs": 2.0},
+)
+# Several parameters together, where each alone would not show what a mechanism call is.
+COMBINED = {
+    "lazybb": (
+        {**TREES, "mechanism": "exponential"},
+        {**TREES, "leaves": "rules", "start": "public"},
+        {**TREES, "start": "public", "splits": "threshold"},
+        {"weak_learner": "topdown", "n_splits": 3},
+        {"start": "public", "vote_worth": 0.5},
+        {"start": "public", "mechanism": "exponential"},
+    ),
+    "topdown": (
+        {"n_splits": 3},
+        {"leaves": "rules", "mechanism": "exponential"},
+        {"leaves": "rules", "splits": "threshold", "criterion": "entropy"},
+    ),
+    "dp_logistic_regression": (
+        {"noise": "box", "encoding": "scaled"},
+        {"noise": "box", "start": "public", "columns": "private"},
+        {"noise": "box", "start": "public", "curvature_share": 0.3},
+        {"encoding": "scaled", "columns": "private"},
+    ),
+    "brc": (
+        {"intercept": "em", "intercept_share": 0.3, "estimate": "edge"},
+        {"n_kept": 2, "algorithm": "private"},
+        {"weights": "adaboost", "intercept": "zero"},
+    ),
+    "pate": ({"n_answers": 200}, {"n_answers": 300, "n_teachers": 9}),
+    "noisy_bayes": ({"n_columns": 2, "start": "public"}, {"n_columns": 2, "choice_share": 0.5}),
+    "distributed_topdown": (
+        *(
+            {"protocol": protocol, "trust": trust, "budget": budget}
+            for protocol in ("noisy_counts", "local_rnm")
+            for trust in ("central", "local", "secure_sum")
+            for budget in ("levels", "decay")
+        ),
+        {**SECURE, "n_colluding": 1},
+        {**SECURE, "protocol": "local_rnm", "vote_share": 0.6},
+        {"n_holders": 1},
+        {"n_holders": 1, "protocol": "local_rnm"},
+        {"protocol": "single", "n_splits": 3},
+        {"n_splits": 3, "budget": "uniform"},
+        {"depth": 2, "leaf_share": 0.3},
+    ),
+    "random_trees": (
+        {**SECURE, "n_colluding": 1},
+        {"trust": "local", "n_holders": 7, "placement": "sizes"},
+        {"n_holders": 1},
+        {"batch": 2},
+    ),
+    "bdpe": (
+        {"alpha": 0.3, "votes": "link"},
+        {"alpha": 0.3, "votes": "sign", "alpha_decay": 0.5},
+        {"calibrate_alpha": "released", "votes": "link"},
+        {"calibrate_alpha": "exact", "leverage": "constant"},
+        {"splits": "random", "votes": "link"},
+        {"splits": "random", "votes": "shrunk"},
+    ),
+    "privgam": (
+        *(
+            {"method": method, "linear": linear, "pairs": pairs, "ordered": (True,) * 4}
+            for method in ("cyclic", "greedy")
+            for linear in ("yes", "no")
+            for pairs in ("yes", "no")
+        ),
+        {"method": "greedy", "n_steps": 3, "bins": "few"},
+        {"method": "cyclic", "bins": "all"},
+    ),
+    "tuned": TUNED,
+}  # fmt: skip
+
+
+def rows(kind):
+    """Codes, labels and counts of a kind of rows, and how many codes each column has."""
+    X, y, n_bins = problem(120)
+    if kind == "three":
+        y = X[:, 2].astype(np.int64)
+    counts = 1 + np.arange(120) % 3 if kind == "weighted" else None
+    return X, y, counts, n_bins
+
+
+def cases(name, all_crossed=False):
+    """The cases of a learner: (its label, kind of rows, parameters but the seed).
+
+    Each value of a parameter is tried with much of what the learner offers, or with all of it.
+    """
+    seen = {}
+    for change in changes_of(name):
+        for rows_of, offer in offers(name, default=all_crossed or not change):
+            parameters = {**facts_of(name, rows_of), **sizes(name, change), **change, **offer}
+            seen.setdefault(label(rows_of, {**change, **offer}), (rows_of, parameters))
+    yield from ((text, *case) for text, case in seen.items())
+
+
+def label(rows_of, told):
+    """The name of a case: its rows, its budget, and what else is not as by default."""
+    budget = f"{told['calibration']} δ={told['delta']:g} ε={told['epsilon']:g}"
+    others = sorted(told.keys() - {"calibration", "delta", "epsilon"})
+    return " ".join([rows_of, budget, *(f"{key}={told[key]}" for key in others)])
+
+
+def offers(name, default):
+    """What a learner offers whatever its parameters: rows, ε, δ, calibration, public facts."""
+    known = entry(name)
+    deltas = [0.0] * known.pure + [DELTA] * known.approximate
+    kinds = ["two", "three"] if known.multiclass else ["two"]
+    facts = [FACTS[relation] if default else FACTS[relation][:1] for relation in known.neighbours]
+    budgets = itertools.product(known.calibrations, deltas, EPSILONS)
+    for calibration, delta, epsilon in budgets:
+        budget = {"calibration": calibration, "delta": delta, "epsilon": epsilon}
+        # Of other parameters less is enough: without noise δ changes little.
+        if not default and (epsilon <= 1 or (epsilon == np.inf and delta != deltas[0])):
+            continue
+        for kind, public in itertools.product(kinds, itertools.chain(*facts)):
+            yield kind, {**budget, **public}
+        if default and epsilon <= 1:
+            for seed in SEEDS:
+                yield "two", {**budget, **needed_facts(name), "random_state": seed}
+        if default and epsilon == 1:
+            yield "weighted", {**budget, **needed_facts(name)}
+            yield "two", {**budget, **needed_facts(name), "classes": None}
+
+
+def changes_of(name):
+    """No other value, other values of single parameters, then several together."""
+    yield {}
+    for key, known in entry(name).parameters.items():
+        for value in known.choices or other_numbers(known):
+            if value != known.default:
+                beside = {**needed(name, {key: value}), **BESIDE.get(name, {})}
+                yield {**{k: v for k, v in beside.items() if k not in OFFERED}, key: value}
+    yield from COMBINED.get(name, ())
+    if name == "tuned":
+        for other in NAMES:
+            yield {"learner": other, "settings": (sizes(other, {}),)}
+
+
+def other_numbers(known):
+    """A number that a parameter is not by default."""
+    if known.size or known.structure:
+        return ()
+    if known.kind is int:
+        number = 2 if known.default is None else known.default + 1
+    else:
+        number = 0.4 if not known.default else 0.8 * known.default
+    return (number,) if known.admits(number) else ()
+
+
+def sizes(name, change):
+    """Small sizes, of the parameters that have an effect beside a change."""
+    whole = entry(name).whole(change)
+    return {
+        key: SIZES.get(name, {}).get(key, min(known.default, SIZE))
+        for key, known in entry(name).parameters.items()
+        if known.size and all(whole[other] in of for other, of in known.used_with.items())
+    }
+
+
+def facts_of(name, rows_of):
+    known = inspect.signature(estimator_class(name)).parameters
+    n_bins = rows(rows_of)[-1]
+    ordered = {"ordered": ORDERED} if "ordered" in known else {}
+    return {"n_bins": tuple(n_bins), "classes": CLASSES[rows_of], **ordered}
+
+
+def fit(name, rows_of, parameters):
+    """The fitted model of a case, with a stream of the case's own."""
+    X, y, counts, _ = rows(rows_of)
+    told = repr([name, rows_of, sorted(parameters.items(), key=str)])
+    stream = {"random_state": np.random.default_rng(zlib.crc32(told.encode()))}
+    return estimator_class(name)(**{**stream, **parameters}).fit(X, y, counts)

@@ -1,0 +1,177 @@
+"""Statements, ledgers and fitted models of every private learner are those that are recorded.
+
+The file beside this one has a line a case (see ``golden_cases.py``): which of the statements listed
+before it is its own (a digest of the words, the numbers of the ledger), and what the model says of
+the rows. Where results are meant to change, raise `version` of the learner in the registry. Then,
+and where words are meant to change, rewrite the file:
+``python tests/contract/test_golden_statements.py``.
+"""
+
+import hashlib
+import itertools
+import json
+import math
+from pathlib import Path
+
+import golden_cases
+import pytest
+
+GOLDEN = Path(__file__).with_name("golden_statements.json")
+
+# Numbers of a ledger entry, and of the statement itself.
+OF_ENTRY = ("noise_rate", "sensitivity", "epsilon", "bounded_range", "rho")
+OF_STATEMENT = ("epsilon", "delta", "proved_epsilon")
+
+LEDGER_TOLERANCE = 1e-12
+MODEL_TOLERANCE = 1e-9
+
+
+def record(name, rows_of, parameters):
+    """What is recorded of a case: of one that is refused the type of its error."""
+    try:
+        model = golden_cases.fit(name, rows_of, parameters)
+    except Exception as error:
+        return type(error).__name__
+    words, own, entries = parts(model.privacy_)
+    words += " ".join(sorted(model.measures_))
+    digest = hashlib.sha256(words.encode()).hexdigest()[:12]
+    runs = [[len(list(same)), *entry] for entry, same in itertools.groupby(entries)]
+    return [[digest, own, runs], *summary(model, rows_of)]
+
+
+def parts(statement):
+    """The words of a statement, its own numbers, and those of each entry of its ledger."""
+    document = json.loads(statement.to_json())
+    own = [rounded(document[key]) for key in OF_STATEMENT]
+    entries = [[rounded(entry[key]) for key in OF_ENTRY] for entry in document["ledger"]]
+    for part, keys in [(document, OF_STATEMENT), *((e, OF_ENTRY) for e in document["ledger"])]:
+        part.update({key: "#" for key in keys if part[key] is not None})
+    return json.dumps(document, ensure_ascii=False), own, entries
+
+
+def rounded(number):
+    """Thirteen digits of a number; "inf" and None are as they are, and 1.0 is 1."""
+    if not isinstance(number, (int, float)):
+        return number
+    short = float(f"{number:.12e}")
+    return int(short) if short.is_integer() and abs(short) < 1e12 else short
+
+
+def summary(model, rows_of):
+    """How many rows each class gets; mean and mean square of the scores; sizes of the model."""
+    X = golden_cases.rows(rows_of)[0]
+    scores, said = model.decision_function(X), model.predict(X)
+    decisions = [int((said == one).sum()) for one in model.classes_]
+    moments = [rounded(float(mean)) for mean in (scores.mean(), (scores**2).mean())]
+    return decisions, moments, [rounded(size) for _, size in sorted(model.measures_.items())]
+
+
+def differences(found, expected):
+    """What of a case is not as it was, in words."""
+    if isinstance(found, str) or isinstance(expected, str):
+        said = [one if isinstance(one, str) else "a model" for one in (found, expected)]
+        return [] if said[0] == said[1] else [f"gives {said[0]}, not {said[1]}"]
+    (words, own, runs), decisions, (mean, square), sizes = found
+    (known_words, known_own, known_runs), known_decisions, known_moments, known_sizes = expected
+    known_mean, known_square = known_moments
+    spread = math.sqrt(known_square)
+    same = {
+        "words of the statement, or names of sizes": words == known_words,
+        "numbers of the statement": close(own, known_own, LEDGER_TOLERANCE),
+        "how many entries the ledger has": counted(runs) == counted(known_runs),
+        "numbers of the ledger": close(expanded(runs), expanded(known_runs), LEDGER_TOLERANCE),
+        "decisions": decisions == known_decisions,
+        "the mean score": abs(mean - known_mean) <= MODEL_TOLERANCE * spread,
+        "the mean square of scores": near(square, known_square, MODEL_TOLERANCE),
+        "sizes": close(sizes, known_sizes, MODEL_TOLERANCE),
+    }
+    return [f"other: {what}" for what, holds in same.items() if not holds]
+
+
+def expanded(runs):
+    return [number for times, *entry in runs for number in entry * times]
+
+
+def counted(runs):
+    return sum(times for times, *_ in runs)
+
+
+def close(found, expected, tolerance):
+    pairs = itertools.zip_longest(found, expected)
+    return all(near(one, known, tolerance) for one, known in pairs)
+
+
+def near(one, known, tolerance):
+    if isinstance(one, (int, float)) and isinstance(known, (int, float)):
+        return math.isclose(one, known, rel_tol=tolerance)
+    return one == known
+
+
+def recorded(name):
+    """What the file has of the cases of a learner, by label."""
+    golden = json.loads(GOLDEN.read_text())
+    assert name in golden, f"run python {Path(__file__).name} to add {name}"
+    statements = golden[name]["statements"]
+    return {
+        label: case if isinstance(case, str) else [statements[case[0]], *case[1:]]
+        for label, case in golden[name]["cases"].items()
+    }
+
+
+@pytest.mark.parametrize("name", golden_cases.NAMES)
+def test_statements_ledgers_and_models_are_as_recorded(name):
+    expected = recorded(name)
+    cases = {label: case for label, *case in golden_cases.cases(name)}
+    assert list(cases) == list(expected)
+    faults = {
+        label: differences(record(name, *case), expected[label]) for label, case in cases.items()
+    }
+    changed = [f"{label}: {'; '.join(fault)}" for label, fault in faults.items() if fault]
+    assert not changed, f"{name}: {len(changed)} of {len(cases)} cases\n" + "\n".join(changed)
+
+
+def test_a_difference_is_seen():
+    name = "noisy_bayes"
+    label, *case = next(golden_cases.cases(name))
+    expected = recorded(name)[label]
+    assert differences(record(name, *case), expected) == []
+    [digest, own, runs], decisions, [mean, square], sizes = expected
+    times, rate, *others = runs[0]
+    rest = (decisions, [mean, square], sizes)
+    for found, fault in (
+        ([["0" * 12, own, runs], *rest], "words of the statement"),
+        (
+            [[digest, own, [[times, rate * (1 + 1e-11), *others], *runs[1:]]], *rest],
+            "of the ledger",
+        ),
+        ([[digest, own, [*runs, runs[-1]]], *rest], "how many entries"),
+        ([[digest, [2, *own[1:]], runs], *rest], "numbers of the statement"),
+        ([expected[0], decisions, [mean, square * (1 + 1e-8)], sizes], "the mean square"),
+        ([expected[0], decisions[::-1], [mean, square], sizes], "decisions"),
+        ("ValueError", "gives ValueError, not a model"),
+    ):
+        assert fault in " ".join(differences(found, expected))
+
+
+def written():
+    """JSON of all cases, with a line a statement and a line a case."""
+    learners = []
+    for name in golden_cases.NAMES:
+        statements, lines = {}, []
+        for label, *case in golden_cases.cases(name):
+            found = record(name, *case)
+            if not isinstance(found, str):
+                found[0] = statements.setdefault(compact(found[0]), len(statements))
+            lines.append(f"{compact(label)}:{compact(found)}")
+        parts_of = '"statements":[\n{}\n],\n"cases":{{\n{}\n}}'
+        text = parts_of.format(",\n".join(statements), ",\n".join(lines))
+        learners.append(f"{compact(name)}:{{{text}}}")
+    return "{\n" + ",\n".join(learners) + "\n}\n"
+
+
+def compact(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(written())

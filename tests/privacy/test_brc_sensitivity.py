@@ -1,0 +1,81 @@
+"""BRC: how far one record moves an estimate, by the real dynamics of weights."""
+
+import itertools
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+import brc as reference
+
+from privcurve.privacy.calibration.brc import EDGE, BRCNoise
+from privcurve.privacy.sensitivity import brc as sensitivity
+
+SMALLEST, LARGEST = 0.5**0.5, 2**0.5
+
+
+def noise_of(n, rounds, calibration="certified", **other):
+    values = {"smallest": SMALLEST, "largest": LARGEST, "epsilon": 1.0, "delta": 0.0, **other}
+    return BRCNoise("brc", n, rounds, calibration=calibration, **values)
+
+
+def reached(n, rounds, alphas, c1, c2):
+    """Largest change of the last round's error over all records' answers (real dynamics)."""
+    worst = 0.0
+    patterns = list(itertools.product((False, True), repeat=rounds))
+    for others in itertools.combinations_with_replacement(patterns, n - 1):
+        for mine, his in itertools.product(patterns, repeat=2):
+            errors = []
+            for one in (mine, his):
+                weights = reference.Weights(n, 1 / c1, c2)
+                for t in range(rounds):
+                    wrong = [one[t], *(other[t] for other in others)]
+                    if t == rounds - 1:
+                        errors.append(weights.error(wrong))
+                    else:
+                        weights.follow(alphas[t], wrong)
+            worst = max(worst, abs(errors[0] - errors[1]))
+    return worst
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("alphas", [(), (0.3,), (-0.3,), (0.2, -0.4), (0.5, -0.5)])
+def test_sensitivity_bounds_the_real_dynamics(n, alphas):
+    c1 = c2 = 2**0.5
+    bound = sensitivity.brc_delta_rounds(n, c1, c2, alphas)[-1]
+    assert reached(n, len(alphas) + 1, alphas, c1, c2) <= bound * (1 + 1e-9)
+
+
+def test_sensitivity_is_attained_after_two_rounds():
+    # One record reaches the upper cap, all others the lower one (PRIVACY.md §d).
+    alphas = (math.log(1.4), -math.log(1.4))
+    c = 1.4 * (1 + 1e-9)
+    bound = sensitivity.brc_delta_rounds(4, c, c, alphas)[-1]
+    assert reached(4, 3, alphas, c, c) == pytest.approx(bound, rel=1e-6)
+
+
+def test_edge_sensitivity_by_enumeration():
+    """Mean of w(½ − wrong) moves by at most w̄_t/n, whatever a record's weight and answer."""
+    for alphas in ((), (0.2,), (0.2, 0.3)):
+        top = min(LARGEST, math.exp(sum(a for a in alphas if a > 0)))
+        values = [w * s / 2 for w in (SMALLEST, 1.0, top) for s in (-1, 1)]
+        spread = max(values) - min(values)
+        assert sensitivity.brc_edge_rounds(10, LARGEST, alphas)[-1] == pytest.approx(spread / 10)
+
+
+def test_gaussian_noise_is_in_proportion_to_the_sensitivity():
+    noise = noise_of(1000, 25, epsilon=0.16, delta=1e-5)
+    first = noise.of_estimate([]).scale
+    ratio = noise_of(1000, 25, epsilon=0.16).of_estimate([]).scale * math.sqrt(2) / first
+    assert ratio == pytest.approx(2.2, abs=0.05)
+    alphas = [0.1, -0.2]
+    same = noise.of_estimate(alphas).scale / noise.sensitivity(alphas)
+    assert same == pytest.approx(first / noise.sensitivity([]))
+
+
+@pytest.mark.parametrize("other", [{"estimate": EDGE}, {"choice_share": 0.5}])
+def test_published_is_what_the_paper_prints_alone(other):
+    with pytest.raises(ValueError, match="published noise"):
+        noise_of(10, 2, "published", **other)

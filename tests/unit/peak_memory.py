@@ -1,0 +1,46 @@
+"""Train once on made-up records in a process of its own, and print its peak memory in bytes.
+
+Arguments: learner, records, columns, folder of the store. No two records are alike.
+"""
+
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from privcurve import datasets
+from privcurve.experiments import study
+from privcurve.experiments.train import Trainer
+from privcurve.learners import registry
+from privcurve.steps import _common
+
+BINS = 10
+
+
+def main(learner, n_rows, n_columns, store):
+    columns = tuple(datasets.Column(f"c{j}", "numeric", (0.0, 1.0), BINS) for j in range(n_columns))
+    domain = datasets.Domain(columns, datasets.Label("label", "no", "yes"))
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, BINS, (n_rows, n_columns), dtype=np.uint8)
+    signs = np.where(codes[:, 0] < BINS // 2, -1, 1).astype(np.int8)
+    data = datasets.Dataset(
+        "big", domain, codes, signs, None, None, f"{n_rows:064}", 0, 0, {}, {}, {}
+    )
+    content = {"title": "t", "datasets": ["toy-line"], "epsilons": [1.0], "folds": 5, "repeats": 1}
+    one = registry.entry(learner)
+    delta = {"deltas": [1e-9]} if one.private and not one.pure else {}
+    made = study.from_mapping(
+        {**content, "learners": {"a": {"learner": learner, **delta}}}, "t", "t"
+    )
+    (arm,) = made.arms.values()
+    _common.start()
+    trainer = Trainer(data, arm, 1, Path(store))
+    trainer.run([(arm.points[0], made.selection_splits[0])])
+    assert trainer.n_trained == 1
+    # In KiB on Linux.
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -1,0 +1,233 @@
+"""Raw files that were read as others than they are, or that have no end."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from own_dataset import DESCRIPTION, LINES
+from raw_files import compressed, idx, workbook
+
+from privcurve import datasets
+from privcurve.datasets import Column, DatasetError, Domain, Label
+from privcurve.datasets.fetch import _AtMost
+from privcurve.datasets.readers import packed
+from privcurve.datasets.unlabelled import read_codes
+
+AGE, TOWN = DESCRIPTION["columns"]
+
+
+def refused() -> str:
+    with pytest.raises(DatasetError) as caught:
+        datasets.load("mine")
+    return str(caught.value)
+
+
+# Text ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_what_stands_in_quotes_is_neither_blank_nor_a_comment(own: Any, separator: str) -> None:
+    town = "Oslo\n\n# or so\n  \nRome"
+    lines = [
+        "# a comment, of what follows",
+        "",
+        *(line.replace(",", separator) for line in ("age,town,note,sick", "31,A,x,yes")),
+        "# another",
+        f'45,"{town}",y,no'.replace(",", separator),
+        "",
+        '"17,5","A","#",no'.replace('17,5"', '17.5"').replace(",", separator),
+    ]
+    own(
+        lines,
+        parser={"kind": "delimited", "header": True, "comment": "#", "separator": separator},
+        columns=[AGE, {**TOWN, "categories": ["A", town]}],
+        n_rows=3,
+    )
+    assert datasets.load("mine").X.tolist() == [[3, 0], [4, 1], [1, 0]]
+    own(
+        [*lines, separator.join(["old", "A", "x", "no"])], parser={**PARSER, "separator": separator}
+    )
+    assert "line 13 of data/mine.csv: 'age' is 'old'" in refused()
+
+
+PARSER = {"kind": "delimited", "header": True, "comment": "#"}
+
+
+def test_a_record_of_nothing_but_tabs_is_one(tmp_path: Path) -> None:
+    columns = tuple(Column(name, "numeric", (0.0, 10.0), 10, missing_bin=True) for name in "ab")
+    (tmp_path / "new.tsv").write_text("a\tb\n1\t2\n\t\n\n3\t4\n")
+    (codes,) = read_codes(Domain(columns, Label("y", "no", "yes")), tmp_path / "new.tsv").pieces
+    assert codes.tolist() == [[1, 2], [10, 10], [3, 4]]
+
+
+@pytest.mark.parametrize("encoding", ["rot13", "hex", "undefined", "a\0b"])
+def test_codecs_that_are_none_of_texts(own: Any, encoding: str) -> None:
+    own(parser={**DESCRIPTION["parser"], "encoding": encoding})
+    assert "encoding" in refused()
+    assert "is unknown; try utf-8" in refused()
+
+
+@pytest.mark.parametrize("sha256", [False, True])
+def test_the_size_of_ones_own_file_is_checked(own: Any, sha256: bool) -> None:
+    from privcurve.datasets.fetch import sha256_of
+
+    file: dict[str, Any] = {"local": "data/mine.csv", "bytes": 7}
+    if sha256:
+        file["sha256"] = sha256_of(Path("data/mine.csv"))
+    own(files={"train": file})
+    size = Path("data/mine.csv").stat().st_size
+    assert f"data/mine.csv has {size} bytes, but its description says bytes: 7" in refused()
+    own(files={"train": {**file, "bytes": size}})
+    assert len(datasets.load("mine").y) == 4
+
+
+@pytest.mark.parametrize("n_rows", [10**12, 10**18, 10**30])
+def test_a_number_of_records_takes_no_memory(own: Any, n_rows: int) -> None:
+    own(n_rows=n_rows)
+    assert f"holds 4 records, but resources/datasets/mine.yaml says n_rows: {n_rows}" in (
+        refused().replace(f"{Path.cwd()}/", "")
+    )
+    own(n_rows=n_rows, records={"first": n_rows})
+    assert f"first is {n_rows}, but there are 4" in refused()
+
+
+# LIBSVM ----------------------------------------------------------------------------------
+
+
+LIBSVM: dict[str, Any] = {
+    "columns": [{**AGE, "name": "p"}, {**AGE, "name": "q"}],
+    "parser": {"kind": "libsvm", "fields": ["p", "q"], "zero_based": True},
+    "label": {"column": "label", "positive": 1, "negative": -1},
+}
+
+
+def test_an_index_stands_once_in_a_record(own: Any) -> None:
+    own(["1 0:35 1:90", "-1 1:40 0:1 1:50", "-1 0:10", "1"], **LIBSVM)
+    assert "line 2 of data/mine.csv has the index 1 twice" in refused()
+
+
+def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(own: Any) -> None:
+    from_one = ["1 1:35", "-1 1:40", "-1 1:10", "1"]
+    own(from_one, **LIBSVM)
+    assert "data/mine.csv nowhere has the index 0" in refused()
+    own(from_one, **{**LIBSVM, "parser": {**LIBSVM["parser"], "zero_based": False}})
+    assert datasets.load("mine").X.tolist() == [[3, 0], [4, 0], [1, 0], [0, 0]]
+    # What is not taken tells as well.
+    own([*from_one[:3], "1 00:0"], **LIBSVM, records={"first": 2}, n_rows=2)
+    assert datasets.load("mine").X.tolist() == [[0, 3], [0, 4]]
+
+
+def test_categories_of_many_digits_are_told_apart(own: Any) -> None:
+    codes = {"name": "p", "kind": "categorical", "categories": [12345678901, 12345678902]}
+    lines = ["1 0:12345678901", "-1 0:12345678902 1:1", "-1 0:12345678902", "1 0:12345678901.0"]
+    own(lines, **{**LIBSVM, "columns": [codes]})
+    assert datasets.load("mine").X.ravel().tolist() == [0, 1, 1, 0]
+    # Of more than its numbers have, none is guessed.
+    many = {**codes, "categories": ["9007199254740993", "1"]}
+    own(["1 0:1", "-1 0:1", "-1 0:1", "1 0:1"], **{**LIBSVM, "columns": [many]})
+    assert "of whose digits such numbers lose some" in refused()
+
+
+# idx ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("longer", ["images", "labels"])
+def test_an_idx_file_ends_where_it_says(own: Any, longer: str) -> None:
+    own(
+        files={"train": {"local": "data/images", "labels": {"local": "data/labels"}}},
+        parser={"kind": "idx", "fields": ["b{0..3}"]},
+        columns=[{"name": "b{0..3}", "kind": "numeric", "bounds": [0, 64], "source": "s"}],
+        label={"column": "label", "positive": 1, "negative": 0},
+    )
+    for name, values in (
+        ("images", np.arange(16, dtype=np.uint8).reshape(4, 2, 2)),
+        ("labels", [1, 0, 1, 0]),
+    ):
+        more = b"\0" if name == longer else b""
+        Path(f"data/{name}").write_bytes(gzip.decompress(idx(values)) + more)
+    assert f"data/{longer} goes on after the 4 entries that it names" in refused()
+    path = Path(f"data/{longer}")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert len(datasets.load("mine").y) == 4
+
+
+# Packed files ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bits", [9, 10, 12, 16])
+@pytest.mark.parametrize("letters", [1, 3, 256])
+def test_what_compress_packs_is_unpacked(tmp_path: Path, bits: int, letters: int) -> None:
+    rng = np.random.default_rng(bits + letters)
+    path = tmp_path / "x.Z"
+    for size in (0, 1, 2, 700, 20_000):
+        data = rng.integers(0, letters, size, dtype=np.uint8).tobytes()
+        for clear in (0, 300):
+            path.write_bytes(compressed(data, bits, clear))
+            with packed.opened(path) as stream:
+                assert stream.read() == data
+
+
+def test_damaged_files_of_compress_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.Z"
+    for data in (
+        b"",
+        b"\x1f\x9d",
+        b"\x1f\x9d\x08abc",
+        b"\x1f\x9d\xf0abc",
+        b"\x1f\x9d\x90\xff\xff\xff",
+    ):
+        path.write_bytes(data)
+        with packed.opened(path) as stream, pytest.raises(ValueError, match=r"compress|damaged"):
+            stream.read()
+    path.write_bytes(compressed(b"a table" * 99)[:-5])
+    with packed.opened(path) as stream:
+        assert stream.read() != b"a table" * 99
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "csv.Z", "csv"])
+def test_what_unpacks_to_too_much_is_no_table(
+    own: Any, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setattr(packed, "MOST_UNPACKED", 100_000)
+    monkeypatch.setattr(packed, "MOST_TIMES", 5)
+    text = "\n".join([LINES[0], *LINES[1:] * 5000]).encode()
+    data = compressed(text) if ending == "csv.Z" else gzip.compress(text)
+    assert len(data) * packed.MOST_TIMES < len(text)
+    own(files={"train": {"local": f"data/mine.{ending}"}})
+    Path(f"data/mine.{ending}").write_bytes(data)
+    assert f"its {len(data):,} bytes are packed, and hold more than " in refused()
+    with pytest.raises(DatasetError, match="are packed, and hold more than"):
+        list(read_codes(datasets.describe("mine").domain, Path(f"data/mine.{ending}")).pieces)
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_not_read(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "MOST_UNPACKED", 100_000)
+    monkeypatch.setattr(packed, "MOST_TIMES", 5)
+    own(files={"train": {"local": "data/mine.xlsx"}}, parser={"kind": "excel", "header": True})
+    rows = [LINES[0].split(","), *[[31, "Oslo", "x", "yes"]] * 5000]
+    path = Path("data/mine.xlsx")
+    workbook(path, {"Data": rows})
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    assert "are packed, and hold more than" in refused()
+    with pytest.raises(DatasetError, match="are packed, and hold more than"):
+        list(read_codes(datasets.describe("mine").domain, path).pieces)
+
+
+def test_a_download_ends_where_the_file_should(tmp_path: Path) -> None:
+    with (tmp_path / "x").open("wb") as stream:
+        target = _AtMost(stream, 5)
+        target.write(b"12345")
+        with pytest.raises(ValueError, match="larger than the 5 bytes that it should have"):
+            target.write(b"6")
+    assert (tmp_path / "x").read_bytes() == b"12345"

@@ -1,0 +1,129 @@
+"""What jobs ask a cluster for: memory that they use, and time that they may take."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from privcurve.datasets import describe
+from privcurve.experiments import study
+from privcurve.experiments.bundles import curves
+from privcurve.learners import memory, registry
+from privcurve.workflow import needs
+
+PROGRAM = Path(__file__).with_name("peak_memory.py")
+MIB = 2**20
+
+
+def of_rows(n_rows, name="codrna"):
+    """A description that says that there are so many records."""
+    known = describe(name)
+    return replace(known, n_rows=n_rows, n_test=0, raw_sizes={"train": n_rows})
+
+
+def of_size(n_rows, n_columns):
+    """A description of so many records and columns."""
+    known = of_rows(n_rows)
+    columns = tuple(
+        replace(known.domain.columns[0], name=f"c{j}", bins=10) for j in range(n_columns)
+    )
+    return replace(known, domain=replace(known.domain, columns=columns))
+
+
+def cut(about, learner="lazybb", seconds_per_job=1200, **spec):
+    """The jobs of one learner on a dataset."""
+    raw = {"title": "t", "datasets": ["codrna"], "epsilons": [1.0], "folds": 5, "repeats": 2}
+    made = study.from_mapping({**raw, "learners": {"a": {"learner": learner, **spec}}}, "t", "t")
+    return curves(made, 1, seconds_per_job, lambda name: about)
+
+
+@pytest.mark.parametrize(
+    ("learner", "low", "high"),
+    [("lazybb", 5_300, 8_000), ("privgam", 3_500, 5_300), ("brc", 16_000, 24_000)],
+)
+def test_a_table_of_20_million_records_asks_for_what_it_uses(learner, low, high):
+    """From what 2 million such records have used to 1.5 times that, ten times as many of them."""
+    (one,) = cut(of_size(20_000_000, 30), learner)
+    assert low <= needs.to_train(one, 0).memory <= high
+    assert needs.to_refit(one).memory == needs.to_train(one, 0).memory
+
+
+def test_a_small_table_asks_for_little():
+    (one,) = cut(of_size(5_000, 8))
+    assert needs.to_train(one, 0).memory == 500
+    assert needs.to_prepare(describe("adult")).memory == 400
+
+
+def used(learner, n_rows, n_columns, folder):
+    """Train in a process of its own and give its peak memory."""
+    done = subprocess.run(
+        [sys.executable, PROGRAM, learner, str(n_rows), str(n_columns), folder],
+        env={**os.environ, "NUMBA_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is told in other units")
+@pytest.mark.parametrize("n_columns", [8, 30])
+@pytest.mark.parametrize("learner", ["majority_class", "lazybb", "privgam", "brc", "topdown"])
+def test_estimates_are_what_a_training_uses(learner, n_columns, tmp_path):
+    """More records take what is estimated of them, within a factor of 1.5."""
+    few, many = 50_000, 650_000
+    grown = used(learner, many, n_columns, tmp_path) - used(learner, few, n_columns, tmp_path)
+    estimated = memory.training_bytes(learner, many - few, n_columns)
+    assert estimated / 1.5 < grown < estimated * 1.5
+    # With what is asked for without any record, none is short.
+    assert used(learner, few, n_columns, tmp_path / "again") < needs.TRAINING * MIB
+
+
+def test_more_is_asked_for_what_takes_more():
+    (one,), (twice,) = cut(of_size(10**7, 20)), cut(of_size(2 * 10**7, 20))
+    assert needs.to_train(twice, 0).memory > 1.7 * needs.to_train(one, 0).memory
+    wide = of_size(10**7, 20)
+    columns = tuple(replace(column, bins=1000) for column in wide.domain.columns)
+    (wide,) = cut(replace(wide, domain=replace(wide.domain, columns=columns)))
+    assert needs.to_train(wide, 0).memory > 1.5 * needs.to_train(one, 0).memory
+    known, other = of_size(10**7, 20), of_rows(10**7, "wdbc")
+    assert needs.to_prepare(other).memory > needs.to_prepare(of_rows(10**6, "wdbc")).memory
+    assert needs.to_audit("lazybb", known) > needs.to_audit("lazybb", of_size(10**5, 20))
+    assert needs.to_make(1000, [known]) > needs.to_make(1000, []) == 1000
+
+
+def test_a_learner_that_nobody_has_measured_is_taken_for_the_largest():
+    largest = max(memory.training_bytes(name, 10**6, 30) for name in memory.PEAKS)
+    assert memory.training_bytes("one_of_my_own", 10**6, 30) == largest
+    assert set(memory.PEAKS) <= set(registry.names())
+
+
+def test_a_choice_of_settings_takes_what_the_learner_takes():
+    tune = {"grid": {"n_rounds": [5, 9]}}
+    (tuned,) = cut(of_size(10**7, 30), "lazybb", tune=tune)
+    (plain,) = cut(of_size(10**7, 30), "lazybb")
+    assert tuned.arm.learner == "tuned"
+    assert needs.to_train(tuned, 0).memory == needs.to_train(plain, 0).memory
+
+
+def test_jobs_that_share_a_start_ask_for_the_data_of_all():
+    about = [replace(of_size(10**6 * (k + 1), 30), name=name) for k, name in enumerate("ab")]
+    both = [cut(one)[0] for one in about]
+    together = needs.to_train_all(both).memory
+    assert together > max(needs.to_train(one, 0).memory for one in both)
+    assert together < sum(needs.to_train(one, 0).memory for one in both)
+    # Of the same data, and two learners: the larger of them.
+    same = [cut(about[0])[0], cut(about[0], "majority_class")[0]]
+    assert needs.to_train_all(same).memory == needs.to_train(same[0], 0).memory
+
+
+def test_time_limits_are_near_the_estimate():
+    (one,) = cut(of_size(10**6, 30), seconds_per_job=1e9, grid={"n_rounds": list(range(300))[1:]})
+    (minutes,) = {needs.to_train(one, 0).minutes, needs.to_train_all([one]).minutes - 0}
+    estimate = one.seconds(0) / 60
+    assert estimate > 20
+    assert 1.5 * estimate < minutes < 1.5 * estimate + 12

@@ -1,0 +1,237 @@
+"""A record's code is its own: a table is coded as its rows are, each alone, whatever reads it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+import pytest
+from any_table import COLUMNS, EXCEL, LABEL, TEXTS, TYPED, named, one_by_one, tables
+from hypothesis import HealthCheck, given, settings
+from raw_files import workbook
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+import one_cell as reference
+
+from privcurve import models
+from privcurve.cli import main
+from privcurve.datasets import DatasetError, Domain
+from privcurve.datasets.unlabelled import read_codes
+from privcurve.learners import PrivGAMClassifier
+
+CODE = runpy.run_path(str(Path(__file__).parents[2] / "examples/read_model.py"))["code"]
+REFUSED = "refused"
+# A row of Excel or a line that is all blank is no record: this column never is.
+FILLED = "filled"
+
+SHORT = settings(max_examples=80)
+LONG = settings(max_examples=1000, suppress_health_check=list(HealthCheck))
+
+
+def outcome(code, *arguments):
+    """Give codes as a list of rows, or that they were refused."""
+    try:
+        return code(*arguments).tolist()
+    except DatasetError:
+        return REFUSED
+
+
+def together(outcomes):
+    return REFUSED if REFUSED in outcomes else [row for (row,) in outcomes]
+
+
+def expected(domain, columns):
+    codes = [
+        [reference.code(cell, column, domain) for cell in columns[column.name]]
+        for column in domain.columns
+    ]
+    refused = any(code is None for of_column in codes for code in of_column)
+    return REFUSED if refused else [list(row) for row in zip(*codes, strict=True)]
+
+
+# Cells of any types ------------------------------------------------------------------
+
+
+def of_values(domain):
+    """Ways to hand over values that share no type."""
+    yield domain.encode
+    yield lambda columns: domain.encode([list(row) for row in zip(*columns.values(), strict=True)])
+    yield lambda columns: domain.encode(pd.DataFrame(columns, dtype=object))
+    yield lambda columns: domain.encode({k: objects(cells) for k, cells in columns.items()})
+
+
+def objects(cells):
+    """Give cells as an array of objects, of which those that are absent are masked."""
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return np.ma.array(array, mask=[reference.absent(cell) for cell in cells])
+
+
+def check_values(table):
+    domain, columns = table
+    for code in of_values(domain):
+        found = outcome(code, columns)
+        assert found == together([outcome(code, row) for row in one_by_one(columns)])
+        assert found == expected(domain, columns)
+
+
+# Cells of one type, or of none but text ----------------------------------------------
+
+
+def typed(columns):
+    """Ways to hold columns of one type each; that type depends on all of their values."""
+    frame = pd.DataFrame(columns)
+    yield frame
+    yield frame.convert_dtypes()
+    yield frame.astype("category")
+    try:
+        yield pyarrow.table(columns)
+    except (pyarrow.ArrowException, OverflowError, TypeError, ValueError):
+        return
+
+
+def check_typed(table, path):
+    domain, columns = table
+    for whole in typed(columns):
+        is_arrow = isinstance(whole, pyarrow.Table)
+        rows = [whole.slice(k, 1) if is_arrow else whole.iloc[[k]] for k in range(len(whole))]
+        found = outcome(domain.encode, whole)
+        assert found == together([outcome(domain.encode, row) for row in rows])
+        if is_arrow:
+            assert found == outcome(from_parquet, domain, whole, path)
+            assert found == together([outcome(from_parquet, domain, row, path) for row in rows])
+
+
+def from_parquet(domain, table, path):
+    pyarrow.parquet.write_table(table, path / "new.parquet")
+    return read(domain, path / "new.parquet")
+
+
+def read(domain, path):
+    return np.concatenate(list(read_codes(domain, path).pieces))
+
+
+# Files of text and Excel ---------------------------------------------------------------
+
+
+def from_csv(domain, columns, path):
+    stream = io.StringIO()
+    writer = csv.writer(stream, quoting=csv.QUOTE_ALL)
+    writer.writerow([*columns, FILLED])
+    writer.writerows([*row, 1] for row in zip(*columns.values(), strict=True))
+    (path / "new.csv").write_text(stream.getvalue())
+    return read(domain, path / "new.csv")
+
+
+def from_excel(domain, columns, path):
+    rows = [[*row, 1] for row in zip(*columns.values(), strict=True)]
+    workbook(path / "new.xlsx", {"Data": [[*columns, FILLED], *rows]})
+    return read(domain, path / "new.xlsx")
+
+
+def check_file(table, path, code):
+    domain, columns = table
+    found = outcome(code, domain, columns, path)
+    rows = one_by_one(columns)
+    assert found == together([outcome(code, domain, row, path) for row in rows])
+    assert found == expected(domain, columns)
+    # A frame of the same cells says the same, and so does who reads nothing but model.json.
+    assert found == outcome(domain.encode, columns)
+    if found != REFUSED and code is from_csv:
+        known = domain.to_dict()
+        each = [[CODE(c, text, known) for text in columns[c["name"]]] for c in known["columns"]]
+        assert found == [list(row) for row in zip(*each, strict=True)]
+
+
+CHECKS = {
+    "values": (tables(TYPED | TEXTS), lambda table, path: check_values(table)),
+    "kinds": (tables(), lambda table, path: check_values(table)),
+    "types": (tables(), check_typed),
+    "csv": (tables(TEXTS, nothing=False), lambda *given: check_file(*given, from_csv)),
+    "excel": (tables(EXCEL, nothing=False), lambda *given: check_file(*given, from_excel)),
+}
+
+
+def run(case, tmp_path_factory, how):
+    strategy, compare = CHECKS[case]
+    path = tmp_path_factory.mktemp(case)
+    how(given(strategy)(lambda table: compare(table, path)))()
+
+
+@pytest.mark.parametrize("case", CHECKS)
+def test_a_table_is_coded_as_its_rows_are(case, tmp_path_factory):
+    run(case, tmp_path_factory, SHORT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CHECKS)
+def test_many_tables_are_coded_as_their_rows_are(case, tmp_path_factory):
+    run(case, tmp_path_factory, LONG)
+
+
+# What a saved model says -----------------------------------------------------------------
+
+
+ALL = Domain(named(COLUMNS), LABEL, missing=("", "NA", "-9"), unknown="other")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """Save a model in which every column tells."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, ALL.n_bins, size=(2000, len(COLUMNS))).astype(np.uint8)
+    weights = rng.normal(size=len(COLUMNS))
+    y = np.where((X - X.mean(axis=0)) @ weights > 0, "yes", "no")
+    known = {"n_bins": ALL.n_bins, "classes": LABEL.names, "random_state": 0}
+    path = tmp_path_factory.mktemp("model") / "model.json"
+    models.save(path, PrivGAMClassifier(epsilon=50.0, **known).fit(X, y), ALL)
+    return path
+
+
+def told(model, table):
+    """Give what the command says of a file, with probabilities; or that it refuses."""
+    target = table.with_suffix(".answers")
+    argv = ["predict", str(model), str(table), "--proba", "-o", str(target)]
+    if main.main(argv):
+        return REFUSED
+    _, *rows = csv.reader(io.StringIO(target.read_text()))
+    return rows
+
+
+def check_predictions(columns, model, path):
+    write = {
+        "csv": lambda columns: from_csv(ALL, columns, path),
+        "xlsx": lambda columns: from_excel(ALL, columns, path),
+        "parquet": lambda columns: from_parquet(ALL, pyarrow.table(columns), path),
+    }
+    loaded = models.load(model)
+    frames = {name: [text or None for text in cells] for name, cells in columns.items()}
+    for given_columns in (columns, frames):
+        names = outcome(loaded.predict_frame, given_columns)
+        rows = [outcome(loaded.predict_frame, row) for row in one_by_one(given_columns)]
+        assert names == (REFUSED if REFUSED in rows else [name for (name,) in rows])
+    answers = []
+    for ending, to_file in write.items():
+        for some in (columns, *one_by_one(columns)):
+            outcome(to_file, some)
+            answers.append(told(model, path / f"new.{ending}"))
+    each = len(answers) // len(write)
+    for whole, *rows in (answers[k : k + each] for k in range(0, len(answers), each)):
+        assert whole == together(rows)
+        assert whole == answers[0]
+        assert (REFUSED if whole == REFUSED else [row[0] for row in whole]) == names
+
+
+@pytest.mark.parametrize("n", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_saved_model_says_of_a_table_what_it_says_of_each_row(n, model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("predictions")
+    strategy = tables(TEXTS, nothing=False, of=ALL)
+    how = settings(max_examples=n, suppress_health_check=list(HealthCheck))
+    how(given(strategy)(lambda table: check_predictions(table[1], model, path)))()

@@ -1,0 +1,101 @@
+"""Files of studies: how their names end, and what YAML would read as something else."""
+
+import re
+
+import pytest
+import yaml
+from small_study import SMALL, read
+
+from privcurve.experiments.study import StudyError
+from privcurve.workflow import reading
+
+
+@pytest.mark.parametrize("ending", [".yml", ".YAML"])
+def test_a_study_of_another_ending_is_told_of(tmp_path, ending):
+    configuration = read(tmp_path, good=SMALL).configuration
+    (tmp_path / f"config/studies/bad{ending}").write_text("title: [")
+    found = reading.read(configuration, tmp_path)
+    said = f"config/studies/bad{ending} is not read: name it bad.yaml"
+    assert found.notes(["good"]) == [f"left out: {said}"]
+    found.refuse(["good"])
+    with pytest.raises(StudyError, match=f"no target 'bad'.*{said}"):
+        found.refuse(["bad"])
+    with pytest.raises(StudyError, match=f"no study 'bad'.*{said}"):
+        reading.read({**configuration, "studies": ["bad"]}, tmp_path)
+
+
+def test_the_name_of_a_learner_that_yaml_reads_as_a_truth_value_is_refused(tmp_path):
+    spec = next(iter(SMALL["learners"].values()))
+    text = yaml.safe_dump({**SMALL, "learners": {"maybe": spec}}).replace("maybe", "yes")
+    found = read(tmp_path, good=SMALL, bad=text)
+    assert "YAML reads the key yes as true; put the word in quotes" in found.broken["bad"]
+
+
+def boost(**changes):
+    return {**SMALL, "learners": {"boost": {"learner": "lazybb", **changes}}}
+
+
+def named(name):
+    return {**SMALL, "learners": {name: {"learner": "majority_class"}}}
+
+
+ODD = {
+    "too many folds": ({**SMALL, "folds": 10**9}, "folds: 1000000000 is greater than the maximum"),
+    "too many repeats": ({**SMALL, "repeats": 10**12}, "repeats: .* is greater than the maximum"),
+    "folds with a point": ({**SMALL, "folds": 2.0}, "folds: 2.0 has a point, .* write 2"),
+    "a grid without end": (
+        boost(grid={f"x{k}": list(range(10)) for k in range(20)}),
+        "the grid: 100,000,000,000,000,000,000 combinations are more than 1,000,000",
+    ),
+    "curves without end": (
+        boost(vary={f"x{k}": list(range(10)) for k in range(20)}),
+        "vary: 100,000,000,000,000,000,000 combinations",
+    ),
+    "an epsilon without end": (
+        {**SMALL, "epsilons": [10**400]},
+        "boost: 10000000000000000000… is too large for a number",
+    ),
+    "settings but for rounding": (
+        boost(grid={"density": [0.3, 0.1 + 0.2]}),
+        "density = 0.3 and 0.30000000000000004 are one number",
+    ),
+    "curves but for rounding": (
+        boost(vary={"density": [0.3, 0.1 + 0.2]}),
+        "vary: density = 0.3 and 0.30000000000000004 are one number",
+    ),
+    "an empty title": (boost(title=" "), "learners.boost.title: nothing is written there"),
+    "a title of signs": (boost(title="a\0"), "title: a character of it can't be shown"),
+    "a name and a line end": (named("a\n"), r"learners: 'a\\n' does not match"),
+    "a dataset and a line end": ({**SMALL, "datasets": ["toy-line\n"]}, "datasets.0: .*not match"),
+    "a name without end": (named("a" * 300), "is too long for the name of a folder"),
+    "a learner in capitals": (boost(learner="LazyBB"), "did you mean 'lazybb'"),
+    "an empty file": ("", "nothing is written there"),
+    "an output of two": ({**SMALL, "outputs": [{"a": {}, "b": {}}]}, "Expected: a word such as"),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_odd_studies_are_refused(tmp_path, case):
+    content, says = ODD[case]
+    found = read(tmp_path, good=SMALL, bad=content)
+    assert re.search(says, found.broken["bad"], re.DOTALL), found.broken["bad"]
+    assert list(found.studies) == ["good"]
+
+
+def test_titles_are_one_line(tmp_path):
+    found = read(tmp_path, good=boost(title="Boosted\n  rules ") | {"title": "One\n"})
+    assert [arm.title for arm in found.studies["good"].arms.values()] == ["Boosted rules"]
+    assert found.studies["good"].title == "One"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"seconds_per_job": 10**400}, "seconds_per_job: .* greater than the maximum"),
+        ({"studies_folder": "nowhere"}, "studies_folder: there is no folder nowhere"),
+    ],
+)
+def test_odd_configurations_are_refused(tmp_path, changes, says):
+    configuration = {**read(tmp_path, good=SMALL).configuration, **changes}
+    with pytest.raises(ValueError, match=says):
+        reading.read(configuration, tmp_path)
