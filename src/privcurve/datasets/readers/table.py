@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from privcurve.datasets.description import DELIMITED, EXCEL
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.problems import Problems
 from privcurve.schema import nearest
@@ -24,11 +23,6 @@ MOST_FIELDS = 250_000
 # Names that a message shows, and letters of each.
 _SHOWN = 30
 _LONGEST = 40
-# What decides which line names the columns, and how.
-_HEADER = {
-    DELIMITED: "parser (separator, header, skip_rows), or ",
-    EXCEL: "parser (sheet, header, skip_rows), or ",
-}
 
 T = TypeVar("T")
 
@@ -161,10 +155,10 @@ def positions(
     wanted, counts = wanted_fields(description), Counter(fields)
     if not set(wanted) & set(fields):
         # One cause: another line is the header, or fields are separated in another way.
+        way = "parser (separator or sheet, header, skip_rows), or " * description.parser.header
         problems.add(
             f"{source} has no column {wanted[0]!r}, nor any other that {description.path} "
-            f"describes. Its columns: {shown(fields)}. Correct "
-            f"{_HEADER.get(description.parser.kind, '')}the names."
+            f"describes. Its columns: {shown(fields)}. Correct {way}the names."
         )
         problems.fail()
     for name in wanted:
