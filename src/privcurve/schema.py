@@ -356,9 +356,9 @@ def _said(error: Any) -> str:
     if error.validator == "required":
         # There is an error for each key that is missing, which only its message names.
         missing = next(key for key in allowed if error.message.startswith(repr(key)))
-        return f"missing key {missing!r}"
+        return f"missing key {missing!r}" + ("" if error.absolute_path else _told(error, ": "))
     if error.validator == "not":
-        return "does not belong here"
+        return "does not belong here" + _told(error, ": it ")
     if error.validator == "minProperties":
         return f"says too little: it has {len(given)} of at least {allowed} keys"
     if error.validator == "pattern" and allowed in _TEXTS:
@@ -387,8 +387,13 @@ def _said(error: Any) -> str:
         return f"{sign}.inf is not finite: write a number; a text goes in quotes"
     if error.validator == "type" and isinstance(given, float) and "string" in allowed:
         return f"YAML reads it as the number {given}: put it in quotes"
-    described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
-    return error.message + (f". Expected: {described}" if described else "")
+    return error.message + _told(error, ". Expected: ")
+
+
+def _told(error: Any, before: str) -> str:
+    """Return what a schema says of itself, if it says something."""
+    said = error.schema.get("description") if isinstance(error.schema, Mapping) else None
+    return f"{before}{said}" if said else ""
 
 
 def _means_a_number(value: Any) -> bool:

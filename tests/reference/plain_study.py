@@ -23,8 +23,7 @@ WORD = re.compile(r"[A-Za-z0-9_.-]+")
 DEFAULT_OUTPUTS = ["accuracy", "selected_settings", "learning_curves"]
 # What no fit has to say: the setting of a fresh training, and of one of the finalists.
 SELECTED, FINALIST = "selected", "finalist"
-# More splits than anyone asks for: they are not written out.
-MANY = 2000
+MANY = 2000  # Splits that are more than anyone asks for, and are not written out.
 
 
 def cells(data, learners, datasets, words):
@@ -75,8 +74,7 @@ def cells(data, learners, datasets, words):
 
 
 def check_words(content):
-    splits = content.get("splits")
-    whole = [key for key in ("folds", "repeats") if key in content]
+    splits, whole = content.get("splits"), [key for key in ("folds", "repeats") if key in content]
     select_all = content.get("select") == "all"
     if splits is None and len(whole) < 2:
         raise RefusedError("folds and repeats, or splits")
@@ -134,6 +132,7 @@ def arms_of(label, spec, content, learners):
                     "claim": relation or chosen.neighbours[0],
                     "neighbours": None if entry.neighbours[0] == relation else relation,
                     "share": share,
+                    "untitled": spec.get("title", entry.title) == entry.title,
                     "title": titled(spec.get("title", entry.title), varied, share, content),
                 }
 
@@ -236,9 +235,9 @@ def admits(known, value):
         return False
     if known.kind is int and not number.is_integer():
         return False
-    above = known.low is None or number > known.low or (number == known.low and not known.open_low)
-    below = known.high is None or number < known.high
-    return above and (below or (number == known.high and not known.open_high))
+    low, high = known.low, known.high
+    above = low is None or number > low or (number == low and not known.open_low)
+    return above and (high is None or number < high or (number == high and not known.open_high))
 
 
 def check_public(entry, setting, relation):
@@ -278,9 +277,10 @@ def number(value):
 
 def check_telling(arms, before, content):
     """Refuse curves of one legend, names that differ in case, and ε that differ in rounding."""
-    legends = [legend_of(arm, content) for arm in before]
     for arm in arms:
-        if legend_of(arm, content) in legends:
+        alike = [one for one in before if legend_of(one, content) == legend_of(arm, content)]
+        # Where neither has a title of its own, a note is enough.
+        if not all(one["untitled"] and arm["untitled"] for one in alike):
             raise RefusedError(f"{arm['title']} is the title of two curves")
         if arm["label"].casefold() in [one["label"].casefold() for one in before]:
             raise RefusedError(f"{arm['label']} differs in case alone")
@@ -362,10 +362,10 @@ def cells_of(content, arm, dataset, has_test):
             for k in range(1, repeats + 1)
         ]
         fresh = fresh or selection
-    head = (dataset, arm["learner"], arm["calibration"])
     found = Counter()
     for epsilon in arm["epsilons"]:
-        budget = (*head, epsilon, arm["delta"], arm["neighbours"], arm["share"])
+        head = (dataset, arm["learner"], arm["calibration"], epsilon)
+        budget = (*head, arm["delta"], arm["neighbours"], arm["share"])
         texts = [canonical(setting) for setting in arm["settings"]]
         if content.get("select") == "all":
             found.update((*budget, text, *split) for text, split in itertools.product(texts, fresh))

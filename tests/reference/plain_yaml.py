@@ -115,13 +115,19 @@ def scalar_of(node):
     if kind == "merge":
         raise RefusedError("<< is for keys")
     if kind == "timestamp":
-        try:
-            datetime.date.fromisoformat(
-                "-".join(f"{int(p):02}" for p in re.split("[-Tt ]", text)[:3])
-            )
-        except ValueError:
-            raise RefusedError(f"{text} is no day") from None
+        check_time(text)
     return text
+
+
+def check_time(text):
+    """Refuse what is no day, and a time that is not as ISO writes it."""
+    try:
+        read = datetime.date if len(text) == 10 else datetime.datetime
+        if read.fromisoformat(text).isoformat() == text:
+            return
+    except ValueError:
+        pass
+    raise RefusedError(f"{text} is no day, or a time in another form")
 
 
 def float_of(text):

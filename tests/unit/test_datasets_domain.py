@@ -223,7 +223,7 @@ BROKEN = {
     "label as column": (lambda d: d["label"].update(column="age"), "the label and a column"),
     "label on both sides": (lambda d: d["label"].update(negative="1"), "positive and negative"),
     "bins of categories": (lambda d: d["columns"][1].update(n_bins=3), "follows from its"),
-    "no files": (lambda d: d.pop("files"), "train is missing"),
+    "no files": (lambda d: d.pop("files"), "missing key 'files'"),
     "n_test alone": (lambda d: d.update(n_test=5), "belong together"),
     "download without checksum": (
         lambda d: d.update(files={"train": {"name": "x", "urls": [], "bytes": 1}}),

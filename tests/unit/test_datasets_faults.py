@@ -290,6 +290,14 @@ def test_a_name_twice_in_a_header(own: Any) -> None:
     assert len(datasets.load("mine").y) == 4  # nobody asks for it
 
 
+def test_a_file_without_any_of_the_columns_is_one_fault(own: Any) -> None:
+    own([line.replace(",", ";") for line in LINES])
+    message = refused()
+    assert "data/mine.csv has no column 'age', nor any other that " in message
+    assert "Its columns: age;town;note;sick. Correct parser (separator or " in message
+    assert len(message.splitlines()) == 1
+
+
 def test_a_digit_separator_is_no_number(own: Any) -> None:
     own([*LINES[:4], "1_0,Oslo,w,yes"])
     assert "'age' is '1_0', not a number" in refused()

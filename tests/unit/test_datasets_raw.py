@@ -131,6 +131,9 @@ def test_categories_of_many_digits_are_told_apart(own: Any) -> None:
     many = {**codes, "categories": ["9007199254740993", "1"]}
     own(["1 0:1", "-1 0:1", "-1 0:1", "1 0:1"], **{**LIBSVM, "columns": [many]})
     assert "of whose digits such numbers lose some" in refused()
+    # There is no number of so many.
+    own(["1 0:1", "-1 0:1"], **{**LIBSVM, "columns": [{**codes, "categories": ["1", "9" * 400]}]})
+    assert "of whose digits such numbers lose some" in refused()
 
 
 # idx ---------------------------------------------------------------------------------------

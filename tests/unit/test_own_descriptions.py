@@ -57,6 +57,33 @@ def test_files_of_others_need_all(local):
         assert f"missing key '{key}'" in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"files": None}, "missing key 'files'"),
+        ({"files": {"train": {}}}, "files.train: missing key 'local'"),
+        ({"files": {"train": {"sha256": "0" * 64}}}, "files.train: missing key 'local'"),
+    ],
+)
+def test_without_its_file_a_description_is_not_asked_whose_it_is(local, changes, message):
+    columns = [{k: v for k, v in c.items() if k != "source"} for c in DESCRIPTION["columns"]]
+    local(columns=columns, **dict.fromkeys(("title", "citation", "licence")), **changes)
+    with pytest.raises(DatasetError) as refusal:
+        datasets.describe("mine")
+    fault, *hint = str(refusal.value).splitlines()
+    assert message in fault
+    assert len(hint) == 1
+
+
+def test_a_variant_without_its_base_is_told_of_based_on(local):
+    local(n_bins=5, parser=None, label=None)
+    with pytest.raises(DatasetError) as refusal:
+        datasets.describe("mine")
+    said = str(refusal.value)
+    assert "n_bins: does not belong here: it stands in a column, or beside based_on" in said
+    assert "missing key 'label': a description of its own has" in said
+
+
 def test_an_unknown_name_says_where_and_how(local):
     with pytest.raises(DatasetError, match=r"descriptions/nobody.yaml.*privcurve describe"):
         datasets.describe("nobody")

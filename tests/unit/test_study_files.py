@@ -55,6 +55,10 @@ ODD = {
         {**SMALL, "epsilons": [10**400]},
         "boost: 10000000000000000000… is too large for a number",
     ),
+    "a setting without end": (
+        boost(grid={"n_rounds": [5, 10**400]}),
+        "n_rounds: 10000000000000000000… is too large for a number",
+    ),
     "settings but for rounding": (
         boost(grid={"density": [0.3, 0.1 + 0.2]}),
         "density = 0.3 and 0.30000000000000004 are one number",

@@ -53,7 +53,11 @@ def check_rounding(what: str, values: Iterable[object]) -> None:
     ------
     ValueError
     """
-    numbers = sorted({v for v in values if isinstance(v, (int, float)) and not math.isnan(v)})
+    given = [value for value in values if isinstance(value, (int, float)) and value == value]
+    try:
+        numbers = sorted(set(map(canonical.real, given)))
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
     for one, other in itertools.pairwise(numbers):
         if _rounded(one, other):
             raise ValueError(_but_for_rounding(what, one, other) + "; keep one")

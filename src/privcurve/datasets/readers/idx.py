@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 import struct
+import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -33,7 +36,10 @@ def read(
         images = stack.enter_context(opened(file.path))
         labels = stack.enter_context(opened(file.labels))
         count, *shape = _shape(images)
-        (n_labels,) = _shape(labels)
+        with _labels(file.labels):
+            n_labels, *more = _shape(labels)
+            if more:
+                raise ValueError(f"it holds {_times([n_labels, *more])} bytes, not one an image")
         if count != n_labels:
             raise ValueError(f"it holds {count} images, but {file.labels} {n_labels} labels")
         if any(side % blocks for side in shape):
@@ -52,7 +58,8 @@ def read(
             pixels = _bytes(images, n * math.prod(shape)).reshape(n, *shape)
             numbers = _averages(pixels, blocks)
             columns: dict[str, Any] = {name: numbers[:, j] for j, name in enumerate(fields)}
-            columns[LABEL] = [str(label) for label in _bytes(labels, n)]
+            with _labels(file.labels):
+                columns[LABEL] = [str(label) for label in _bytes(labels, n)]
             lines = range(first + 1, first + n + 1)
             yield RawTable(str(file.path), columns, lines, "image")
             if problems.full:
@@ -61,6 +68,15 @@ def read(
             for stream, path in ((images, file.path), (labels, file.labels)):
                 if stream.read(1):
                     raise ValueError(f"{path} goes on after the {count} entries that it names")
+
+
+@contextmanager
+def _labels(path: Path) -> Iterator[None]:
+    """Name the file of labels in what is wrong with it: the error of reading names the images."""
+    try:
+        yield
+    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"its labels, {path}: {error}") from error
 
 
 def _shape(stream: BinaryIO) -> tuple[int, ...]:

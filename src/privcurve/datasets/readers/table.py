@@ -153,6 +153,14 @@ def positions(
     if fault is not None:
         raise fault
     wanted, counts = wanted_fields(description), Counter(fields)
+    if not set(wanted) & set(fields):
+        # One cause: another line is the header, or fields are separated in another way.
+        way = "parser (separator or sheet, header, skip_rows), or " * description.parser.header
+        problems.add(
+            f"{source} has no column {wanted[0]!r}, nor any other that {description.path} "
+            f"describes. Its columns: {shown(fields)}. Correct {way}the names."
+        )
+        problems.fail()
     for name in wanted:
         if not counts[name]:
             problems.add(

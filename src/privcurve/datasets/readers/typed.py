@@ -96,7 +96,7 @@ def _lost(column: Column, exact: bool) -> str:
     for text, _ in column.categories:
         if _LEADING_ZERO.match(text):
             return f"described by texts such as {text!r}, whose leading zeros numbers have lost"
-        if not exact and _DIGITS.fullmatch(text) and int(text) != int(float(text)):
+        if not exact and _DIGITS.fullmatch(text) and Decimal(text) != Decimal(float(text)):
             return f"described by texts such as {text!r}, of whose digits such numbers lose some"
     return ""
 
