@@ -122,6 +122,26 @@ def refit_digest(wildcards):
     return curve(wildcards).refit_digest
 
 
+def to_prepare(wildcards):
+    """Give what it takes to code a dataset."""
+    return needs.to_prepare(PLAN.describe(wildcards.dataset))
+
+
+def to_train(wildcards):
+    """Give what it takes to train a shard."""
+    return needs.to_train(curve(wildcards), int(wildcards.shard))
+
+
+def to_refit(wildcards):
+    """Give what it takes to select settings and train them afresh."""
+    return needs.to_refit(curve(wildcards))
+
+
+def to_train_all(bundle):
+    """Give what it takes to train the curves of a bundle."""
+    return needs.to_train_all(bundle.curves)
+
+
 def memory(needed):
     """Give the memory that jobs of a curve ask for, by what they need."""
     return growing(lambda wildcards: needed(wildcards).memory)

@@ -1,11 +1,6 @@
 # Raw files to coded matrices.
 
 
-def to_prepare(wildcards):
-    """Give what it takes to code a dataset."""
-    return needs.to_prepare(PLAN.describe(wildcards.dataset))
-
-
 rule prepare:
     input:
         lambda wildcards: PLAN.local_files(wildcards.dataset),

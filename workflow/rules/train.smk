@@ -1,21 +1,6 @@
 # Cross-validated grids, and fresh trainings of the selected settings; small ones share jobs.
 
 
-def to_train(wildcards):
-    """Give what it takes to train a shard."""
-    return needs.to_train(curve(wildcards), int(wildcards.shard))
-
-
-def to_refit(wildcards):
-    """Give what it takes to select settings and train them afresh."""
-    return needs.to_refit(curve(wildcards))
-
-
-def to_train_all(bundle):
-    """Give what it takes to train the curves of a bundle."""
-    return needs.to_train_all(bundle.curves)
-
-
 rule train:
     input:
         data=coded("encoded.npz"),
