@@ -69,18 +69,24 @@ def of_datasets(folder: Path, numbers: range) -> Iterator[str]:
     """Give what is wrong with what comes of some mutations of descriptions and tables."""
     for number in numbers:
         one = mutation(number)
-        for name in ("descriptions", "data"):
-            shutil.rmtree(folder / name, ignore_errors=True)
+        _remove_datasets(folder)
         one.case.write(folder)
         yield from (f"{one}: {fault}" for fault in faults_of(one.names))
 
 
 def of_studies(folder: Path, numbers: range) -> Iterator[str]:
     """Give the same of some mutations of studies."""
+    # Studies know the datasets of the project alone: no description of before may be there.
+    _remove_datasets(folder)
     for number in numbers:
         one = study_mutation(number)
         (folder / "mine.yaml").write_bytes(one.data)
         yield from (f"{one}: {fault}" for fault in faults_of_study(folder, one.names))
+
+
+def _remove_datasets(folder: Path) -> None:
+    for name in ("descriptions", "data"):
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 # The oracle itself -----------------------------------------------------------------------------
