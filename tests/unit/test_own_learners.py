@@ -1,14 +1,17 @@
 """A learner of one's own: a file in the folder of the run."""
 
+import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from privcurve.audit.__main__ import main as audit
 from privcurve.experiments import study
 from privcurve.learners import own, registry
 
+TUTORIAL = Path(__file__).parents[2] / "docs/own_method.md"
 PAPER = Path(__file__).parents[1] / "workflow/paper"
 STUDY = {"title": "t", "datasets": ["toy-line"], "epsilons": [1], "folds": 3, "repeats": 2}
 
@@ -79,3 +82,49 @@ def test_a_file_that_begins_with_an_underscore_is_no_learner(folder):
     for name in ("__init__.py", "_common.py"):
         (folder / name).touch()
     assert own.names() == []
+
+
+@pytest.fixture
+def mean_vote(folder):
+    """The file of the tutorial."""
+    own._module.cache_clear()
+    file, *_ = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
+    assert len(file.splitlines()) <= 40
+    (folder / "mean_vote.py").write_text(file)
+    yield folder / "mean_vote.py"
+    own._module.cache_clear()
+
+
+def test_the_method_of_the_tutorial_learns_and_has_a_ledger(mean_vote):
+    rng = np.random.default_rng(3)
+    X = rng.integers(5, size=(4_000, 3))
+    y = np.where(X[:, 0] > X[:, 1], "yes", "no")
+    model = registry.estimator_class("mean_vote")(
+        epsilon=1.0, n_bins=5, classes=("no", "yes"), random_state=1
+    )
+    assert model.fit(X, y).score(X, y) > 0.8
+    assert model.n_features_used_ == 3
+    assert model.privacy_.epsilon_spent == pytest.approx(1.0)
+    (call,) = model.privacy_.ledger
+    assert (call.mechanism, call.sensitivity) == ("laplace", 8)
+    assert [claim.learner for claim in own.claims()["mean_vote"]] == ["mean_vote"]
+
+
+@pytest.mark.slow
+def test_the_method_of_the_tutorial_keeps_the_contract(mean_vote, capsys):
+    assert audit(["contract", "mean_vote"]) == 0
+    said = capsys.readouterr().out
+    for line in TUTORIAL.read_text().split("```")[5].strip().splitlines()[:-1]:
+        assert line in said
+
+
+def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
+    right = mean_vote.read_text()
+    wrong = right.replace("l1=2 * d, l2=2 * d**0.5", "l1=d, l2=d**0.5").replace("(0.0, 0.01)", "[0]")
+    assert wrong != right
+    mean_vote.write_text(wrong)
+    assert audit(["contract", "mean_vote"]) == 1
+    said = capsys.readouterr().out
+    assert "sensitivity: signed sums: the exact values change by" in said
+    assert "one table:" in said
+    assert "its neighbour:" in said

@@ -69,7 +69,7 @@ class Project:
             env={**self.environment, **environment},
             capture_output=True,
             text=True,
-            timeout=60 * PATIENCE,
+            timeout=120 * PATIENCE,
             check=False,
         )
         output = done.stdout + done.stderr
@@ -84,7 +84,7 @@ class Project:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=60 * PATIENCE,
+            timeout=120 * PATIENCE,
             check=False,
         )
         assert done.returncode == 1, done.stdout + done.stderr

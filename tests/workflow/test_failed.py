@@ -16,7 +16,7 @@ def test_what_failed_is_said_at_the_end_until_it_is_mended(project):
     own.parent.mkdir()
     shutil.copy(LEARNER, own)
     whole = own.read_text()
-    start = "def _fit_one(self, records, curator):\n"
+    start = "def _release(self, records, curator):\n"
     assert start in whole
     own.write_text(
         whole.replace(

@@ -182,7 +182,8 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         labels, targets = self._targets(y, codes.shape[0])
         weights = check_counts(counts, codes.shape[0])
         for learner in learners:
-            learner.n_features_in_ = codes.shape[1]
+            # A learner that reads fewer says so.
+            learner.n_features_in_ = learner.n_features_used_ = codes.shape[1]
             if hasattr(self, "feature_names_in_"):
                 learner.feature_names_in_ = self.feature_names_in_
             learner.classes_ = labels

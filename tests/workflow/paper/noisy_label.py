@@ -1,13 +1,15 @@
 """A learner of a paper that does not exist: the exponential mechanism chooses one label."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import expit
 
-from privcurve.learners.base import CodedClassifier
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.entry import LearnerEntry, Parameter
-from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.mechanisms import EXPONENTIAL
+from privcurve.privacy.noise import Announced
 
 ENTRY = LearnerEntry(
     name="noisy_label",
@@ -33,54 +35,28 @@ def claims():
 
 
 def label_distribution(learner, side):
-    log_odds = learner.log_odds(int((side.signs * side.counts).sum()))
+    log_odds = learner.epsilon * learner.caution * int((side.signs * side.counts).sum()) / 2
     return np.array([expit(log_odds), expit(-log_odds)])
 
 
-class NoisyLabelClassifier(CodedClassifier):
-    """Gives all records one label; that of the majority with odds of exp(caution · ε · gap/2)."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class NoisyLabelClassifier(PrivateClassifier):
+    """Gives all records one label: the majority's, with odds of exp(ε · caution · gap/2)."""
 
     _learner = "noisy_label"
 
-    def __init__(
-        self,
-        epsilon=1.0,
-        delta=0.0,
-        calibration=CERTIFIED,
-        caution=1.0,
-        n_bins=None,
-        bounds=None,
-        classes=None,
-        random_state=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.caution = caution
-        self.n_bins = n_bins
-        self.bounds = bounds
-        self.classes = classes
-        self.random_state = random_state
+    caution: float = 1.0
 
-    def log_odds(self, gap):
-        """Of a positive label, where so many more records are positive than negative."""
-        return (
-            np.sign(gap) * np.inf
-            if np.isinf(self.epsilon)
-            else self.caution * self.epsilon * gap / 2
-        )
+    def _calls(self, n):
+        # Each label scores its records: one more, the other one less. Less cautious: more noise.
+        score_range = 2.0 / self.caution
+        return [Announced("the label", score_range=score_range, source="this file", by=EXPONENTIAL)]
 
-    def _fit_one(self, records, curator):
-        chance = expit(self.log_odds(int((records.labels * records.counts).sum())))
-        self.label_ = 1.0 if curator.coins.random() < chance else -1.0
+    def _release(self, records, curator):
+        signs = records.labels * records.counts
+        scores = [int(signs[signs > 0].sum()), -int(signs[signs < 0].sum())]
         self.n_features_used_ = 0
-        if np.isinf(self.epsilon):
-            return PrivacyStatement.not_private(self._learner)
-        spent = self.caution * self.epsilon
-        call = LedgerEntry("exponential", "the label", spent / 2, 2.0, spent, source="this file")
-        return PrivacyStatement(
-            self._learner, self.epsilon, 0.0, REPLACE_ONE, CERTIFIED, BASIC, (call,)
-        )
+        self.label_ = (1.0, -1.0)[curator.choose("the label", scores)]
 
     def _scores(self, codes):
         return np.full(len(codes), self.label_)
