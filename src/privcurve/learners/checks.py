@@ -16,6 +16,8 @@ from sklearn.utils.validation import column_or_1d
 from privcurve.coding import MOST_CODES, Codes, code_type
 from privcurve.learners.registry import entry
 from privcurve.privacy import budget
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.seeds import OF_OTHER, fresh, stream
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -26,8 +28,8 @@ MOST_RECORDS = 2**53
 MOST_NAMED = 8
 
 
-def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Generator:
-    """Turn scikit-learn's `random_state` into the generator of one fit.
+def curator_of(random_state: object, facts: Mapping[str, Any]) -> Curator:
+    """Turn scikit-learn's `random_state` into the curator of one fit.
 
     A secret seed may serve for fits that differ in a parameter: if they had the same random
     numbers, two noisy answers at different ε would give away the answer without noise. So
@@ -37,14 +39,14 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
     Parameters
     ----------
     random_state : int, Generator, RandomState or None
-        A generator is used as it is, and moves on.
+        A generator is used as it is, and moves on. None: ChaCha20, by the system's entropy.
     facts : mapping
         Public: parameters, number of records, domain. Texts, numbers, None, and sequences or
         mappings of them.
 
     Returns
     -------
-    numpy.random.Generator
+    Curator
 
     Raises
     ------
@@ -52,10 +54,13 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
         If `random_state` is something else.
     """
     if isinstance(random_state, np.random.Generator):
-        return random_state
+        handed = OF_OTHER.format(type(random_state.bit_generator).__name__)
+        return Curator(random_state, generator=handed)
     if random_state is None:
-        return np.random.default_rng()
+        return Curator(fresh())
+    handed = ""
     if isinstance(random_state, np.random.RandomState):
+        handed = OF_OTHER.format("RandomState")
         seed = random_state.randint(2**32, size=4, dtype=np.uint32).tolist()
     elif isinstance(random_state, Integral) and int(random_state) >= 0:
         seed = int(random_state)
@@ -66,7 +71,7 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
         )
     text = json.dumps(_plain({**facts, "random_state": seed}), sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return np.random.default_rng(np.random.SeedSequence(int(digest, 16)))
+    return Curator(stream(int(digest, 16)), generator=handed)
 
 
 def _plain(value: Any) -> Any:
