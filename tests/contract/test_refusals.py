@@ -92,9 +92,15 @@ def test_a_study_is_refused_before_training(name, asked):
     about = datasets.describe("mnist")
     if word == "n_classes":
         asked = {"n_classes": about.domain.n_classes}
+    content["learners"] = {"x": spec}
     with pytest.raises(study.StudyError, match=re.escape(one.refuses(**asked))):
-        made = study.from_mapping({**content, "learners": {"x": spec}}, "s", "s.yaml")
-        list(study.notes(made, {"mnist": about}, "s.yaml"))
+        _checked(content, about)
+
+
+def _checked(content, about):
+    """Read a study and look at its data's description, as is done before all training."""
+    made = study.from_mapping(content, "s", "s.yaml")
+    return list(study.notes(made, {"mnist": about}, "s.yaml"))
 
 
 # What is released is certified, and of a dataset of which all is public that is needed.
