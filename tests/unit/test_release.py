@@ -16,6 +16,7 @@ from privcurve import datasets, models
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration.right_answers import right_answers_scale
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, SeedError
 from privcurve.releases import release as releasing
@@ -282,8 +283,11 @@ def test_the_noise_of_an_accuracy_is_that_of_its_price():
     answers[: tested // 2] = 1
     data = SimpleNamespace(X_test=answers, y_test=np.ones(tested, dtype=np.int8))
     learner = SimpleNamespace(predict=lambda X: X)
-    rng = np.random.default_rng(7)
-    found = [(measured(learner, data, epsilon, rng).value - 0.5) * tested for _ in range(draws)]
+    door = Curator(np.random.default_rng(7))
+    found = [(measured(learner, data, epsilon, door).value - 0.5) * tested for _ in range(draws)]
+    # What is charged is no more than what is paid.
+    assert len(door.ledger) == draws
+    assert 0.999 * epsilon < door.ledger[0].epsilon <= epsilon
     # Of the discrete Laplace: the mean of |noise| is 1/ε, its standard deviation about that too.
     assert abs(np.mean(np.abs(found)) - 1 / epsilon) < 4 / epsilon / np.sqrt(draws) + 1 / PARTS
     assert abs(np.mean(found)) < 4 * np.sqrt(2 / draws) / epsilon

@@ -20,6 +20,7 @@ from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import budget as words
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import card
@@ -357,7 +358,7 @@ def _accuracy(
     if not asked.accuracy:
         return None
     rng = _stream("accuracy", asked, data, seed, number, token)
-    return measured(learner, data, asked.accuracy, rng)
+    return measured(learner, data, asked.accuracy, Curator(rng))
 
 
 def _write(released: Released) -> str:
