@@ -29,7 +29,7 @@ from privcurve.learners.checks import (
     check_n_bins,
     check_places,
     check_unmasked,
-    curator_of,
+    generator_of,
     refuse_others,
 )
 from privcurve.learners.registry import check_parameters, entry
@@ -43,6 +43,7 @@ from privcurve.privacy.ledger import (
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.seeds import not_covered
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
@@ -80,7 +81,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     arrays: X is numeric, clipped to the bounds and cut into ``n_bins`` equal-width
     bins), ``classes`` (the two labels, negative first; None takes them from `y`, which
     makes it a public fact that both occur), ``random_state`` (a secret, where the model is to
-    be private, and for one data set alone: see ``checks.curator_of``). Private ones take
+    be private, and for one data set alone: see ``checks.generator_of``). Private ones take
     ``epsilon``, ``delta`` and ``calibration`` too.
 
     A learner whose entry says ``multiclass`` takes two classes or more: :meth:`_fit_one` gets
@@ -192,11 +193,12 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         records = Records(codes, targets, weights, self.n_bins_)
         if curators is None:
             n = records.n
-            curators = [curator_of(each.random_state, each._facts(n)) for each in learners]
+            streams = [generator_of(each.random_state, each._facts(n)) for each in learners]
+            curators = [Curator(stream) for stream in streams]
         self._fit_batch(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement)
-            statement = learner._fitted_statement.drawn_by(curator.not_covered)
+            statement = learner._fitted_statement.drawn_by(not_covered(curator.coins))
             learner._fitted_statement = statement
         # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
         own = copy.deepcopy(self._without_seed(self.get_params(deep=False)))

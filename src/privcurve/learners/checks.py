@@ -15,8 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from privcurve.coding import MOST_CLASSES, MOST_CODES, Codes, code_type
 from privcurve.learners.entry import LearnerEntry
-from privcurve.privacy.curator import Curator
-from privcurve.privacy.seeds import OF_OTHER, fresh, stream
+from privcurve.privacy.seeds import fresh, stream
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -27,8 +26,8 @@ MOST_RECORDS = 2**53
 MOST_NAMED = 8
 
 
-def curator_of(random_state: object, facts: Mapping[str, Any]) -> Curator:
-    """Turn scikit-learn's `random_state` into the curator of one fit.
+def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Generator:
+    """Turn scikit-learn's `random_state` into the generator of one fit.
 
     A secret seed may serve for fits that differ in a parameter: if they had the same random
     numbers, two noisy answers at different ε would give away the answer without noise. So
@@ -45,7 +44,7 @@ def curator_of(random_state: object, facts: Mapping[str, Any]) -> Curator:
 
     Returns
     -------
-    Curator
+    numpy.random.Generator
 
     Raises
     ------
@@ -53,13 +52,10 @@ def curator_of(random_state: object, facts: Mapping[str, Any]) -> Curator:
         If `random_state` is something else.
     """
     if isinstance(random_state, np.random.Generator):
-        handed = OF_OTHER.format(type(random_state.bit_generator).__name__)
-        return Curator(random_state, generator=handed)
+        return random_state
     if random_state is None:
-        return Curator(fresh())
-    handed = ""
+        return fresh()
     if isinstance(random_state, np.random.RandomState):
-        handed = OF_OTHER.format("RandomState")
         seed = random_state.randint(2**32, size=4, dtype=np.uint32).tolist()
     elif isinstance(random_state, Integral) and int(random_state) >= 0:
         seed = int(random_state)
@@ -70,7 +66,7 @@ def curator_of(random_state: object, facts: Mapping[str, Any]) -> Curator:
         )
     text = json.dumps(_plain({**facts, "random_state": seed}), sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return Curator(stream(int(digest, 16)), generator=handed)
+    return stream(int(digest, 16))
 
 
 def _plain(value: Any) -> Any:

@@ -29,7 +29,7 @@ from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.selection import UNITS, SelectionBudget
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.seeds import starts
+from privcurve.privacy.seeds import not_covered, starts
 
 # Models that are held at once.
 _BATCH = 32
@@ -173,7 +173,7 @@ class TunedClassifier(PrivateClassifier):
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
         # What the training alone would promise is not promised of a training that was chosen.
-        self.best_._fitted_statement = whole.drawn_by(curator.not_covered)
+        self.best_._fitted_statement = whole.drawn_by(not_covered(curator.coins))
         return whole
 
     def _trained(

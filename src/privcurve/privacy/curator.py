@@ -99,8 +99,6 @@ class Curator:
         Noise, and the public coins of a fit (an order of records, questions of random trees).
     party : bool
         Whether it is one data holder's, who is told what a call is charged to, and has no ledger.
-    generator : str, optional
-        What a statement says of the generator, if not by what it is (``seeds.not_covered``).
 
     Attributes
     ----------
@@ -114,11 +112,8 @@ class Curator:
         What the calls were held to, when the fit has ended.
     """
 
-    def __init__(
-        self, coins: np.random.Generator, party: bool = False, generator: str = ""
-    ) -> None:
+    def __init__(self, coins: np.random.Generator, party: bool = False) -> None:
         self.coins = coins
-        self.not_covered = generator or seeds.not_covered(coins)
         self._party = party
         self.parties: list[Curator] = []
         self._charged: dict[str, None] = {}

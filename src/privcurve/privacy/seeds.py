@@ -42,9 +42,9 @@ OF_CHACHA = (
     "cryptography (that nobody can tell it from random numbers is assumed, not proved)"
 )
 OF_NUMBER = (
-    f"{ANY_GENERATOR}one stream of NumPy's PCG64, begun by a number: a number as seed is not "
-    "private against whoever knows it, and PCG64 is not made for cryptography, for its seed has "
-    "been recovered from its output (Bouillaguet, Martinez and Sauvage, ToSC 2020(3))"
+    f"{ANY_GENERATOR}one stream of NumPy's PCG64, begun by a number or handed in: a number as seed "
+    "is not private against whoever knows it, and PCG64 is not made for cryptography, for its seed "
+    "has been recovered from its output (Bouillaguet, Martinez and Sauvage, ToSC 2020(3))"
 )
 OF_OTHER = (
     f"{ANY_GENERATOR}a generator that was handed in ({{}}), and whoever knows its state, or can "
