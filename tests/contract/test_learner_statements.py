@@ -1,5 +1,7 @@
 """What every private learner says of its guarantee, and what it refuses to promise."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from made_learners import changes, learners, make, offered, private, private_learners, problem
@@ -58,6 +60,21 @@ def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
         assert model.privacy_.reservations == of_number.reservations
     # A number that is no seed begins what is neither noise nor a coin: rows to measure a bound.
     assert all(isinstance(one, int) and one == 0 for one in begun)
+
+
+def test_half_spaces_of_a_secret_seed_are_outputs_of_chacha20():
+    """A released BRC model shows the stream that begins it: of PCG64 its seed can be computed."""
+    X, y, n_bins = problem(100)
+    secret, digest = seeds.SecretSeed(bytes(range(32)), Path("a.seed")), "ab" * 32
+    shown = []
+    # By the same number PCG64 draws what was shown before.
+    for start in (seeds.number(secret, digest), None):
+        begun = [seeds.generator(secret, digest) if start is None else seeds.stream(start)]
+        model = make("brc", n_bins=n_bins).fit_many(X, y, [{}], begun)[0]
+        shown.append({number for vote in model.votes_ for number in vote.coefficients})
+    drawn = seeds.generator(secret, digest).uniform(-1, 1, 10 * len(n_bins))
+    assert shown[1] == set(drawn.tolist())
+    assert not shown[0] & shown[1]
 
 
 def test_a_statement_names_the_generator_that_was_handed_in():

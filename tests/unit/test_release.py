@@ -69,9 +69,16 @@ def test_the_card_says_what_the_model_is(gam):
         *("all 60 training records", "epsilon = 1, pure", str(gam.statement)),
         *("No accuracy is stated", "This is release 1 of these records"),
         *("The holder's budget for all releases is epsilon = 2", "epsilon = 1 of it is spent"),
-        *("human life", "Whatever was looked at before", "Laplace noise", "docs/privgam.md"),
+        *(
+            "one stream of ChaCha20",
+            "human life",
+            "Whatever was looked at before",
+            "Laplace noise",
+            "docs/privgam.md",
+        ),
     ):
         assert said in text, said
+    assert not [name for name in (MODEL, CARD, PAGE) if "PCG64" in gam.path(name).read_text()]
     values = gam.learner.model_.shapes[0]
     assert all(f"{value:+.3f}" in text for value in values) or not values.any()
     page = gam.path(PAGE).read_text()
@@ -222,6 +229,12 @@ def test_a_public_seed_is_named_and_epsilon_is_infinite(mine):
         assert models.load(found.path(MODEL)).statement.epsilon == math.inf
         assert "ε = ∞ for whoever knows the seed, 20210" in found.path(CARD).read_text()
         assert "inf, pure" not in found.path(CARD).read_text()
+        # What covers the generator is said of that of the number, and of what a secret would be.
+        text = found.path(CARD).read_text()
+        would_be = text.partition("With a secret seed it would be: ")[2].splitlines()[0]
+        assert "ChaCha20" in would_be
+        assert "PCG64" not in would_be
+        assert "a number as seed is not private against whoever knows it" in text
         assert "public seed" in str(found.statement)
     assert [one.price.epsilon for one in book().releases()] == [math.inf] * 2
     assert not Path(os.environ["PRIVCURVE_SEEDS"]).exists()
