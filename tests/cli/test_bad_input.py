@@ -260,7 +260,7 @@ CHOICES = {
     ),
     "other neighbours": (
         [*CHOOSE, "choose", "--neighbours", "add-remove"],
-        "offers neighbours: replace-one",
+        "tuned offers neighbours = 'replace-one', not 'add-remove'",
         {},
     ),
     "a learner that is not private": (

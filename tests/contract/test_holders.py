@@ -335,7 +335,7 @@ def test_what_is_for_two_classes_is_refused_for_three():
 
 
 def test_random_trees_have_no_pure_privacy():
-    with pytest.raises(ValueError, match="random_trees offers no pure differential privacy"):
+    with pytest.raises(ValueError, match="random_trees needs a delta above 0, for example 1e-6"):
         fitted("random_trees", {"delta": 0.0})
 
 

@@ -1,11 +1,16 @@
 """What every private learner says of its guarantee, and what it refuses to promise."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 from made_learners import changes, learners, make, offered, private, private_learners, problem
 
 from privcurve.learners.registry import LEARNERS, entry
+from privcurve.privacy import seeds
 from privcurve.privacy.budget import relation
 from privcurve.privacy.ledger import ASSUMED_BOTH, NOT_COVERED, NOT_FLOATS, NOT_SELECTION
+from privcurve.privacy.seeds import OF_CHACHA
 
 # Learners whose sums are whole numbers, with exact noise, cover floating-point arithmetic; one
 # that chooses settings privately covers the choice.
@@ -29,11 +34,61 @@ def test_statement_adds_up_to_epsilon(name, calibration, epsilon):
     assert statement.calibration == calibration
     assert statement.ledger
     assert set(NOT_COVERED) - set(statement.exclusions) == COVERED.get(name, set())
-    # What is known of the generator is said of each.
+    # What is known of the generator is said of each: here of that of a public number.
     assert "one stream of NumPy's PCG64" in str(statement)
+    assert "a number as seed is not private against whoever knows it" in str(statement)
     assert "recovered from its output (Bouillaguet, Martinez and Sauvage" in str(statement)
     assert type(statement).from_json(statement.to_json()) == statement
     assert relation(statement.neighbours).change in str(statement)
+
+
+@private_learners
+def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
+    """Neither noise nor public coins are PCG64's: a released model shows nothing of its stream."""
+    if entry(name).peer:
+        pytest.skip("another library draws with a generator of its own")
+    X, y, n_bins = problem(100)
+    of_number = make(name, n_bins=n_bins, random_state=0).fit(X, y).privacy_
+    monkeypatch.setattr(np.random, "MT19937", None)
+    monkeypatch.setattr(np.random, "PCG64", None)
+    public, begun = np.random.default_rng, []
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: begun.append(seed) or public(seed))
+    learner = make(name, n_bins=n_bins)
+    for model in (learner.fit_many(X, y, [{}], [seeds.stream(bytes(32))])[0], learner.fit(X, y)):
+        assert OF_CHACHA in model.privacy_.exclusions
+        assert "PCG64" not in str(model.privacy_)
+        assert model.privacy_.reservations == of_number.reservations
+    # A number that is no seed begins what is neither noise nor a coin: rows to measure a bound.
+    assert all(isinstance(one, int) and one == 0 for one in begun)
+
+
+def test_half_spaces_of_a_secret_seed_are_outputs_of_chacha20():
+    """A released BRC model shows the stream that begins it: of PCG64 its seed can be computed."""
+    X, y, n_bins = problem(100)
+    secret, digest = seeds.SecretSeed(bytes(range(32)), Path("a.seed")), "ab" * 32
+    shown = []
+    # By the same number PCG64 draws what was shown before.
+    for start in (seeds.number(secret, digest), None):
+        begun = [seeds.generator(secret, digest) if start is None else seeds.stream(start)]
+        model = make("brc", n_bins=n_bins).fit_many(X, y, [{}], begun)[0]
+        shown.append({number for vote in model.votes_ for number in vote.coefficients})
+    drawn = seeds.generator(secret, digest).uniform(-1, 1, 10 * len(n_bins))
+    assert shown[1] == set(drawn.tolist())
+    assert not shown[0] & shown[1]
+
+
+def test_a_statement_names_the_generator_that_was_handed_in():
+    X, y, n_bins = problem(100)
+    begun = "one stream of NumPy's PCG64, begun by a number or handed in"
+    for handed, said in (
+        (np.random.Generator(np.random.Philox(1)), "a generator that was handed in (Philox)"),
+        (seeds.stream(bytes(32)), "one stream of ChaCha20"),
+        (np.random.default_rng(1), begun),
+        (np.random.RandomState(1), begun),
+    ):
+        model = make("one_rule", n_bins=n_bins, random_state=handed).fit(X, y)
+        assert said in str(model.privacy_)
+        assert str(model.privacy_).count("what can be computed of the random numbers") == 1
 
 
 @pytest.mark.parametrize("name", [name for name in LEARNERS if LEARNERS[name].approximate])
@@ -97,8 +152,8 @@ def test_delta_and_calibration_are_checked(name):
     with pytest.raises(ValueError, match="delta"):
         make(name, n_bins=n_bins, delta=1.0).fit(X, y)
     if not LEARNERS[name].approximate:
-        with pytest.raises(ValueError, match="pure"):
+        with pytest.raises(ValueError, match="offers delta = 0 alone"):
             make(name, n_bins=n_bins, delta=1e-6).fit(X, y)
     if not LEARNERS[name].pure:
-        with pytest.raises(ValueError, match="pure"):
+        with pytest.raises(ValueError, match="needs a delta above 0"):
             make(name, n_bins=n_bins, delta=0.0).fit(X, y)

@@ -116,6 +116,130 @@ def is_class(module):
     )
 
 
+# One door: noise, ledgers and streams of random numbers are made in privacy/ alone.
+
+NOISE = {
+    *("laplace", "normal", "standard_normal", "multivariate_normal", "gumbel", "logistic"),
+    *("exponential", "standard_exponential", "gamma", "standard_gamma", "geometric", "poisson"),
+    *("discrete_laplace", "rounded_gaussian", "draw_piece", "draw_share", "MECHANISMS.draw"),
+}
+LEDGERS = {"LedgerEntry"}
+STREAMS = {
+    *("default_rng", "SeedSequence", "Generator", "RandomState", "PCG64", "PCG64DXSM", "MT19937"),
+    *("Philox", "SFC64", "ChaCha", "Random", "SystemRandom", "urandom"),
+}
+
+MADE_UP = "draws made-up records, which are nobody's"
+AT_INFINITY = "of a fit without privacy, whose bits depend on no seed"
+ITS_OWN = "another library's mechanism and claim, run as it is"
+SCRIPT = "an audit's script of answers, and its made-up records"
+
+# Which module makes what outside of privacy/, and why it may.
+EXCEPTIONS = {
+    ("learners.peers.diffprivlib", "LedgerEntry"): ITS_OWN,
+    ("learners.peers.diffprivlib", "default_rng"): AT_INFINITY,
+    ("learners.peers.ebm", "LedgerEntry"): ITS_OWN,
+    ("learners.pate", "default_rng"): AT_INFINITY,
+    ("learners.dp_bagging", "default_rng"): AT_INFINITY,
+    ("learners.lazybb", "default_rng"): MADE_UP,
+    ("learners.tuning", "default_rng"): MADE_UP,
+    ("releases.before", "Generator"): MADE_UP,
+    ("releases.before", "PCG64"): MADE_UP,
+    ("releases.shares", "default_rng"): MADE_UP,
+    ("datasets.readers.builtin", "Generator"): MADE_UP,
+    ("datasets.readers.builtin", "PCG64"): MADE_UP,
+    (
+        "datasets.load",
+        "Generator",
+    ): "which records of a file a description takes: by its own number",
+    ("datasets.load", "PCG64"): "which records of a file a description takes: by its own number",
+    ("analysis.ensembles", "default_rng"): "shuffles results of many models, for a figure",
+    ("analysis.ensembles", "SeedSequence"): "shuffles results of many models, for a figure",
+    ("audit.replay_fits", "standard_normal"): SCRIPT,
+    ("audit.replay_fits", "MECHANISMS.draw"): SCRIPT,
+    ("audit.replay_fits", "default_rng"): SCRIPT,
+    ("audit.contract", "default_rng"): SCRIPT,
+    ("audit.fits", "default_rng"): SCRIPT,
+    ("audit.attacks.distributed", "default_rng"): SCRIPT,
+}
+
+# Compiled loops that draw from a stream by themselves: the door hands it out, and charges for it.
+DRAWING_KERNELS = {
+    "kernels.boosted_trees": "questions without records, and BDPE's published choices by rejection",
+}
+
+HANDED_A_STREAM = {"learners.bdpe": "the published exponential mechanism, by rejection"}
+
+
+def made(path):
+    """What a file makes of noise, ledgers and streams: the names that it calls."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            called = node.func
+            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            if name == "draw" and "MECHANISMS" in ast.unparse(called):
+                name = "MECHANISMS.draw"
+            names.add(name)
+    return names & (NOISE | LEDGERS | STREAMS)
+
+
+OUTSIDE = {name: path for name, path in MODULES.items() if room_of(name) != "privacy"}
+
+
+def test_noise_ledgers_and_streams_are_made_behind_the_door_alone():
+    found = {(name, what) for name, path in OUTSIDE.items() for what in made(path)}
+    assert not found - set(EXCEPTIONS), "go through privacy.curator, or say here why not"
+    assert not set(EXCEPTIONS) - found, "no exception any more"
+
+
+def test_what_draws_noise_is_imported_behind_the_door_alone():
+    """Under another name a sampler could be called unseen."""
+    for name, path in OUTSIDE.items():
+        assert "privacy.discrete" not in imported(path), name
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                renamed = {alias.name for alias in node.names if alias.asname}
+                drawn = {alias.name for alias in node.names} & NOISE
+                assert not drawn | (renamed & (LEDGERS | STREAMS)), name
+
+
+def test_compiled_loops_draw_nothing_but_where_it_is_said():
+    """A kernel gets noise as an array; one that gets a stream is named, and so is its caller."""
+    drawing = {
+        name
+        for name, path in MODULES.items()
+        if room_of(name) == "kernels"
+        and any(arg.arg in ("rng", "coins", "random") for arg in arguments(path))
+    }
+    assert drawing == set(DRAWING_KERNELS)
+    noisy = {name for name, path in OUTSIDE.items() if "curator.generator(" in path.read_text()}
+    assert noisy == set(HANDED_A_STREAM)
+
+
+def arguments(path):
+    """The parameters of all functions of a file."""
+    functions = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef)]
+    return [arg for one in functions for arg in (*one.args.args, *one.args.kwonlyargs)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = rng.laplace(size=3)",
+        "np.random.default_rng(3).standard_normal(4)",
+        "MECHANISMS[name].draw(rng, 3)",
+        "entry = ledger.LedgerEntry('laplace', 'sums', 1.0, 1.0, 1.0)",
+    ],
+)
+def test_what_is_drawn_beside_the_door_is_seen(tmp_path, line):
+    path = tmp_path / "learner.py"
+    path.write_text(f"# rng.gumbel()\ndef _fit_one(self, rng, np, MECHANISMS, name):\n    {line}\n")
+    assert made(path)
+    path.write_text("# x = rng.laplace(size=3)\ntext = 'default_rng(3)'\n")
+    assert not made(path)
+
+
 def test_every_folder_is_in_the_map():
     folders = {p.name for p in SOURCE.iterdir() if p.is_dir() and p.name != "__pycache__"}
     assert folders == set(ALLOWED)

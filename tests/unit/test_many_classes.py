@@ -226,7 +226,8 @@ def test_learners_of_two_classes_are_refused_before_training() -> None:
     with pytest.raises(study.StudyError) as caught:
         notes(made(("majority_class", "lazybb", "topdown")))
     assert str(caught.value).startswith(
-        "s.yaml: lazybb, topdown: for two classes alone, but mine has 3 (label: classes in "
+        "s.yaml: lazybb takes two classes, not 3; topdown takes two classes, not 3; "
+        "mine has 3 (label: classes in "
     )
     assert "make it one of two (mine-other): based_on: mine with another label" in str(caught.value)
     assert "take learners for more classes: " in str(caught.value)

@@ -296,7 +296,10 @@ def test_add_remove_needs_an_estimate_and_no_other_takes_one():
     for wrong in ({"neighbours": "add-remove"}, {"n_estimate": 50}):
         with pytest.raises(ValueError, match="n_estimate= is a public estimate"):
             learner(**wrong).fit(X, y)
-    with pytest.raises(ValueError, match="neighbours = 'private-columns' is not 'replace-one' or"):
+    with pytest.raises(
+        ValueError,
+        match="privgam offers neighbours = 'replace-one' or 'add-remove', not 'private-columns'",
+    ):
         learner(neighbours="private-columns").fit(X, y)
 
 

@@ -16,6 +16,7 @@ from privcurve import datasets, models
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration.right_answers import right_answers_scale
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, SeedError
 from privcurve.releases import release as releasing
@@ -68,9 +69,16 @@ def test_the_card_says_what_the_model_is(gam):
         *("all 60 training records", "epsilon = 1, pure", str(gam.statement)),
         *("No accuracy is stated", "This is release 1 of these records"),
         *("The holder's budget for all releases is epsilon = 2", "epsilon = 1 of it is spent"),
-        *("human life", "Whatever was looked at before", "Laplace noise", "docs/privgam.md"),
+        *(
+            "one stream of ChaCha20",
+            "human life",
+            "Whatever was looked at before",
+            "Laplace noise",
+            "docs/privgam.md",
+        ),
     ):
         assert said in text, said
+    assert not [name for name in (MODEL, CARD, PAGE) if "PCG64" in gam.path(name).read_text()]
     values = gam.learner.model_.shapes[0]
     assert all(f"{value:+.3f}" in text for value in values) or not values.any()
     page = gam.path(PAGE).read_text()
@@ -221,6 +229,12 @@ def test_a_public_seed_is_named_and_epsilon_is_infinite(mine):
         assert models.load(found.path(MODEL)).statement.epsilon == math.inf
         assert "ε = ∞ for whoever knows the seed, 20210" in found.path(CARD).read_text()
         assert "inf, pure" not in found.path(CARD).read_text()
+        # What covers the generator is said of that of the number, and of what a secret would be.
+        text = found.path(CARD).read_text()
+        would_be = text.partition("With a secret seed it would be: ")[2].splitlines()[0]
+        assert "ChaCha20" in would_be
+        assert "PCG64" not in would_be
+        assert "a number as seed is not private against whoever knows it" in text
         assert "public seed" in str(found.statement)
     assert [one.price.epsilon for one in book().releases()] == [math.inf] * 2
     assert not Path(os.environ["PRIVCURVE_SEEDS"]).exists()
@@ -282,8 +296,11 @@ def test_the_noise_of_an_accuracy_is_that_of_its_price():
     answers[: tested // 2] = 1
     data = SimpleNamespace(X_test=answers, y_test=np.ones(tested, dtype=np.int8))
     learner = SimpleNamespace(predict=lambda X: X)
-    rng = np.random.default_rng(7)
-    found = [(measured(learner, data, epsilon, rng).value - 0.5) * tested for _ in range(draws)]
+    door = Curator(np.random.default_rng(7))
+    found = [(measured(learner, data, epsilon, door).value - 0.5) * tested for _ in range(draws)]
+    # What is charged is no more than what is paid.
+    assert len(door.ledger) == draws
+    assert 0.999 * epsilon < door.ledger[0].epsilon <= epsilon
     # Of the discrete Laplace: the mean of |noise| is 1/ε, its standard deviation about that too.
     assert abs(np.mean(np.abs(found)) - 1 / epsilon) < 4 / epsilon / np.sqrt(draws) + 1 / PARTS
     assert abs(np.mean(found)) < 4 * np.sqrt(2 / draws) / epsilon

@@ -112,7 +112,7 @@ BAD = {
     "epsilon nan": ({"epsilon": math.nan}, "not a number above 0"),
     "epsilon inf": ({"epsilon": math.inf}, "without privacy"),
     "delta 1": ({"delta": 1.0}, r"delta = 1.0 is not a number in \[0, 1\)"),
-    "delta of a pure one": ({"delta": 1e-6}, "offers delta = 0 alone"),
+    "delta of a pure one": ({"delta": 1e-6}, "offers delta = 0 alone, not 1e-06"),
     "no such setting": (
         {"learner": "lazybb", "parameters": {"rounds": 5}},
         "no parameter 'rounds'",
@@ -133,8 +133,8 @@ BAD = {
         {"learner": "privgam", "parameters": {"method": "cyclic"}},
         "needs delta > 0",
     ),
-    "other neighbours": ({"neighbours": "add-remove"}, "offers neighbours: replace-one"),
-    "unknown neighbours": ({"neighbours": "nobody"}, "offers neighbours: replace-one"),
+    "other neighbours": ({"neighbours": "add-remove"}, "offers neighbours = 'replace-one', not"),
+    "unknown neighbours": ({"neighbours": "nobody"}, "offers neighbours = 'replace-one', not"),
     "no estimate": ({"learner": "privgam", "neighbours": ADD_REMOVE}, "n_estimate"),
     "teachers stay": ({"learner": "pate", "delta": 1e-6}, "can't be handed over|neighbours|public"),
 }

@@ -1,5 +1,6 @@
 """Seeds: public numbers, secrets in files, and streams that no written word gives away."""
 
+import copy
 import dataclasses
 import hmac
 import json
@@ -9,12 +10,15 @@ import pickle
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
+from randomgen import ChaCha
+from scipy import stats
 
 from privcurve.experiments import cells, jobs, study
 from privcurve.experiments.splits import partition_generator, selection_splits
-from privcurve.privacy import seeds
+from privcurve.privacy import discrete, seeds
 from privcurve.privacy.seeds import SecretSeed, SeedError
 
 ROOT = Path(__file__).parents[2]
@@ -166,6 +170,65 @@ def test_a_stream_follows_from_the_key_and_not_from_the_name():
     alias.__dict__["name"] = A.name
     assert seeds.named(alias) == seeds.named(A)
     assert seeds.number(alias, digest) != seeds.number(A, digest)
+
+
+# RFC 8439, appendix A.1, tests 1, 3 and 4: key stream from a block on, by key and counter.
+KEY_STREAMS = [
+    ("00" * 32, 0, "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"),
+    ("00" * 31 + "01", 1, "3aeb5224ecf849929b9d828db1ced4dd832025e8018b8160b82284f3c949aa5a"),
+    ("00ff" + "00" * 30, 2, "72d54dfbf12ec44b362692df94137f328fea8da73990265ec1bbbea1ae9af0ca"),
+]
+
+
+@pytest.mark.parametrize(("key", "block", "expected"), KEY_STREAMS)
+def test_a_key_begins_the_published_stream_of_chacha20(key, block, expected):
+    bits = seeds.stream(bytes.fromhex(key)).bit_generator
+    words = bits.random_raw(8 * block + 4)[8 * block :]
+    assert words.astype("<u8").tobytes().hex() == expected
+
+
+def test_a_secret_seed_begins_chacha20_with_all_of_its_256_bits():
+    digest = "ab" * 32
+    key = hmac.new(A.key, b"privcurve: a stream\n" + digest.encode(), "sha256").digest()
+    drawn = seeds.generator(A, digest)
+    assert seeds.is_chacha(drawn)
+    assert drawn.bit_generator.state["state"]["rounds"] == 20
+    assert drawn.bit_generator.state["state"]["keysetup"].astype("<u4").tobytes() == key
+    # Data holders and private runs get keys of their own; a public seed gives them numbers.
+    assert [len(one) for one in seeds.starts(drawn, 3, 4)] == [32, 32, 32]
+    public = seeds.generator(7, digest)
+    assert isinstance(public.bit_generator, np.random.PCG64)
+    assert [len(one) for one in seeds.starts(public, 2, 4)] == [4, 4]
+    assert seeds.fresh().integers(2**63) != seeds.fresh().integers(2**63)
+    with pytest.raises(ValueError, match="32 bytes, not 16"):
+        seeds.stream(bytes(16))
+
+
+def test_a_stream_of_chacha20_serves_wherever_one_of_pcg64_does():
+    drawn = seeds.stream(bytes(range(32)))
+    for twin in (copy.deepcopy(drawn), pickle.loads(pickle.dumps(drawn)), drawn):
+        assert seeds.is_chacha(twin)
+        assert twin.random() == 0.41445576247967597
+    # A compiled loop draws from the same stream.
+    whole, large = discrete.discrete_laplace(drawn, 3, 4000), 4000
+    assert abs(whole.var() - 2 * 3 * 3) < 4
+    again = seeds.stream(bytes(range(32)))
+    again.random()
+    assert (discrete.discrete_laplace(again, 3, 4000) == whole).all()
+    for draw, law in [
+        ("laplace", stats.laplace),
+        ("normal", stats.norm),
+        ("gumbel", stats.gumbel_r),
+        ("standard_exponential", stats.expon),
+        ("random", stats.uniform),
+    ]:
+        assert stats.kstest(getattr(drawn, draw)(size=large), law.cdf).pvalue > 1e-4
+
+
+def test_a_generator_with_fewer_rounds_is_not_called_chacha20():
+    weak = np.random.Generator(ChaCha(key=1, rounds=8))
+    assert not seeds.is_chacha(weak)
+    assert "handed in (ChaCha)" in seeds.not_covered(weak)
 
 
 def test_partitions_follow_from_the_secret():

@@ -86,15 +86,18 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         (boost(grid={"n_rounds": []}), "axis 'n_rounds' has no value"),
         (boost(grid={"n_rounds": [5, 5.0]}), "names a setting twice"),
         (boost(fixed={"n_rounds": 5}), "under both 'fixed' and 'grid'"),
-        (boost(epsilons=[-1]), "epsilon = -1 is not above 0"),
-        (boost(epsilons=[math.nan]), "epsilon = nan is not above 0"),
+        (boost(epsilons=[-1]), "lazybb: epsilon = -1.0 is not a number above 0"),
+        (boost(epsilons=[math.nan]), "lazybb: epsilon = nan is not a number above 0"),
         (boost(fixed={"depth": 2}), "depth = 2 has no effect with weak_learner = 'one_rule'"),
         (
             boost(fixed={"weak_learner": "topdown", "n_splits": 4, "depth": 2}),
             "depth = 2 has no effect with n_splits = 4: leave it out, or give n_splits = None",
         ),
-        (boost(calibrations=["exact"]), "calibration 'exact' is not offered"),
-        (boost(deltas=[1.5]), "delta = 1.5 is not in [0, 1)"),
+        (
+            boost(calibrations=["exact"]),
+            "lazybb offers calibration = 'published' or 'certified', not 'exact'",
+        ),
+        (boost(deltas=[1.5]), "lazybb: delta = 1.5 is not a number in [0, 1)"),
         (content(learners={"m": {"learner": "majority_class", "epsilons": [1]}}), "not private"),
         ({k: v for k, v in content().items() if k != "epsilons"}, "no epsilon"),
         (

@@ -122,10 +122,13 @@ def test_words_that_contradict_each_other_are_named(changes, says):
         ({"vary": {"densty": [0.5]}}, "no parameter 'densty'; did you mean 'density'"),
         ({"vary": {"n_rounds": [5]}}, "'n_rounds' stands under 'vary' and under 'fixed' or 'grid'"),
         ({"vary": {"density": ["a/b"]}}, "density = 'a/b' can't name a curve"),
-        ({"neighbours": ADD_REMOVE}, "neighbours 'add-remove' are not offered by lazybb; it has:"),
+        (
+            {"neighbours": ADD_REMOVE},
+            "lazybb offers neighbours = 'replace-one' or 'private-columns', not 'add-remove'",
+        ),
         (
             {"learner": "dp_bagging", "grid": {}, "neighbours": PRIVATE_COLUMNS},
-            "neighbours 'private-columns' are not offered by dp_bagging",
+            "dp_bagging offers neighbours = 'replace-one', not 'private-columns'",
         ),
         ({"learner": "majority_class", "grid": {}, "neighbours": REPLACE_ONE}, "is not private"),
     ],
@@ -220,7 +223,9 @@ def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is():
     peer = {"tree": {"learner": "dpl_decision_tree"}}
     assert made(peer, neighbours=ADD_REMOVE).arm("tree~published").relation == ADD_REMOVE
     for asked in (REPLACE_ONE, PRIVATE_COLUMNS):
-        with pytest.raises(study.StudyError, match="not offered by dpl_decision_tree"):
+        with pytest.raises(
+            study.StudyError, match="dpl_decision_tree offers neighbours = 'add-remove', not"
+        ):
             made(peer, neighbours=asked)
 
 
@@ -299,11 +304,13 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
 
 def test_public_columns_of_a_learner_need_the_relation():
     regression = {"learner": "logistic_regression", "fixed": {"columns": "public"}}
-    with pytest.raises(study.StudyError, match="columns = 'public' needs to know which columns"):
+    with pytest.raises(
+        study.StudyError, match="needs to know for columns = 'public' which columns"
+    ):
         made({"lr": regression})
     boosted = {**BOOST, "fixed": {"start": "public"}}
     for changes in ({}, {"neighbours": REPLACE_ONE}):
-        with pytest.raises(study.StudyError, match="lazybb: start = 'public' needs to know"):
+        with pytest.raises(study.StudyError, match="lazybb needs to know for start = 'public'"):
             made({"boost": {**boosted, **changes}})
     one = made({"lr": regression, "boost": boosted}, neighbours=PRIVATE_COLUMNS)
     assert one.arm("boost~certified").relation == PRIVATE_COLUMNS

@@ -50,7 +50,8 @@ def test_what_any_candidate_assumes_and_excludes_is_said_of_the_whole():
     ]
     assert len({model.learner_ for model in fitted}) == 2
     (said,) = {model.privacy_ for model in fitted}
-    alone = DPLogisticRegressionClassifier(C=0.1, n_bins=N_BINS, classes=(-1, 1)).fit(X, Y).privacy_
+    public = {"n_bins": N_BINS, "classes": (-1, 1), "random_state": 0}
+    alone = DPLogisticRegressionClassifier(C=0.1, **public).fit(X, Y).privacy_
     assert any("the L2 norm" in text for text in alone.assumptions)
     assert any("the tolerance of the solver" in text for text in alone.exclusions)
     assert set(alone.assumptions) < set(said.assumptions)
@@ -184,14 +185,20 @@ def test_without_privacy_all_settings_are_tried():
         ({"learner": "tuned"}, "settings of tuned can't be chosen privately: it chooses settings"),
         ({"learner": "majority_class"}, "majority_class can't be chosen privately: it is not priv"),
         ({"learner": "dp_ebm"}, "dp_ebm can't be chosen privately: it is another library's"),
-        ({"learner": "pate"}, "pate can't be chosen privately: it is not private for replace-one"),
+        (
+            {"learner": "pate"},
+            "pate can't be chosen privately: pate offers neighbours = 'private-columns', not",
+        ),
         ({"learner": "random_trees", "settings": None}, "random_trees needs a delta above 0"),
         ({"settings": {"n_rounds": []}}, "'n_rounds' needs a list of values"),
         ({"settings": {"n_rounds": 5}}, "'n_rounds' needs a list of values"),
         ({"settings": []}, "settings is empty"),
         ({"settings": "all"}, "settings = 'all' is neither a mapping"),
         ({"settings": {"n_rund": [3]}}, "lazybb has no parameter 'n_rund'; did you mean"),
-        ({"settings": {"start": ["public"]}}, "start = 'public' of lazybb needs public columns"),
+        (
+            {"settings": {"start": ["public"]}},
+            "lazybb needs to know for start = 'public' which columns are public",
+        ),
         ({"expected_runs": 0.5}, r"expected_runs = 0.5 is not a number in \[1, 1000\]"),
         (
             {"settings": [{"learner": "distributed_topdown", "placement": "label"}]},
@@ -199,7 +206,7 @@ def test_without_privacy_all_settings_are_tried():
         ),
         ({"eta": -1}, r"eta = -1 is not a number in \(-1, 10\]"),
         ({"score_share": 0}, r"score_share = 0 is not a number in \(0, 1\)"),
-        ({"calibration": "published"}, "calibration = 'published' is not offered"),
+        ({"calibration": "published"}, "tuned offers calibration = 'certified', not 'published'"),
         ({"epsilon": 1e-12}, "so small that nothing is left for a training"),
         ({"settings": [{}, {"density": 1e-12}]}, "the setting {'density': 1e-12} of lazybb: "),
     ],
@@ -253,7 +260,7 @@ def test_another_version_of_the_learner_is_another_cell(monkeypatch):
         ({"learner": "majority_class"}, "settings of majority_class can't be chosen privately"),
         ({"learner": "tuned", "tune": None}, "a study gives the learner whose settings are chosen"),
         ({"fixed": {"n_rounds": 3}}, "'n_rounds' stands under both"),
-        ({"neighbours": "add-remove"}, "'add-remove' are not offered by tuned"),
+        ({"neighbours": "add-remove"}, "tuned offers neighbours = 'replace-one', not 'add-remove'"),
     ],
 )
 def test_misuse_of_the_word_has_one_message(change, says):

@@ -25,7 +25,7 @@ def with_boost(**changes):
     [
         ({"epsilon": [1]}, ("unknown key 'epsilon'", "'epsilons'")),
         slow(with_boost(learner="lazybbb"), ("unknown learner 'lazybbb'", "'lazybb'")),
-        slow({"epsilons": [-1]}, ("epsilon = -1 is not above 0",)),
+        slow({"epsilons": [-1]}, ("epsilon = -1.0 is not a number above 0",)),
         slow(with_boost(grid={"density": [2]}), ("density = 2",)),
         slow(with_boost(grid={"n_rounds": []}), ("n_rounds", "no value")),
         slow(with_boost(grid={"n_rounds": [float("inf")]}), ("n_rounds = inf",)),

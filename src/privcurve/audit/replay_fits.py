@@ -21,6 +21,7 @@ from privcurve.privacy.mechanisms import (
     OBJECTIVES,
     SELECTIONS,
 )
+from privcurve.privacy.seeds import Start
 
 # How far the script's answers to a compiled loop are from 0 and from each other: no score outweighs
 # it, and what the loop adds can still be read off to eight digits.
@@ -218,12 +219,12 @@ class Replay(Curator):
     def _share(self, call: Call, exact: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
         return self._numbers(call, exact)
 
-    def _holder(self, words: Sequence[int]) -> Curator:
+    def _holder(self, start: Start) -> Curator:
         place = len(self.parties)
         leader = None if self._leader is None else self._leader.parties[place]
         return Replay([*self._seed, 1000 + place], leader, party=True)
 
-    def _inner(self, words: Sequence[int]) -> Curator:
+    def _inner(self, start: Start) -> Curator:
         place = len(self.inners)
         leader = None
         if self._leader is not None:

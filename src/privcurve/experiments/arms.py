@@ -184,7 +184,9 @@ def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Itera
         settings = _expand(entry, fixed, {**spec.get("grid", {}), **paid.tried(spec)})
         if "tune" in spec:
             settings = (paid.setting(entry, fixed, spec["tune"]),)
-        _check_public(chosen, settings, relation)
+        for setting in settings:
+            if why := chosen.refuses(neighbours=relation, setting=setting):
+                raise ValueError(why)
         for arm in _budgets(label, spec, study.get("epsilons"), chosen, settings, entry):
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
@@ -218,10 +220,7 @@ def _relation(entry: LearnerEntry, own: str | None, study: str | None) -> str | 
     if own is None and asked == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
         # Neighbours there are neighbours here too: what it promises is more than is asked.
         return None
-    raise ValueError(
-        f"neighbours {asked!r} are not offered by {entry.name}; "
-        f"it has: {', '.join(entry.neighbours)}"
-    )
+    raise ValueError(entry.refuses(neighbours=asked))
 
 
 def _budgets(
@@ -244,44 +243,19 @@ def _budgets(
     own = tuple(map(canonical.real, spec.get("epsilons", epsilons or ())))
     if not own:
         raise ValueError("no epsilon: give the study, or this learner, a list 'epsilons'")
-    bad = [e for e in own if not e > 0]
-    if bad:
-        raise ValueError(f"epsilon = {bad[0]:g} is not above 0")
+    for epsilon in own:
+        if why := entry.refuses(epsilon=epsilon):
+            raise ValueError(why)
     alike.check_numbers("epsilon", own)
     deltas = [*map(canonical.real, spec.get("deltas", [0]))]
     alike.check_numbers("delta", deltas)
     for calibration, delta in itertools.product(
         spec.get("calibrations", [entry.calibrations[-1]]), deltas
     ):
-        if calibration not in entry.calibrations:
-            raise ValueError(
-                f"calibration {calibration!r} is not offered by {entry.name}; "
-                f"it has: {', '.join(entry.calibrations)}"
-            )
-        if not 0 <= delta < 1:
-            raise ValueError(f"delta = {delta:g} is not in [0, 1)")
-        if delta > 0 and not entry.approximate:
-            raise ValueError(f"{entry.name} offers delta = 0 only")
-        if delta == 0 and not entry.pure:
-            raise ValueError(f"{entry.name} needs a delta above 0, for example deltas: [1.0e-5]")
+        if why := entry.refuses(delta=delta, calibration=calibration):
+            raise ValueError(why)
         name = f"{label}~{calibration}" + (f"~delta={canonical.number(delta)}" if delta else "")
         yield Arm(name, entry.name, title, calibration, delta, own, settings, tune=tune)
-
-
-def _check_public(
-    entry: LearnerEntry, settings: Sequence[Mapping[str, Any]], relation: str | None
-) -> None:
-    """Refuse what needs public columns where nothing says that there are any."""
-    if (relation or entry.neighbours[0]) == PRIVATE_COLUMNS:
-        return
-    for setting in settings:
-        for name, value in setting.items():
-            if value in entry.parameters[name].with_public:
-                raise ValueError(
-                    f"{entry.name}: {name} = {value!r} needs to know which columns are public: "
-                    f"give the study neighbours: {PRIVATE_COLUMNS}, and data that say it "
-                    "(public, public_label)"
-                )
 
 
 def _varied(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

@@ -362,10 +362,9 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
     if n_classes == 2:
         return
     has = f"{about.name} has {n_classes} (label: classes in {about.path})"
-    binary = dict.fromkeys(
-        arm.method.name for arm in study.arms.values() if not registry.entry(arm.learner).multiclass
-    )
-    if binary:
+    entries = [registry.entry(arm.learner) for arm in study.arms.values()]
+    refused = dict.fromkeys(why for one in entries if (why := one.refuses(n_classes=n_classes)))
+    if refused:
         many = [name for name in registry.names() if registry.entry(name).multiclass]
         of_two = [
             other
@@ -374,7 +373,7 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
         ]
         instead = f" ({', '.join(of_two)})" if of_two else ""
         raise StudyError(
-            f"{where}: {', '.join(binary)}: for two classes alone, but {has}. Leave the dataset "
+            f"{where}: {'; '.join(refused)}; {has}. Leave the dataset "
             f"out or make it one of two{instead}: based_on: {about.name} with another label; or "
             f"take learners for more classes: {', '.join(many)}"
         )

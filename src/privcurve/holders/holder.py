@@ -23,6 +23,7 @@ from privcurve.kernels.holder_counts import (
 from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves, residuals, sum_leaves
 from privcurve.privacy.curator import Call, Curator, party_of
 from privcurve.privacy.mechanisms import LAPLACE
+from privcurve.privacy.seeds import Start
 from privcurve.privacy.sensitivity.holders import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
@@ -126,7 +127,7 @@ class LocalHolder:
     rows : HolderRows
     questions : Questions
     n_classes : int
-    door : sequence of int, or Curator
+    door : bytes, sequence of int, or Curator
         The seed of its noise, or what its rows are asked through.
     """
 
@@ -135,7 +136,7 @@ class LocalHolder:
         rows: HolderRows,
         questions: Questions,
         n_classes: int,
-        door: Sequence[int] | Curator,
+        door: Start | Curator,
     ) -> None:
         self.rows = rows
         self.questions = questions

@@ -19,11 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import MOST_CLASSES, Codes, Records, decided, equal_width
+from privcurve.coding import Codes, Records, decided, equal_width
 from privcurve.learners.checks import (
     RandomState,
     check_bounds,
-    check_budget,
     check_codes,
     check_counts,
     check_labels,
@@ -44,11 +43,13 @@ from privcurve.privacy.ledger import (
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.seeds import not_covered
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
 
 BUDGET = ("epsilon", "delta", "calibration")
+OFFERED = (*BUDGET, "neighbours")
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -198,6 +199,8 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         self._fit_batch(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement)
+            statement = learner._fitted_statement.drawn_by(not_covered(curator.coins))
+            learner._fitted_statement = statement
         # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
         own = copy.deepcopy(self._without_seed(self.get_params(deep=False)))
         for learner, setting in zip(learners, settings, strict=True):
@@ -224,10 +227,9 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Give the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
-        if entry(self._learner).multiclass:
-            return check_labels(y, self.classes, n_rows, MOST_CLASSES)
-        labels, positions = check_labels(y, self.classes, n_rows)
-        return labels, (2 * positions - 1).astype(np.int8)
+        known = entry(self._learner)
+        labels, positions = check_labels(y, self.classes, n_rows, known)
+        return labels, positions if known.multiclass else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
         """Give all that is public of a fit: what its random stream follows from."""
@@ -389,11 +391,11 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     # Checks ------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        known = entry(self._learner).parameters
-        parameters = self.get_params(deep=False)
-        check_parameters(self._learner, {k: v for k, v in parameters.items() if k in known})
-        if "epsilon" in parameters:
-            check_budget(self._learner, **{k: parameters[k] for k in BUDGET})
+        known = entry(self._learner)
+        given = self.get_params(deep=False)
+        check_parameters(self._learner, {k: v for k, v in given.items() if k in known.parameters})
+        if why := known.refuses(**{key: given[key] for key in OFFERED if key in given}):
+            raise ValueError(why)
 
     def _code(self, X: ArrayLike, fit: bool) -> Codes:
         """Check X and code it; at fit, settle ``n_bins_``."""

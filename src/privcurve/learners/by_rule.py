@@ -52,7 +52,7 @@ def name_of(learner: str, setting: Mapping[str, Any]) -> str:
 def suited(
     specs: Mapping[str, Mapping[str, Any]], n_classes: int, delta: float
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
-    """Give the learners that so many classes and a δ are for, and say which are not.
+    """Return the learners that support `n_classes` and `delta`, and why the others do not.
 
     Parameters
     ----------
@@ -70,10 +70,9 @@ def suited(
     left_out = []
     for label, spec in specs.items():
         entry = registry.entry(spec["learner"])
-        if n_classes > 2 and not entry.multiclass:
-            left_out.append(f"{title(spec)}: for two classes alone")
-        elif entry.private and not entry.pure and not delta:
-            left_out.append(f"{title(spec)}: needs a δ above 0, for example --delta 1e-6")
+        asked = {"delta": entry.told_delta(delta)} if entry.private else {}
+        if why := entry.refuses(n_classes=n_classes, **asked):
+            left_out.append(f"{title(spec)}: {why}")
         else:
             found[label] = spec
     return found, left_out

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from privcurve.coding import MOST_CODES, Codes, code_type
-from privcurve.learners.registry import entry
-from privcurve.privacy import budget
+from privcurve.coding import MOST_CLASSES, MOST_CODES, Codes, code_type
+from privcurve.learners.entry import LearnerEntry
+from privcurve.privacy.seeds import fresh, stream
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -37,7 +37,7 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
     Parameters
     ----------
     random_state : int, Generator, RandomState or None
-        A generator is used as it is, and moves on.
+        A generator is used as it is, and moves on. None: ChaCha20, by the system's entropy.
     facts : mapping
         Public: parameters, number of records, domain. Texts, numbers, None, and sequences or
         mappings of them.
@@ -54,7 +54,7 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None:
-        return np.random.default_rng()
+        return fresh()
     if isinstance(random_state, np.random.RandomState):
         seed = random_state.randint(2**32, size=4, dtype=np.uint32).tolist()
     elif isinstance(random_state, Integral) and int(random_state) >= 0:
@@ -66,7 +66,7 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
         )
     text = json.dumps(_plain({**facts, "random_state": seed}), sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return np.random.default_rng(np.random.SeedSequence(int(digest, 16)))
+    return stream(int(digest, 16))
 
 
 def _plain(value: Any) -> Any:
@@ -85,23 +85,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Sequence):
         return [_plain(item) for item in value]
     return str(value)
-
-
-def check_budget(name: str, epsilon: float, delta: float, calibration: str) -> None:
-    """Check a learner's privacy parameters.
-
-    Raises
-    ------
-    ValueError
-        If ε is not in (0, ∞], δ not in [0, 1), or the learner does not offer them.
-    """
-    known = entry(name)
-    budget.check_budget(epsilon, delta, name)
-    if delta > 0 and not known.approximate:
-        raise ValueError(f"{name} offers pure differential privacy only: delta must be 0")
-    if calibration not in known.calibrations:
-        offered = ", ".join(repr(c) for c in known.calibrations)
-        raise ValueError(f"{name}: calibration = {calibration!r} is not offered; it has: {offered}")
 
 
 def check_places(X: object) -> None:
@@ -244,7 +227,7 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
 
 
 def check_labels(
-    y: ArrayLike, classes: Sequence[Any] | None, n_rows: int, most: int = 2
+    y: ArrayLike, classes: Sequence[Any] | None, n_rows: int, learner: LearnerEntry
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Give the classes, and the position of each row's label among them.
 
@@ -254,8 +237,8 @@ def check_labels(
     classes : sequence or None
         All labels that there may be; the first is position 0. None takes those of `y`, sorted.
     n_rows : int
-    most : int
-        How many classes are taken.
+    learner : LearnerEntry
+        Says whether it takes more than two classes.
 
     Returns
     -------
@@ -265,7 +248,7 @@ def check_labels(
     Raises
     ------
     ValueError
-        If there are fewer classes than two or more than `most`, a label is not one of them, or a
+        If there are fewer classes than two or more than are taken, a label is not one of them, or a
         row has none.
     """
     if y is None:
@@ -277,6 +260,7 @@ def check_labels(
             if label is None or (isinstance(label, float) and label != label):
                 raise ValueError(f"y holds {label!r} in row {row}: every row needs a label")
     check_classification_targets(given)
+    most = MOST_CLASSES if learner.multiclass else 2
     if len(given) != n_rows:
         raise ValueError(f"X has {n_rows} rows but y has {len(given)}: inconsistent samples")
     if classes is None:
@@ -289,8 +273,9 @@ def check_labels(
             )
         if len(labels) > most:
             raise ValueError(
+                # The words that scikit-learn's checks look for, and then those of the registry.
                 "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(given)}."
+                f"{type_of_target(given)}. {learner.refuses(n_classes=len(labels))}"
                 if most == 2
                 else f"y holds {len(labels)} classes, more than {most}"
             )
@@ -298,7 +283,11 @@ def check_labels(
         labels = np.asarray(classes)
         more = "" if most == 2 else f" or more (at most {most})"
         if labels.ndim != 1 or not 2 <= len(set(labels.tolist())) == len(labels) <= most:
-            raise ValueError(f"classes must be two different labels{more}, not {classes!r}")
+            why = labels.ndim == 1 and learner.refuses(n_classes=len(labels))
+            raise ValueError(
+                f"classes must be two different labels{more}, not {classes!r}"
+                + (f": {why}" if why else "")
+            )
         unknown = ~np.isin(given, labels)
         if unknown.any():
             raise ValueError(

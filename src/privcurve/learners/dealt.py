@@ -17,6 +17,7 @@ from privcurve.kernels.holder_counts import Questions
 from privcurve.learners.registry import entry
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
+from privcurve.privacy.seeds import starts
 
 # Numbers of a holder's seed.
 SEED = 4
@@ -83,16 +84,16 @@ def deal_to_holders(
     codes, classes, counts, _ = records
     coins = curator.coins
     parts = deal(codes, classes, counts, n_classes, n_holders, learner.placement, coins)
-    seeds = coins.integers(2**32, size=(n_holders, SEED)).tolist()
+    each = starts(coins, n_holders, SEED)
     bins = bin_codes(codes, np.diff(questions.starts))
     return [
         make_holder(
             HolderRows(bins[rows], classes[rows], of_rows),
             questions,
             n_classes,
-            curator.party(seed),
+            curator.party(start),
         )
-        for (rows, of_rows), seed in zip(parts, seeds, strict=True)
+        for (rows, of_rows), start in zip(parts, each, strict=True)
     ]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
+from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE, check_budget
 
 # Optional packages, by the name they are imported under: name of the distribution.
 OPTIONAL = {"interpret": "interpret-core"}
@@ -210,6 +211,73 @@ class LearnerEntry:
     def whole(self, setting: Mapping[str, Any]) -> dict[str, Any]:
         """Give all hyperparameters of a setting: its own, and the defaults of the others."""
         return {**self.defaults, **setting}
+
+    def told_delta(self, delta: float) -> float:
+        """Return the δ that it is told: 0 where it offers pure privacy alone."""
+        return float(delta) if self.approximate else 0.0
+
+    def refuses(self, **asked: Any) -> str:
+        """Return why the learner does not offer what is asked of it; empty if it does.
+
+        The one answer, in the same words, for a fit, a study, a release and a choice.
+
+        Parameters
+        ----------
+        epsilon, delta : float, optional
+            Of the guarantee. With ε = ∞ every δ may be 0.
+        calibration, neighbours : str, optional
+            Words of ``privacy.budget``.
+        n_classes : int, optional
+        facts : Domain or Facts, optional
+            What is public.
+        setting : mapping, optional
+            Hyperparameters, for these neighbours: some need public columns.
+
+        Returns
+        -------
+        str
+            The learner, what it offers, and what was asked; no full stop.
+        """
+        try:
+            check_budget(asked.get("epsilon", 1.0), asked.get("delta", 0.0), self.name)
+        except ValueError as error:
+            return str(error)
+        why = next(self._refusals(**asked), "")
+        return why and f"{self.name} {why}"
+
+    def _refusals(
+        self,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        calibration: str | None = None,
+        neighbours: str | None = None,
+        n_classes: int = 2,
+        facts: object = None,
+        setting: Mapping[str, Any] | None = None,
+    ) -> Iterator[str]:
+        if delta and not self.approximate:
+            yield f"offers delta = 0 alone, not {delta:g}"
+        if delta == 0 and not self.pure and epsilon < math.inf:
+            yield "needs a delta above 0, for example 1e-6"
+        if calibration not in (None, *self.calibrations):
+            offered = " or ".join(map(repr, self.calibrations)) or "none"
+            yield f"offers calibration = {offered}, not {calibration!r}"
+        if neighbours not in (None, *self.neighbours):
+            offered = " or ".join(map(repr, self.neighbours))
+            yield f"offers neighbours = {offered}, not {neighbours!r}"
+        if n_classes > 2 and not self.multiclass:
+            yield f"takes two classes, not {n_classes}"
+        for need in self.needs if facts is not None else ():
+            if getattr(facts, need, None) is None:
+                yield f"needs the public fact {need!r}, which is not given"
+        if (neighbours or self.neighbours[0]) != PRIVATE_COLUMNS:
+            for key, value in (setting or {}).items():
+                if value in self.parameters[key].with_public:
+                    yield (
+                        f"needs to know for {key} = {value!r} which columns are public: take "
+                        f"neighbours = {PRIVATE_COLUMNS!r}, and data that say it (public, "
+                        "public_label)"
+                    )
 
     def cost(
         self, setting: Mapping[str, Any], n_rows: int, n_columns: int, n_classes: int = 2

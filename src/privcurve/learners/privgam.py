@@ -17,7 +17,6 @@ from privcurve.learners.additive.plan import Settings, plan_of
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.registry import entry
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration.privgam import statement
 from privcurve.privacy.curator import Curator
@@ -156,9 +155,6 @@ class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
                 "privgam: pairs = 'yes' come after rounds of all columns, and a greedy fit has "
                 "none; use method = 'cyclic' or 'rule', and delta > 0"
             )
-        if self.neighbours not in entry(self._learner).neighbours:
-            offered = " or ".join(map(repr, entry(self._learner).neighbours))
-            raise ValueError(f"privgam: neighbours = {self.neighbours!r} is not {offered}")
         if (self.neighbours == ADD_REMOVE) != (self.n_estimate is not None):
             raise ValueError(
                 "privgam: n_estimate= is a public estimate of the number of records, which "

@@ -27,6 +27,7 @@ from privcurve.learners.trees import TreeModel
 from privcurve.privacy.calibration.random_trees import random_trees
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.seeds import starts, stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +183,8 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         questions = list_questions(self.n_bins_, check_ordered(self.ordered, len(self.n_bins_)))
         holders = deal_to_holders(self, questions, records, curator)
         # The trees are public: their stream shares nothing with that of the noise.
-        seed = curator.coins.integers(2**32, size=SEED).tolist()
-        public = np.random.default_rng(np.random.SeedSequence(seed))
+        (start,) = starts(curator.coins, 1, SEED)
+        public = stream(start)
         drawn = draw_trees(questions, int(self.n_trees), int(self.depth), public)
         self.transcript_ = Transcript(len(holders))
         self.model_, statement = self.grow(holders, questions, drawn, self.transcript_)

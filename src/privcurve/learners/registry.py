@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from privcurve.coding import class_labels
@@ -47,9 +48,10 @@ def names() -> list[str]:
     return [*LEARNERS, *own.names()]
 
 
-def of_more_classes() -> list[str]:
+def others_for_more_classes() -> str:
     """Name the certified learners of this project that take more than two classes."""
-    return [name for name, one in LEARNERS.items() if one.multiclass and one.certified]
+    more = [name for name, one in LEARNERS.items() if one.multiclass and one.certified]
+    return f"Of those that take more there are: {', '.join(more)}."
 
 
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
@@ -175,29 +177,21 @@ def make(
     """
     known = entry(name)
     n_classes = getattr(domain, "n_classes", 2)
-    if n_classes > 2 and not known.multiclass:
-        more = ", ".join(of_more_classes())
-        raise ValueError(
-            f"{name} takes two classes, not {n_classes}. Of those that take more there are: {more}."
-        )
+    if why := known.refuses(n_classes=n_classes):
+        raise ValueError(f"{why}. {others_for_more_classes()}")
     facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": class_labels(n_classes)}
     if neighbours == PRIVATE_COLUMNS and not getattr(domain, "public_label", None):
         raise ValueError(
             f"neighbours = {PRIVATE_COLUMNS!r} is for data whose label is public, and the "
             "dataset does not say so (public_label: true)"
         )
-    needs = known.needs
     if PRIVATE_COLUMNS in known.neighbours and neighbours == PRIVATE_COLUMNS:
-        needs = (*needs, "public_columns")
-    elif REPLACE_ONE not in known.neighbours and ADD_REMOVE not in known.neighbours:
-        raise ValueError(
-            f"{name} is private for neighbours = {PRIVATE_COLUMNS!r} alone, not for "
-            f"{neighbours!r}: give the study neighbours: {PRIVATE_COLUMNS}"
-        )
-    for need in needs:
-        facts[need] = getattr(domain, need, None)
-        if facts[need] is None:
-            raise ValueError(f"{name} needs the public fact {need!r}, which is not given")
+        known = replace(known, needs=(*known.needs, "public_columns"))
+    elif known.neighbours == (PRIVATE_COLUMNS,):
+        raise ValueError(known.refuses(neighbours=neighbours))
+    if why := known.refuses(facts=domain):
+        raise ValueError(why)
+    facts |= {need: getattr(domain, need) for need in known.needs}
     given = dict(parameters or {})
     told = {fact: getattr(domain, fact, None) for fact in known.told if fact not in given}
     if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(known.neighbours):

@@ -29,6 +29,7 @@ from privcurve.privacy.budget import CERTIFIED, is_private
 from privcurve.privacy.calibration.selection import UNITS, SelectionBudget
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.seeds import not_covered, starts
 
 # Models that are held at once.
 _BATCH = 32
@@ -172,7 +173,7 @@ class TunedClassifier(PrivateClassifier):
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
         # What the training alone would promise is not promised of a training that was chosen.
-        self.best_._fitted_statement = whole
+        self.best_._fitted_statement = whole.drawn_by(not_covered(curator.coins))
         return whole
 
     def _trained(
@@ -185,8 +186,7 @@ class TunedClassifier(PrivateClassifier):
         run: Call,
     ) -> list[Any]:
         """Train what was drawn, each behind a door of its own."""
-        words = curator.coins.integers(2**32, size=(len(drawn), 8)).tolist()
-        inners = [curator.inner(run, of_run) for of_run in words]
+        inners = [curator.inner(run, start) for start in starts(curator.coins, len(drawn), 8)]
         found: list[Any] = [None] * len(drawn)
         for name in self._names():
             mine = [k for k, place in enumerate(drawn) if candidates[place].learner == name]

@@ -74,17 +74,15 @@ def base_entry(name: Any) -> LearnerEntry:
     known = registry.entry(name)
     why = ""
     if name == NAME:
-        why = "chooses settings itself: name the learner whose settings it is to choose"
+        why = "it chooses settings itself: name the learner whose settings it is to choose"
     elif not known.private:
-        why = "is not private: there is nothing to pay; give it a 'grid'"
+        why = "it is not private: there is nothing to pay; give it a 'grid'"
     elif known.peer:
-        why = "is another library's, and its epsilon that library's claim, which is not proved here"
-    elif CERTIFIED not in known.calibrations:
-        why = "has no certified calibration: the price of a selection is proved for those alone"
-    elif REPLACE_ONE not in known.neighbours:
-        why = f"is not private for {REPLACE_ONE} neighbours"
+        why = "it is another library's, and its epsilon that library's claim, not proved here"
+    else:
+        why = known.refuses(calibration=CERTIFIED, neighbours=REPLACE_ONE)
     if why:
-        raise ValueError(f"settings of {name} can't be chosen privately: it {why}")
+        raise ValueError(f"settings of {name} can't be chosen privately: {why}")
     return known
 
 
@@ -132,12 +130,8 @@ def settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
     for setting in found:
         registry.check_parameters(name, setting)
         registry.check_proved(name, setting)
-        for key, value in setting.items():
-            if value in known.parameters[key].with_public:
-                raise ValueError(
-                    f"{NAME}: {key} = {value!r} of {name} needs public columns, and a selection is "
-                    f"private for {REPLACE_ONE} neighbours"
-                )
+        if why := known.refuses(neighbours=REPLACE_ONE, setting=setting):
+            raise ValueError(f"{NAME} is private for {REPLACE_ONE} neighbours: {why}")
     return tuple(found)
 
 
@@ -198,8 +192,8 @@ def budget_of(
     """
     known = [base_entry(name) for name in ([learners] if isinstance(learners, str) else learners)]
     for one in known:
-        if delta == 0 and not one.pure:
-            raise ValueError(f"{NAME}: {one.name} needs a delta above 0")
+        if why := one.refuses(delta=one.told_delta(delta)):
+            raise ValueError(f"{NAME}: {why}")
     pure = delta == 0 or not any(one.approximate for one in known)
     return selection_budget(
         float(epsilon), float(delta), float(eta), float(expected_runs), float(score_share), pure
@@ -261,8 +255,8 @@ def terms(
 
 
 def training_delta(name: str, delta: float) -> float:
-    """Give δ that a learner is told: 0 if it offers pure privacy alone."""
-    return float(delta) if base_entry(name).approximate else 0.0
+    """Return δ that a learner whose settings are chosen is told."""
+    return base_entry(name).told_delta(delta)
 
 
 def _of_columns(ordered: Any) -> tuple[bool, ...] | None:

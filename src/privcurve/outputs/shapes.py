@@ -23,7 +23,7 @@ class Shapes(OneModel):
     """
 
     word: ClassVar[str] = "shapes"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     options: ClassVar = {
         "learner": Option("an entry of the study's learners: privgam", TEXT, REQUIRED),
         **OPTIONS,

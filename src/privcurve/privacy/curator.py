@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privcurve.privacy import seeds
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import (
@@ -28,6 +29,7 @@ from privcurve.privacy.mechanisms import (
     draw_piece,
     draw_share,
 )
+from privcurve.privacy.seeds import Start
 
 
 class DoorError(RuntimeError):
@@ -282,18 +284,18 @@ class Curator:
         self._charge(call)
         return self._choose_exactly(call, scores) if call.private else int(np.argmax(scores))
 
-    def inner(self, call: Call, words: Sequence[int]) -> Curator:
+    def inner(self, call: Call, start: Start) -> Curator:
         """Return the curator of one run of a private selection: a door in a door.
 
         Parameters
         ----------
         call : Call
             What a run is charged to.
-        words : sequence of int
-            Its stream begins with them.
+        start : bytes or sequence of int
+            What its stream begins with: one of ``seeds.starts``.
         """
         self._charge(call)
-        self.inners.append(self._inner(words))
+        self.inners.append(self._inner(start))
         return self.inners[-1]
 
     def share(self, call: Call, exact: ArrayLike, parts: int) -> NDArray[np.float64]:
@@ -310,9 +312,9 @@ class Curator:
         call = self._charge(call)
         return self._share(call, values, parts) if call.private else values.copy()
 
-    def party(self, words: Sequence[int]) -> Curator:
-        """Return the curator of one data holder, whose stream begins with `words`."""
-        self.parties.append(self._holder(words))
+    def party(self, start: Start) -> Curator:
+        """Return the curator of one data holder, whose stream begins with `start`."""
+        self.parties.append(self._holder(start))
         return self.parties[-1]
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
@@ -345,7 +347,8 @@ class Curator:
         minimise : callable
             Return the θ whose gradient is −b, given b.
         old : bool
-            Whether b is drawn by NumPy's old generator (seeded by this one), as diffprivlib does.
+            Whether b is drawn by NumPy's old samplers, as diffprivlib does; under a public seed
+            also by its old generator, which this one seeds.
 
         Returns
         -------
@@ -397,7 +400,9 @@ class Curator:
     def _tilt(self, call: Call, dimension: int, old: bool) -> Vector:
         """Draw b."""
         source: Source = self.coins
-        if old:
+        if old and seeds.is_chacha(self.coins):
+            source = np.random.RandomState(self.coins.bit_generator)
+        elif old:
             seed = self.coins.integers(2**32, size=4, dtype=np.uint32).tolist()
             source = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed)))
         return MECHANISMS[call.mechanism].draw(source, dimension, call.scale)
@@ -422,14 +427,14 @@ class Curator:
         flip = call.mechanism == PERMUTE_AND_FLIP
         return int(choose(self.coins, scores, int(call.scale), flip))
 
-    def _inner(self, words: Sequence[int]) -> Curator:
-        return Curator(np.random.default_rng(np.random.SeedSequence(list(words))))
+    def _inner(self, start: Start) -> Curator:
+        return Curator(seeds.stream(start))
 
     def _share(self, call: Call, exact: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
         return exact + draw_share(call.mechanism, self.coins, exact.shape, call.scale, parts)
 
-    def _holder(self, words: Sequence[int]) -> Curator:
-        return party_of(words)
+    def _holder(self, start: Start) -> Curator:
+        return party_of(start)
 
     # What was called ---------------------------------------------------------------------
 
@@ -491,16 +496,15 @@ class Curator:
                     raise DoorError(f"announced in the ledger, but not called: {entry.what}")
 
 
-def party_of(words: Sequence[int]) -> Curator:
+def party_of(start: Start) -> Curator:
     """Return the curator of one data holder, wherever it runs.
 
     Parameters
     ----------
-    words : sequence of int
-        Of its stream: known to the holder alone.
+    start : bytes or sequence of int
+        Of its stream: known to the holder alone. 32 bytes of entropy are a key of ChaCha20.
     """
-    sequence = np.random.SeedSequence([int(word) for word in words])
-    return Curator(np.random.default_rng(sequence), party=True)
+    return Curator(seeds.stream(start), party=True)
 
 
 def _spread(calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from privcurve.privacy.accountants import compose as accountants
@@ -27,7 +27,7 @@ from privcurve.privacy.budget import (
     rounded_up,
 )
 from privcurve.privacy.mechanisms import MECHANISMS
-from privcurve.privacy.seeds import NOT_GENERATOR
+from privcurve.privacy.seeds import ANY_GENERATOR, OF_NUMBER
 
 ASSUMED_N = "the number of records"
 ASSUMED_BINS = "the bins of each column"
@@ -51,8 +51,8 @@ NOT_OTHERS = (
 )
 NOT_TIMING = "side channels such as the time that training takes"
 
-# What no statement covers.
-NOT_COVERED = (NOT_SEED, NOT_GENERATOR, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
+# What no statement covers; which generator it was, is settled by the fit.
+NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
 # Whether the claim is true.
 PROVED = "proved"
@@ -172,7 +172,7 @@ class PrivacyStatement:
 
     @classmethod
     def not_private(cls, learner: str) -> Self:
-        """Give the statement of a method without privacy: ε = ∞, an empty ledger."""
+        """Return the statement of a method without privacy: ε = ∞, an empty ledger."""
         return cls(learner, math.inf, 0.0, REPLACE_ONE, None, accountants.NONE, (), (), ())
 
     @property
@@ -193,8 +193,24 @@ class PrivacyStatement:
     @property
     def reservations(self) -> tuple[str, ...]:
         """What is particular about this claim: its caveat, and exclusions that not all have."""
-        particular = tuple(text for text in self.exclusions if text not in NOT_COVERED)
+        particular = tuple(
+            text
+            for text in self.exclusions
+            if text not in NOT_COVERED and not text.startswith(ANY_GENERATOR)
+        )
         return (f"{self.status}: {self.caveat}", *particular) if self.caveat else particular
+
+    def drawn_by(self, generator: str) -> Self:
+        """Return the statement of the same fit whose random numbers another generator draws.
+
+        Parameters
+        ----------
+        generator : str
+            What ``seeds.not_covered`` says of it.
+        """
+        texts = self.exclusions
+        named = tuple(generator if text.startswith(ANY_GENERATOR) else text for text in texts)
+        return replace(self, exclusions=named)
 
     def to_json(self) -> str:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""

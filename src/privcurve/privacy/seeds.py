@@ -4,8 +4,9 @@ All noise of a model follows from its seed and from public facts. Who knows the 
 noise again, and for them ε is infinite. A public number is right for benchmarks, whose records
 are public too. For private records the seed is a secret: 256 bits of the system's entropy, in a
 file that nobody else may read. Whatever is written down holds its name alone, a hash of it
-(SHA-256, which of 256 random bits gives nothing away); streams are drawn by HMAC-SHA256 under it,
-so that neither an id nor a digest tells one of them.
+(SHA-256, which of 256 random bits gives nothing away); streams are those of ChaCha20 whose keys are
+HMAC-SHA256 under it, so that neither an id nor a digest tells one of them, and what a model shows
+of a stream tells nothing of the rest. A public number begins NumPy's PCG64.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import os
 import re
 import secrets
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from randomgen.chacha import ChaCha
 
 # In the configuration, and on command lines: the secret of all runs of the workflow.
 SECRET = "secret"
@@ -29,16 +32,31 @@ WORKFLOW = "workflow"
 ENDING = ".seed"
 VARIABLE = "PRIVCURVE_SEEDS"
 
-# What no statement covers, whatever the seed is; docs/privacy.md, What is guaranteed.
-NOT_GENERATOR = (
+# What no statement covers, by the generator of the fit; docs/privacy.md, What is guaranteed.
+ANY_GENERATOR = (
     "what can be computed of the random numbers: the noise, and the public coins that a model may "
-    "show, are drawn from, or begun by, one stream of NumPy's PCG64, which is not made for "
-    "cryptography and whose seed has been recovered from its output (Bouillaguet, Martinez and "
-    "Sauvage, ToSC 2020(3))"
+    "show, are drawn from, or begun by, "
+)
+OF_CHACHA = (
+    f"{ANY_GENERATOR}one stream of ChaCha20 (20 rounds, a key of 256 bits), which is made for "
+    "cryptography (that nobody can tell it from random numbers is assumed, not proved)"
+)
+OF_NUMBER = (
+    f"{ANY_GENERATOR}one stream of NumPy's PCG64, begun by a number or handed in: a number as seed "
+    "is not private against whoever knows it, and PCG64 is not made for cryptography, for its seed "
+    "has been recovered from its output (Bouillaguet, Martinez and Sauvage, ToSC 2020(3))"
+)
+OF_OTHER = (
+    f"{ANY_GENERATOR}a generator that was handed in ({{}}), and whoever knows its state, or can "
+    "compute it from its output, can draw the noise again"
 )
 
+# What begins a stream: a key of ChaCha20, or public numbers.
+Start = bytes | int | Sequence[int]
+
 _SIZE = 32
-_NAMED = b"privcurve: the name of a seed\n"
+# An id says which generator draws: raise the number when a secret seed begins another one.
+_NAMED = b"privcurve: the name of a seed, 2\n"
 _STREAM = b"privcurve: a stream\n"
 
 
@@ -74,12 +92,12 @@ Seed = int | SecretSeed
 
 
 def named(seed: Seed) -> int | str:
-    """Give what of a seed may be written down: a public number, or the name of a secret."""
+    """Return what of a seed may be written down: a public number, or the name of a secret."""
     return seed.name if isinstance(seed, SecretSeed) else seed
 
 
 def number(seed: Seed, digest: str) -> int:
-    """Give the number that a random stream begins with.
+    """Return the number that a random stream begins with.
 
     Parameters
     ----------
@@ -98,12 +116,68 @@ def number(seed: Seed, digest: str) -> int:
 
 
 def generator(seed: Seed, digest: str) -> np.random.Generator:
-    """Give the random stream that :func:`number` begins."""
-    return np.random.default_rng(np.random.SeedSequence(number(seed, digest)))
+    """Return the random stream that :func:`number` begins: of a secret seed it is the key."""
+    first = number(seed, digest)
+    return stream(first.to_bytes(_SIZE, "big") if isinstance(seed, SecretSeed) else first)
+
+
+def stream(start: Start) -> np.random.Generator:
+    """Return the random stream that a secret key or public numbers begin.
+
+    Parameters
+    ----------
+    start : bytes, int or sequence of int
+        32 bytes are the key of ChaCha20 itself; numbers begin PCG64.
+
+    Returns
+    -------
+    numpy.random.Generator
+    """
+    if isinstance(start, bytes):
+        if len(start) != _SIZE:
+            raise ValueError(f"a key of ChaCha20 has {_SIZE} bytes, not {len(start)}")
+        return np.random.Generator(ChaCha(key=int.from_bytes(start, "little"), rounds=20))
+    numbers = start if isinstance(start, int) else [int(one) for one in start]
+    return np.random.default_rng(np.random.SeedSequence(numbers))
+
+
+def fresh() -> np.random.Generator:
+    """Return a stream of ChaCha20 under a key of the system's entropy, which nothing keeps."""
+    return stream(secrets.token_bytes(_SIZE))
+
+
+def starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
+    """Draw what begins `n` further streams, of the kind of `coins`.
+
+    Parameters
+    ----------
+    coins : numpy.random.Generator
+    n : int
+    size : int
+        How many numbers of 32 bits begin a stream of PCG64.
+    """
+    if is_chacha(coins):
+        return [coins.bytes(_SIZE) for _ in range(n)]
+    drawn: list[Start] = coins.integers(2**32, size=(n, size)).tolist()
+    return drawn
+
+
+def is_chacha(coins: np.random.Generator) -> bool:
+    """Whether a stream is one of ChaCha20, with all of its rounds."""
+    bits = coins.bit_generator
+    return isinstance(bits, ChaCha) and bits.state["state"]["rounds"] >= 20
+
+
+def not_covered(coins: np.random.Generator) -> str:
+    """Return what a statement says of the generator of a fit."""
+    if is_chacha(coins):
+        return OF_CHACHA
+    name = type(coins.bit_generator).__name__
+    return OF_NUMBER if name == "PCG64" else OF_OTHER.format(name)
 
 
 def folder() -> Path:
-    """Give the folder of the user's seeds.
+    """Return the folder of the user's seeds.
 
     That of ``PRIVCURVE_SEEDS``, or ``privcurve/seeds`` below ``XDG_STATE_HOME``, by default
     ``~/.local/state``.
@@ -117,12 +191,12 @@ def folder() -> Path:
 
 
 def path_of(name: str) -> Path:
-    """Give the file of a seed by its name: that of a dataset, or ``workflow``."""
+    """Return the file of a seed by its name: that of a dataset, or ``workflow``."""
     return folder() / f"{name}{ENDING}"
 
 
 def resolve(given: int | str, make: bool = False) -> Seed:
-    """Give the seed that a configuration or a command line means.
+    """Return the seed that a configuration or a command line means.
 
     Parameters
     ----------

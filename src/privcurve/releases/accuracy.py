@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from privcurve.datasets import Dataset
-from privcurve.privacy.calibration.right_answers import PARTS, right_answers_scale
-
-if TYPE_CHECKING:
-    import numpy as np
+from privcurve.privacy.calibration.right_answers import PARTS, right_answers
+from privcurve.privacy.curator import Curator
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,7 @@ class Accuracy:
     epsilon: float
 
 
-def measured(
-    learner: Any, data: Dataset, epsilon: float, rng: np.random.Generator | None
-) -> Accuracy:
+def measured(learner: Any, data: Dataset, epsilon: float, curator: Curator | None) -> Accuracy:
     """Measure the accuracy on the test part.
 
     To replace one record of the test part changes the number of right answers by 1 at most; one of
@@ -49,8 +47,8 @@ def measured(
         With a test part.
     epsilon : float
         0: without noise.
-    rng : numpy.random.Generator or None
-        Draws the noise; not looked at if ε is 0.
+    curator : Curator or None
+        Adds the noise; not asked if ε is 0.
 
     Returns
     -------
@@ -58,14 +56,12 @@ def measured(
     """
     assert data.y_test is not None
     n = len(data.y_test)
-    right = float((learner.predict(data.X_test) == data.y_test).sum())
-    noise = 0.0
+    right = int((learner.predict(data.X_test) == data.y_test).sum())
+    parts, noise = right * PARTS, 0.0
     if epsilon:
-        from privcurve.privacy.discrete import discrete_laplace
-
-        assert rng is not None
-        scale = right_answers_scale(epsilon)
-        right += int(discrete_laplace(rng, scale, 1)[0]) / PARTS
-        noise = math.sqrt(2) * scale / PARTS
-    value = min(max(right / n, 0.0), 1.0)
+        assert curator is not None
+        call = right_answers(epsilon)
+        parts = int(curator.whole_numbers(call, np.array([right * PARTS]))[0])
+        noise = math.sqrt(2) * call.scale / PARTS
+    value = min(max(parts / PARTS / n, 0.0), 1.0)
     return Accuracy(value, math.hypot(math.sqrt(value * (1 - value) / n), noise / n), epsilon)

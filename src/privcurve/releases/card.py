@@ -16,7 +16,7 @@ from privcurve.learners.tuning import candidates_of
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS
-from privcurve.privacy.seeds import SecretSeed
+from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
 from privcurve.releases.asked import Released, plain
 from privcurve.releases.before import deltas
 from privcurve.releases.choice import is_choice, titles
@@ -150,7 +150,7 @@ def _guarantee(released: Released) -> Iterator[Block]:
             warning=True,
         )
         yield Text(
-            "With a secret seed it would be: " + str(released.learner.privacy_),
+            "With a secret seed it would be: " + str(released.learner.privacy_.drawn_by(OF_CHACHA)),
         )
         return
     yield Text(str(released.statement))

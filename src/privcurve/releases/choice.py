@@ -91,11 +91,9 @@ def choice(asked: Asked, description: Description) -> Choice:
     ReleaseError
         If there is nothing to choose from, or nothing is left for a training.
     """
-    if description.domain.n_classes > 2:
-        raise ReleaseError(
-            f"{description.name} has {description.domain.n_classes} classes: a private choice is "
-            f"for two. Release a learner that takes more: {', '.join(registry.of_more_classes())}"
-        )
+    if why := registry.entry(tuning.NAME).refuses(n_classes=description.domain.n_classes):
+        others = registry.others_for_more_classes()
+        raise ReleaseError(f"{description.name}: no private choice: {why}. {others}")
     left_out: list[str] = []
     if asked.learner == CHOOSE:
         taken = [key for key in _FIXED if key in asked.parameters]

@@ -20,6 +20,7 @@ from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import budget as words
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import card
@@ -208,15 +209,8 @@ def check(asked: Asked, domain: Domain) -> None:
         raise ReleaseError(f"{asked.learner} can't be handed over: {kind._kept_back}")
     if math.isinf(asked.epsilon):
         raise ReleaseError("epsilon = inf is a model without privacy: give a finite epsilon")
-    if asked.delta and not known.approximate:
-        raise ReleaseError(f"{asked.learner} offers delta = 0 alone: leave out --delta")
-    if not asked.delta and not known.pure:
-        raise ReleaseError(f"{asked.learner} needs delta > 0: give --delta, such as 1e-6")
-    if asked.relation not in known.neighbours:
-        raise ReleaseError(
-            f"{asked.learner} offers neighbours: {', '.join(known.neighbours)}, not "
-            f"{asked.relation!r}"
-        )
+    if why := known.refuses(delta=asked.delta, neighbours=asked.relation):
+        raise ReleaseError(why)
     _template(asked, domain)
 
 
@@ -364,7 +358,7 @@ def _accuracy(
     if not asked.accuracy:
         return None
     rng = _stream("accuracy", asked, data, seed, number, token)
-    return measured(learner, data, asked.accuracy, rng)
+    return measured(learner, data, asked.accuracy, Curator(rng))
 
 
 def _write(released: Released) -> str:

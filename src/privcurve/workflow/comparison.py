@@ -175,8 +175,8 @@ def _learners(
     found: dict[str, Mapping[str, Any]] = {}
     for label, spec in suited.items():
         entry = registry.entry(spec["learner"])
-        deltas = {"deltas": [delta]} if entry.private and entry.approximate and delta else {}
-        found[label] = {**spec, **deltas}
+        told = entry.told_delta(delta) if entry.private else 0.0
+        found[label] = {**spec, **({"deltas": [told]} if told else {})}
     if not any(registry.entry(spec["learner"]).private for spec in found.values()):
         raise StudyError(f"{about.name}: no certified learner is for it: {'; '.join(left_out)}")
     return found, left_out

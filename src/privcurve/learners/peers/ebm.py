@@ -86,11 +86,6 @@ class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
     delta: float = 1e-5
     calibration: str = PUBLISHED
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if is_private(self.epsilon) and self.delta == 0:
-            raise ValueError(f"{self._learner} offers no pure privacy: delta must be above 0")
-
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, signs, counts, _ = records
         rng = curator.coins

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 from privcurve.privacy.calibration.selection import SCORE_SENSITIVITY
-from privcurve.privacy.mechanisms import LARGEST_SCALE
+from privcurve.privacy.curator import Call
+from privcurve.privacy.ledger import LedgerEntry
+from privcurve.privacy.mechanisms import LAPLACE, LARGEST_SCALE
 
 # Noise is in whole parts of a record.
 PARTS = 2**10
@@ -35,3 +37,28 @@ def right_answers_scale(epsilon: float) -> int:
             "bits: give a larger one"
         )
     return math.ceil(PARTS * SCORE_SENSITIVITY / epsilon)
+
+
+def right_answers(epsilon: float) -> Call:
+    """Return the call that answers with a number of right answers, in parts of a record.
+
+    Parameters
+    ----------
+    epsilon : float
+        As for :func:`right_answers_scale`.
+
+    Returns
+    -------
+    Call
+        For ``Curator.whole_numbers``.
+    """
+    scale, sensitivity = right_answers_scale(epsilon), PARTS * SCORE_SENSITIVITY
+    entry = LedgerEntry(
+        mechanism=LAPLACE,
+        what="the number of right answers on the test part",
+        noise_rate=1 / scale,
+        sensitivity=sensitivity,
+        epsilon=sensitivity / scale,
+        source="releases.accuracy.measured",
+    )
+    return Call(LAPLACE, float(scale), entry)

@@ -1,0 +1,131 @@
+"""What a learner does not offer is refused in one sentence: by a fit, a study and a release."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from made_learners import make, problem
+
+from privcurve import datasets
+from privcurve.experiments import study
+from privcurve.learners import registry
+from privcurve.learners.entry import Facts
+from privcurve.learners.registry import LEARNERS, entry
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.releases import release
+from privcurve.releases.asked import Asked
+from privcurve.releases.errors import ReleaseError
+
+ASKED = {
+    "epsilon 0": {"epsilon": 0.0},
+    "no epsilon": {"epsilon": math.nan},
+    "delta 1": {"delta": 1.0},
+    "approximate": {"delta": 1e-5},
+    "pure": {"delta": 0.0},
+    "published": {"calibration": "published"},
+    "certified": {"calibration": CERTIFIED},
+    "no calibration": {"calibration": "guess"},
+    **{
+        relation: {"neighbours": relation}
+        for relation in (REPLACE_ONE, PRIVATE_COLUMNS, ADD_REMOVE)
+    },
+    "classes": {"n_classes": 3},
+    "facts": {"facts": Facts([2, 3])},
+}
+REFUSALS = [
+    pytest.param(name, asked, id=f"{name}-{what}")
+    for name, one in LEARNERS.items()
+    for what, asked in ASKED.items()
+    # What is not private has no guarantee of which a budget could be asked.
+    if (one.private or what in ("classes", "facts")) and one.refuses(**asked)
+]
+
+# As a study asks for them: settings that are chosen privately are those of another learner.
+SPECS = {"tuned": {"learner": "noisy_bayes", "tune": {"grid": {"smoothing": [1, 5]}}}}
+WORDS = {"epsilon": "epsilons", "delta": "deltas", "calibration": "calibrations"}
+
+
+def refusals(*left_out):
+    """The refusals that may be met, but for words that are not asked there."""
+    kept = [case for case in REFUSALS if not set(left_out) & set(case.values[1])]
+    return pytest.mark.parametrize(("name", "asked"), kept)
+
+
+# Whom a fit is private for is the learner's own affair, but for those that have the choice.
+@refusals("facts")
+def test_a_fit_refuses_in_the_words_of_the_registry(name, asked):
+    X, y, n_bins = problem(60)
+    learner = make(name, n_bins=n_bins)
+    if "n_classes" in asked:
+        y = np.arange(60) % 3
+    elif "neighbours" in asked and "neighbours" not in learner.get_params():
+        pytest.skip("no parameter of the learner")
+    else:
+        learner.set_params(**asked)
+    for classes in (None, sorted(set(y))):
+        with pytest.raises(ValueError, match=re.escape(entry(name).refuses(**asked))):
+            learner.set_params(classes=classes).fit(X, y)
+
+
+@refusals("epsilon", "delta", "calibration", "neighbours")
+def test_what_the_pipeline_makes_is_refused(name, asked):
+    facts = asked.get("facts") or Facts([2, 3], ordered=(True, False), n_classes=3)
+    (relation, *_) = entry(name).neighbours
+    with pytest.raises(ValueError, match=re.escape(entry(name).refuses(**asked))):
+        registry.make(name, facts, neighbours=relation)
+
+
+@refusals("facts")
+def test_a_study_is_refused_before_training(name, asked):
+    if missing := registry.missing_package(name):
+        pytest.skip(missing)
+    ((word, value),) = asked.items()
+    if (name, word) == ("tuned", "calibration"):
+        pytest.skip("settings are chosen with certified noise alone: there is no word for it")
+    one, spec = entry(name), SPECS.get(name, {"learner": name})
+    if not one.pure:
+        spec = {**spec, "deltas": [1e-5]}
+    if word != "n_classes":
+        spec = {**spec, **({WORDS[word]: [value]} if word in WORDS else {word: value})}
+    content = {"title": "t", "datasets": ["mnist"], "folds": 2, "repeats": 1, "epsilons": [1]}
+    about = datasets.describe("mnist")
+    if word == "n_classes":
+        asked = {"n_classes": about.domain.n_classes}
+    content["learners"] = {"x": spec}
+    with pytest.raises(study.StudyError, match=re.escape(one.refuses(**asked))):
+        _checked(content, about)
+
+
+def _checked(content, about):
+    """Read a study and look at its data's description, as is done before all training."""
+    made = study.from_mapping(content, "s", "s.yaml")
+    return list(study.notes(made, {"mnist": about}, "s.yaml"))
+
+
+# What is released is certified, and of a dataset of which all is public that is needed.
+@refusals("calibration", "facts")
+def test_a_release_is_refused_before_anything_is_spent(name, asked):
+    one = entry(name)
+    if not one.certified or not (registry.estimator_class(name)._released or name == "tuned"):
+        pytest.skip("never released")
+    given = {key: value for key, value in asked.items() if key != "n_classes"}
+    budget = {"epsilon": 1.0, "delta": 0.0 if one.pure else 1e-6, **given}
+    domain = Facts([2, 3], ordered=(True, False), n_classes=asked.get("n_classes", 2))
+    with pytest.raises(ReleaseError, match=re.escape(one.refuses(**asked))):
+        release.check(Asked("d", learner=name, **budget), domain)
+
+
+def test_each_kind_of_refusal_is_met():
+    kinds = {next(iter(case.values[1])) for case in REFUSALS}
+    assert kinds == {"epsilon", "delta", "calibration", "neighbours", "n_classes", "facts"}
+
+
+def test_nothing_is_refused_that_is_offered():
+    for name, one in LEARNERS.items():
+        for relation in one.neighbours:
+            for calibration in one.calibrations:
+                assert not one.refuses(neighbours=relation, calibration=calibration), name
+        assert not one.refuses(delta=0.0) or not one.pure
+        # Without noise there is nothing that a delta above 0 would be needed for.
+        assert not one.refuses(epsilon=math.inf, delta=0.0)
