@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from privcurve.audit.attacks.one_rules import literal_votes, one_rule_distribution
+from privcurve.audit.attacks.one_rules import one_rule_distribution
 from privcurve.audit.attacks.tuned import beyond
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import records
@@ -33,6 +33,16 @@ def side(negative_first):
 
 
 LEFT, RIGHT = side(False), side(True)
+
+
+def literal_votes(row, n_bins):
+    """Return the vote, −1 or +1, of each literal on a row."""
+    # The constant +1 is the literal of a bin that every row is in.
+    inside = np.zeros(int(n_bins.sum()) + 1, dtype=np.int64)
+    inside[np.cumsum(n_bins) - n_bins + row.astype(np.int64)] = 1
+    inside[-1] = 1
+    votes = 2 * inside - 1
+    return np.stack([votes, -votes], axis=1).ravel()
 
 
 def outcomes(of, each, margins):

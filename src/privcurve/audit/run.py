@@ -15,8 +15,8 @@ from privcurve.audit.pairs import Pair, Target, check_pair
 from privcurve.audit.search import (
     VERDICT_ERROR,
     Found,
-    search_densities,
     search_exact,
+    search_losses,
     search_sampled,
 )
 from privcurve.learners.registry import entry
@@ -95,10 +95,10 @@ def _search(c: Claim, target: Target, seed: Seed, comparisons: int) -> Found:
         return search_exact(
             pairs, lambda side: distribution(c.estimator(side.n_bins), side), c.epsilon, c.delta
         )
-    if c.densities is not None:
-        densities = c.densities
-        return search_densities(
-            pairs, lambda pair: densities(c.estimator(pair.left.n_bins), pair), c.epsilon
+    if c.loss is not None:
+        loss = c.loss
+        return search_losses(
+            pairs, lambda pair: loss(c.estimator(pair.left.n_bins), pair), c.epsilon
         )
     assert c.sample is not None
     sample = c.sample
@@ -160,7 +160,7 @@ def _row(c: Claim, found: Found, comparisons: int) -> dict[str, Any]:
 
 
 def not_covered(said: PrivacyStatement) -> str:
-    """Give what a published statement excludes beyond what all statements do.
+    """Return what a published statement excludes beyond what all statements do.
 
     A published calibration whose claim is not proved says so there: a refutation of it is
     what its own statement warns of. Nothing excuses the refutation of a certified one.
@@ -182,7 +182,7 @@ def verdict(found: Found) -> str:
 
 
 def missing(learner: str) -> str:
-    """Give the message for a learner that is not audited."""
+    """Return the message for a learner that is not audited."""
     return (
         f"the learner {learner!r} has no attack: add a file to src/privcurve/audit/attacks "
         "(docs/audit.md, 'Auditing a new learner: the recipe')"
