@@ -172,7 +172,7 @@ def fitted(name):
                 private["delta"] = 1e-5
             learner = estimator_class(name)(n_bins=3, random_state=0, **private, **setting)
             side = TARGET.records
-            yield learner.fit(side.codes, side.signs)
+            yield learner.fit(side.codes, side.labels)
 
 
 @pytest.mark.parametrize("name", registry.LEARNERS)

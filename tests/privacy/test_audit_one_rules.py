@@ -41,7 +41,7 @@ LEARNERS = [
 @pytest.mark.parametrize("learner", LEARNERS[::2], ids=str)
 def test_picks_are_those_of_fit_bit_for_bit(learner):
     rng = np.random.default_rng(3)
-    fitted = learner.fit_many(SIDE.codes, SIDE.signs, [{}] * 40, [rng] * 40, SIDE.counts)
+    fitted = learner.fit_many(SIDE.codes, SIDE.labels, [{}] * 40, [rng] * 40, SIDE.counts)
     picks = sample_picks(learner, SIDE, 40, np.random.default_rng(3))
     assert np.array_equal(picks, [model.chosen_ for model in fitted])
 
@@ -142,7 +142,7 @@ def test_approximate_claims_hold_exactly(calibration, delta):
 
 
 def _two_bins(pair):
-    sides = [records(s.codes, s.signs, [2], s.counts) for s in (pair.left, pair.right)]
+    sides = [records(s.codes, s.labels, [2], s.counts) for s in (pair.left, pair.right)]
     return type(pair)(pair.dataset, pair.name, *sides)
 
 

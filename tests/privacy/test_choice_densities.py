@@ -50,7 +50,7 @@ def outcomes(of, each, margins):
 
     And the chances of decisions, as the score of a run sees them: (chance, right).
     """
-    plus, minus = (int(of.counts[of.signs == sign].sum()) for sign in (1, -1))
+    plus, minus = (int(of.counts[of.labels == sign].sum()) for sign in (1, -1))
     rate = each[0] / 2
     p = math.exp(-rate * abs(plus - minus)) / 2
     positive = 1 - p if plus > minus else p
@@ -62,7 +62,7 @@ def outcomes(of, each, margins):
     rule = OneRuleClassifier(epsilon=each[1], mechanism="exponential", n_bins=[2], classes=(-1, 1))
     chances = one_rule_distribution(rule, of)
     votes = np.array([literal_votes(row, of.n_bins) for row in of.codes])
-    rights = ((votes == of.signs[:, None]) * of.counts[:, None]).sum(axis=0)
+    rights = ((votes == of.labels[:, None]) * of.counts[:, None]).sum(axis=0)
     for chance, right in zip(chances, rights, strict=True):
         found.append((math.log(chance), int(right)))
         decided.append((chance / 2, int(right)))

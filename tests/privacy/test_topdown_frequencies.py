@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from privcurve.audit.pairs import Records
+from privcurve.coding import Records
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
@@ -23,7 +23,7 @@ N_FITS = 4000
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [0, 2]], dtype=np.uint8)
 Y = np.array([-1, 1, -1, 1, 1, -1], dtype=np.int8)
 COUNTS = np.array([3, 2, 1, 2, 1, 1])
-SIDE = Records(X, Y, np.array([2, 3]), COUNTS)
+SIDE = Records(X, Y, COUNTS, np.array([2, 3]))
 
 
 @pytest.mark.parametrize(

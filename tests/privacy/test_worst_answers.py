@@ -57,7 +57,7 @@ def worst(name, pair, **parameters):
 
 def test_published_dpboost_is_refuted():
     """Leaves cost ε: two move by ΔV, with noise for one. The split adds 2/(12(1 + λ)) of ε."""
-    found = rows("dpboost", neighbours=REPLACE_ONE)
+    found = rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
     assert found["found_epsilon"].max() == pytest.approx(1 + 1 / 6.6, rel=1e-6)
     assert found["found_epsilon"].max() < PUBLISHED_PROVED
     assert VIOLATED in set(found["verdict"])
@@ -160,7 +160,7 @@ def test_a_record_that_moves_between_holders_costs_more_than_is_claimed(n_holder
     facts = Facts(pair.left.n_bins, ordered=(True, True))
     options = {"trust": "local", "depth": 1, "n_holders": n_holders, "placement": placement}
     learner = registry.make("distributed_topdown", facts, options)
-    said = learner.fit(pair.left.codes, pair.left.signs).privacy_
+    said = learner.fit(pair.left.codes, pair.left.labels).privacy_
     loss = worst_answers(learner, pair)
     if placement == "random":
         assert said.status == PROVED

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.pairs import Records
+from privcurve.coding import Records
 from privcurve.kernels.lazybb_trees import BinnedRows, bin_rows
 from privcurve.kernels.trees.scores import NodeScores, says_yes, score_node, weigh
 from privcurve.learners.trees import TreePlan
@@ -51,9 +51,9 @@ def tree_outcomes(learner: _Planned, side: Records) -> Outcomes:
     Outcomes
     """
     plan = learner._plan(side.n)
-    rows = bin_rows(side.codes, side.n_bins, side.signs, side.counts)
+    rows = bin_rows(side.codes, side.n_bins, side.labels, side.counts)
     known: dict[bytes, Outcomes] = {}
-    found = Outcomes(np.ones(1), np.zeros((1, len(side.signs)), dtype=np.int64))
+    found = Outcomes(np.ones(1), np.zeros((1, len(side.labels)), dtype=np.int64))
     for t in range(len(plan.noise.rates)):
         parts = []
         for chance, so_far in zip(*found, strict=True):

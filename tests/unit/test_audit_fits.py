@@ -38,13 +38,13 @@ LEARNERS = [
 
 def plainly(learner, n, side=SIDE):
     rng = np.random.default_rng(3)
-    return learner.fit_many(side.codes, side.signs, [{}] * n, [rng] * n, side.counts)
+    return learner.fit_many(side.codes, side.labels, [{}] * n, [rng] * n, side.counts)
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
 def test_scores_are_those_of_fit_many(learner, monkeypatch):
     monkeypatch.setattr(module, "BATCH", 4)
-    signs = [SIDE.signs[0], -OTHER.signs[0]]
+    signs = [SIDE.labels[0], -OTHER.labels[0]]
     expected = [model.decision_function(PAIR.canaries) @ signs for model in plainly(learner, 10)]
     found = sample_canary_scores(learner, PAIR, SIDE, 10, np.random.default_rng(3))
     assert found.tolist() == expected

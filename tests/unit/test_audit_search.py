@@ -17,7 +17,7 @@ PAIR = flipped_constant(4)
 
 
 def positive(side):
-    return (side.signs > 0).all()
+    return (side.labels > 0).all()
 
 
 def response(epsilon):

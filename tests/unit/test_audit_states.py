@@ -52,7 +52,7 @@ def test_a_state_is_all_that_a_fit_leaves():
     states = sample_states(learner, PAIR, PAIR.left, 5, np.random.default_rng(3))
     rng = np.random.default_rng(3)
     side = PAIR.left
-    fitted = learner.fit_many(side.codes, side.signs, [{}] * 5, [rng] * 5, side.counts)
+    fitted = learner.fit_many(side.codes, side.labels, [{}] * 5, [rng] * 5, side.counts)
     assert states.columns["chosen_"].ravel().tolist() == [m.chosen_[0] for m in fitted]
     expected = [m.decision_function(PAIR.canaries) @ PAIR.labels for m in fitted]
     assert states.columns[SCORE].ravel().tolist() == expected

@@ -74,7 +74,7 @@ def exact_loss(epsilon, neighbours, pair):
         sides = [Replay([k])]
         sides.append(Replay([k], sides[0]))
         for side, curator in zip((pair.left, pair.right), sides, strict=True):
-            train(Case("privgam", parameters), side.coded, curator)
+            train(Case("privgam", parameters), side, curator)
         calls = zip(*(curator.events for curator in sides), strict=True)
         apart = [one.losses(other).values() for one, other in calls]
         losses.append(sum(float(part.sum()) for parts in apart for part in parts))

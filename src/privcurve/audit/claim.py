@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.pairs import Pair, Records, Target
+from privcurve.audit.pairs import Pair, Target
 from privcurve.audit.states import States
+from privcurve.coding import Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
@@ -141,7 +142,7 @@ class Claim:
         """
         rng = generator(self.name, 0)
         fitted = self.estimator(side.n_bins).fit_many(
-            side.codes, side.signs, [{}], [rng], side.counts
+            side.codes, side.labels, [{}], [rng], side.counts
         )[0]
         said: PrivacyStatement = fitted.privacy_
         if (said.epsilon, said.delta, said.neighbours) != (self.epsilon, self.delta, self.stated):

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.bounds import epsilon_from_counts, exact_delta, exact_epsilon
-from privcurve.audit.pairs import Pair, Records
+from privcurve.audit.pairs import Pair, ordered
 from privcurve.audit.states import States
 from privcurve.audit.views import views
+from privcurve.coding import Records
 
 Distribution = Callable[[Records], NDArray[np.float64]]
 Sampler = Callable[[Pair, Records, int, np.random.Generator], NDArray[Any] | States]
@@ -87,10 +88,10 @@ def search_exact(
     known: dict[bytes, NDArray[np.float64]] = {}
 
     def of(side: Records) -> NDArray[np.float64]:
-        ordered = side.ordered()
-        key = ordered.key()
+        side = ordered(side)
+        key = b"|".join(part.tobytes() for part in side)
         if key not in known:
-            known[key] = distribution(ordered)
+            known[key] = distribution(side)
         return known[key]
 
     worst: tuple[float, Pair, int] | None = None

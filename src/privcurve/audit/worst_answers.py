@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.pairs import Pair, Records
+from privcurve.audit.pairs import Pair
 from privcurve.audit.replay_fits import FAR, Event, OtherCallsError, Replay
+from privcurve.coding import Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
@@ -90,7 +91,7 @@ def _reached(learner: CodedClassifier, likely: Records, unlikely: Records) -> fl
         second = Replay([0], first)
         try:
             for side, curator in ((likely, first), (unlikely, second)):
-                learner._train(side.codes, side.signs, [{}], [curator], side.counts)
+                learner._train(side.codes, side.labels, [{}], [curator], side.counts)
                 curator.close()
         except OtherCallsError:
             return math.inf

@@ -33,7 +33,7 @@ def claims():
 
 
 def label_distribution(learner, side):
-    log_odds = learner.log_odds(int((side.signs * side.counts).sum()))
+    log_odds = learner.log_odds(int((side.labels * side.counts).sum()))
     return np.array([expit(log_odds), expit(-log_odds)])
 
 

@@ -14,7 +14,8 @@ from privcurve.audit.attacks.any_learner import recipe, sampled
 from privcurve.audit.attacks.pairs import four_constant, tiny_neighbours, two_columns
 from privcurve.audit.claim import Attack, Claim, MakePairs
 from privcurve.audit.fits import fits
-from privcurve.audit.pairs import Pair, Records, Target, flipped_balance
+from privcurve.audit.pairs import Pair, Target, flipped_balance
+from privcurve.coding import Records
 from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy import mechanisms
@@ -83,7 +84,7 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> NDArray[n
         errors = round_scores(
             side.codes,
             side.n_bins,
-            side.signs,
+            side.labels,
             side.counts,
             np.array(picks, dtype=np.int64),
             plan.density,

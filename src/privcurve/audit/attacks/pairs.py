@@ -10,7 +10,6 @@ import numpy as np
 from privcurve.audit.claim import Claim, MakePairs
 from privcurve.audit.pairs import (
     Pair,
-    Records,
     Target,
     added,
     all_neighbours,
@@ -21,6 +20,7 @@ from privcurve.audit.pairs import (
     records,
 )
 from privcurve.audit.scores import rare_canary_pair
+from privcurve.coding import Records
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 # Records of the target that a slow learner is trained on.
@@ -89,10 +89,7 @@ def in_crowds(c: Claim, target: Target) -> list[Pair]:
     codes = np.concatenate([np.ones((1, d), dtype=np.uint8), apart, rest])
     counts = np.array([1, *[100] * (2 * d), 10_000, 10_000])
     others = np.tile(np.array([1, -1], dtype=np.int8), d + 1)
-    sides = [
-        Records(codes, np.append(np.int8(label), others), np.full(d, 2), counts)
-        for label in (1, -1)
-    ]
+    sides = [records(codes, np.append(label, others), np.full(d, 2), counts) for label in (1, -1)]
     return [Pair("tiny", "a label among balanced crowds", sides[0], sides[1])]
 
 
@@ -105,7 +102,7 @@ def rare_in_part(c: Claim, target: Target) -> list[Pair]:
     """Put a canary of rare codes into the first records of the target."""
     base = target.records
     rows = slice(0, SMALL)
-    part = Records(base.codes[rows], base.signs[rows], base.n_bins, base.counts[rows])
+    part = Records(base.codes[rows], base.labels[rows], base.counts[rows], base.n_bins)
     return [rare_canary_pair(Target(f"{target.name}, {part.n} records", part))]
 
 
@@ -118,10 +115,7 @@ def torn_columns(c: Claim, target: Target) -> list[Pair]:
     codes = np.zeros((3, 31), dtype=np.uint8)
     codes[0], codes[1, 0], codes[2, 1:] = 1, 1, 1
     counts = np.array([1, 1000, 1000])
-    sides = [
-        Records(codes, np.array([label, 1, -1], dtype=np.int8), np.full(31, 2), counts)
-        for label in (-1, 1)
-    ]
+    sides = [records(codes, [label, 1, -1], np.full(31, 2), counts) for label in (-1, 1)]
     return [Pair("tiny", "a flipped label that purifies a child", sides[0], sides[1])]
 
 

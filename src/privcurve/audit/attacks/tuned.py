@@ -68,7 +68,7 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
     )
     rate = epsilon / margins_l1()
     sides = [
-        (int(s.counts[s.signs > 0].sum()), int(s.counts[s.signs < 0].sum()))
+        (int(s.counts[s.labels > 0].sum()), int(s.counts[s.labels < 0].sum()))
         for s in (pair.left, pair.right)
     ]
     numbers = [n for side in sides for n in side]
