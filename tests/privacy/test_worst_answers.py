@@ -9,6 +9,7 @@ import pytest
 from privcurve.audit.attacks.all import ATTACKS
 from privcurve.audit.attacks.one_rules import one_rule_distribution
 from privcurve.audit.attacks.pairs import (
+    misled,
     moved_between_leaves,
     own_answer,
     several,
@@ -24,11 +25,13 @@ from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
-from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, REPLACE_ONE
 from privcurve.privacy.calibration import holders as calibration
 from privcurve.privacy.calibration.dpboost import PUBLISHED_PROVED
 from privcurve.privacy.calibration.holders import LevelNoise
+from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 from privcurve.privacy.ledger import PROVED, REFUTED
+from privcurve.privacy.sensitivity import lazybb
 
 TARGET = Target("none", records([[0]], [1], [2]))
 
@@ -124,6 +127,18 @@ def test_histograms_spend_all_of_epsilon(depth, trust):
     (pair,) = moved_between_leaves(None, None)
     found = worst("distributed_topdown", pair, depth=depth, trust=trust, n_holders=2)
     assert found == pytest.approx(1, rel=1e-6)
+
+
+def test_a_public_start_costs_nothing_and_its_refinement_is_refuted(monkeypatch):
+    """From a start a record may have in round 1 already all the weight that one may have."""
+    found = [rows("lazybb", calibration=by, pairs=misled) for by in (PUBLISHED, CERTIFIED)]
+    assert [each["found_epsilon"][0] for each in found] == pytest.approx([0.256, 0.580], abs=1e-3)
+    monkeypatch.setattr(lazybb, "lazybb_zeta", lambda n, density: 1 / n)
+    lazybb_one_rule.cache_clear()
+    row = rows("lazybb", calibration=CERTIFIED, pairs=misled).iloc[0]
+    lazybb_one_rule.cache_clear()
+    assert row["verdict"] == VIOLATED
+    assert row["found_epsilon"] == pytest.approx(2.626, abs=1e-3)
 
 
 def test_what_has_no_bound_is_refused():

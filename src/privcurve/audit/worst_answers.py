@@ -141,7 +141,8 @@ def _loss(one: Event, other: Event, part: Place) -> tuple[float, Any]:
         noise = answer / call.scale
         loss = float((np.abs(noise - right) - np.abs(noise - left)).sum())
         return loss, np.rint(call.scale * left) if one.kind != NUMBERS[0] else call.scale * left
-    if one.kind not in ("choose", "signs", HANDED) or chances is None:
+    known = {"choose": call.mechanism in SELECTIONS, "signs": True, HANDED: True}
+    if chances is None or not known.get(one.kind, False):
         raise ValueError(f"the loss of {call.mechanism}, {one.kind}, is not known")
 
     def ratios(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from privcurve.audit.attacks.pairs import (
     flipped_label,
     hidden_few,
     in_crowds,
+    misled,
     moved_among_few,
     moved_between_leaves,
     one_more,
@@ -81,8 +82,11 @@ def _trees() -> Iterator[Claim]:
     yield worst("topdown", CERTIFIED, {"depth": 1, "split_share": 0.99}, torn_columns)
     trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 3, "density": 0.75}
     yield from recipe("lazybb", [trees], [trees], canary=False)
+    # Few records tell little of their labels: a vote is worth so little that many are begun with.
+    far = {"n_rounds": 2, "density": 0.25, "learning_rate": 0.5, "vote_worth": 0.05, **STARTED}
     for calibration in (CERTIFIED, PUBLISHED):
         yield hidden("lazybb", {**STARTED, "n_rounds": 3}, by=calibration)
+        yield worst("lazybb", calibration, far, misled, neighbours=PRIVATE_COLUMNS)
 
 
 def _ensembles() -> Iterator[Claim]:
@@ -126,6 +130,7 @@ def _holders() -> Iterator[Claim]:
     voted = {"protocol": "local_rnm", "depth": 1, "vote_share": 0.99, "n_holders": 1}
     yield worst(name, CERTIFIED, voted, torn_columns)
     yield worst(name, PUBLISHED, small, moved_between_leaves)
+    yield sampled(name, PUBLISHED, {**small, "protocol": "local_rnm"}, 300)
     alone = {"protocol": "single", "n_splits": 2, "criterion": "entropy"}
     yield worst(name, PUBLISHED, alone, moved_among_few)
     forest = {"n_trees": 4, "batch": 2, "depth": 1, **two}

@@ -170,6 +170,16 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
     return [_hidden(f"{name}, which moves", *both) for name, both in sides]
 
 
+def misled(c: Claim, target: Target) -> list[Pair]:
+    """Return eight records of which one moves that the public column is wrong about.
+
+    Where that column is begun with, the record has most of all weight.
+    """
+    others, signs = [[0, 1]] * 4 + [[0, 0]] * 3, [-1, 1, 1, 1, 1, -1, -1, -1]
+    left, right = (records([[code, 1], *others], signs, [3, 2]) for code in (0, 2))
+    return [_hidden("one of eight records, which the public column is wrong about", left, right)]
+
+
 def flipped_label(c: Claim, target: Target) -> list[Pair]:
     """Flip a label: neighbours under replace-one, and not under private-columns."""
     sides = [records([[1, 1], [0, 0], [1, 0], [0, 1]], [y, -1, 1, -1], [3, 2]) for y in (1, -1)]
