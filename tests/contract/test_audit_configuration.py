@@ -10,7 +10,7 @@ from privcurve.audit.attacks.all import ATTACKS, COMPARISONS, gather
 from privcurve.audit.attacks.pairs import hidden_few, several
 from privcurve.audit.claim import Attack
 from privcurve.audit.pairs import Target, check_pair, records
-from privcurve.audit.run import check_attacks
+from privcurve.audit.run import missing
 from privcurve.audit.states import COUNT, PUBLIC, left_on, sample_states
 from privcurve.learners import registry
 from privcurve.learners.registry import estimator_class
@@ -22,6 +22,28 @@ CLAIMS = [c for attack in ATTACKS.values() for c in attack.claims]
 
 # Their models hold what is not released (PATE's teachers): what is claimed is about answers.
 ANSWERS = {"pate"}
+
+
+def check_attacks(attacks, learners):
+    """Return what an audit leaves out, a sentence each; peers need no attack."""
+    problems = []
+    for name in learners:
+        if not registry.entry(name).private or registry.entry(name).peer:
+            continue
+        if name not in attacks or not attacks[name].claims:
+            problems.append(missing(name))
+            continue
+        # What is tried beyond a statement is not the claim.
+        claims = [c for c in attacks[name].claims if c.stated == c.neighbours]
+        covered = {c.calibration for c in claims}
+        problems += [
+            f"{name}: no claim of its attack has the calibration {calibration!r}"
+            for calibration in registry.entry(name).calibrations
+            if calibration not in covered
+        ]
+        if registry.entry(name).approximate and not any(c.delta > 0 for c in claims):
+            problems.append(f"{name} offers δ > 0, but no claim of its attack has it")
+    return problems
 
 
 def only(learner, keep):

@@ -67,6 +67,7 @@ def test_published_dpboost_is_refuted():
     assert found["not_covered"].str.startswith("refuted: ").all()
 
 
+@pytest.mark.slow
 def test_the_crossed_pair_is_the_worst_of_its_universe():
     """So `several` has the pair whose loss the statement of DPBoost names."""
     (c,) = [c for c in claims("dpboost", pairs=several) if c.setting["n_trees"] == 1]

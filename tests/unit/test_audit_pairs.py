@@ -82,17 +82,6 @@ def test_order_of_records_does_not_show():
     assert all(map(np.array_equal, ordered(base), ordered(turned)))
 
 
-def test_neighbours_in_private_columns():
-    pairs = list(all_neighbours(2, (2, 3), private=[1]))
-    for pair in pairs:
-        assert_neighbours(pair)
-        assert (pair.neighbours, pair.private) == (PRIVATE_COLUMNS, (1,))
-        assert pair.left.labels[0] == pair.right.labels[0]
-        assert pair.left.codes[0, 0] == pair.right.codes[0, 0]
-    # 12 kinds of another record; 4 public facts, each with 3 pairs of the hidden code.
-    assert len(pairs) == 12 * 4 * 3
-
-
 def test_an_added_record():
     base = records([[0], [1]], [1, -1], [2], [3, 1])
     pair = added(base, [1], -1, "one more")

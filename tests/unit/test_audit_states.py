@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privcurve.audit.claim import Claim
-from privcurve.audit.pairs import all_neighbours, crossed, records
+from privcurve.audit.pairs import Pair, crossed, records
 from privcurve.audit.run import STANDS, VIOLATED, run
 from privcurve.audit.search import search_sampled
 from privcurve.audit.states import ABSENT, SCORE, States, numbers, sample_states
@@ -161,7 +161,8 @@ def half_hidden(monkeypatch):
 
 
 def hidden_pairs(claim, target):
-    return list(all_neighbours(1, (2, 2), private=[1]))[:1]
+    sides = [records([[0, code]], [1], [2, 2]) for code in (0, 1)]
+    return [Pair("tiny", "alone", *sides, 0, PRIVATE_COLUMNS, (1,))]
 
 
 def open_pairs(claim, target):

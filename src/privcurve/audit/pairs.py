@@ -153,25 +153,13 @@ def ordered(side: Records) -> Records:
     return Records(side.codes[order], side.labels[order], side.counts[order], side.n_bins)
 
 
-def all_neighbours(n: int, n_bins: Sequence[int], private: Sequence[int] = ()) -> Iterator[Pair]:
+def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
     """Return every pair of neighbours of n records over a small domain.
 
     A record is one of all combinations of codes and labels; the order of records does not
     matter, and each unordered pair comes once.
-
-    Parameters
-    ----------
-    n : int
-    n_bins : sequence of int
-    private : sequence of int
-        Private columns: if there are any, neighbours differ in these columns alone.
     """
     cells = list(itertools.product(*(range(bins) for bins in n_bins), (-1, 1)))
-    relation = PRIVATE_COLUMNS if private else REPLACE_ONE
-    hidden = {int(column) for column in private}
-
-    def public(cell: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(part for j, part in enumerate(cell) if j not in hidden)
 
     def make(chosen: tuple[int, ...]) -> Records:
         table = np.array([cells[i] for i in chosen], dtype=np.int64).reshape(n, -1)
@@ -179,11 +167,8 @@ def all_neighbours(n: int, n_bins: Sequence[int], private: Sequence[int] = ()) -
 
     for others in itertools.combinations_with_replacement(range(len(cells)), n - 1):
         for one, other in itertools.combinations(range(len(cells)), 2):
-            if private and public(cells[one]) != public(cells[other]):
-                continue
             name = f"{cells[one]} or {cells[other]} with {[cells[i] for i in others]}"
-            sides = make((one, *others)), make((other, *others))
-            yield Pair("tiny", name, *sides, 0, relation, tuple(sorted(hidden)))
+            yield Pair("tiny", name, make((one, *others)), make((other, *others)))
 
 
 def flipped_constant(n: int) -> Pair:

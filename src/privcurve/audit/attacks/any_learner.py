@@ -29,15 +29,9 @@ def worst(
 ) -> Claim:
     """Audit any learner by the worst answers that its fit may be given, without any noise."""
     return Claim(
-        learner,
-        calibration,
-        epsilon,
-        pairs,
-        setting=setting,
-        loss=worst_answers,
-        neighbours=neighbours,
-        stated=stated,
-    )
+        learner, calibration, epsilon, pairs, 0.0, setting,
+        loss=worst_answers, neighbours=neighbours, stated=stated,
+    )  # fmt: skip
 
 
 def sampled(
@@ -53,17 +47,10 @@ def sampled(
 ) -> Claim:
     """Audit any learner by real fits: by all that they leave on the model, or otherwise."""
     return Claim(
-        learner,
-        calibration,
-        epsilon,
-        pairs,
-        delta,
-        setting,
-        sample=sample,
-        n_trainings=n_trainings,
-        n_pairs=N_PAIRS.get(pairs, 1),
+        learner, calibration, epsilon, pairs, delta, setting,
+        sample=sample, n_trainings=n_trainings, n_pairs=N_PAIRS.get(pairs, 1),
         neighbours=neighbours,
-    )
+    )  # fmt: skip
 
 
 def recipe(

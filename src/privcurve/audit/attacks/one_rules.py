@@ -20,7 +20,6 @@ from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy import mechanisms
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
-from privcurve.privacy.ledger import PrivacyStatement
 
 BOTH = (PUBLISHED, CERTIFIED)
 DELTAS = (1e-5, 1e-2)
@@ -99,29 +98,8 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> NDArray[n
 def sample_picks(
     learner: VotingClassifier, side: Records, n: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Train n times by the learner's own fit, and take the picked literals.
-
-    Parameters
-    ----------
-    learner : VotingClassifier
-        Not fitted; epsilon finite.
-    side : Records
-    n : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (n, n_rounds)
-    """
-
-    class Terse(type(learner)):  # type: ignore[misc]
-        """The same fit, without what it makes of its picks: half of its time."""
-
-        def _adopt(self, picks: NDArray[np.int64], n: int, statement: PrivacyStatement) -> None:
-            self.chosen_ = picks
-
-    terse = Terse(**learner.get_params(deep=False))
-    return np.stack([model.chosen_ for model in fits(terse, side, n, rng)])
+    """Train n times, and return the picked literals, of the shape (n, n_rounds)."""
+    return np.stack([model.chosen_ for model in fits(learner, side, n, rng)])
 
 
 def sample_transcripts(

@@ -45,15 +45,9 @@ def three_codes() -> Pair:
 
 def tiny_neighbours(c: Claim, target: Target) -> Iterator[Pair]:
     """Return all neighbours of few records in a column of two or three bins, and constant ones."""
-    for n in (2, 3, 4):
-        yield from all_neighbours(n, (2,))
-    yield from three_bins(c, target)
+    for n, n_bins in ((2, 2), (3, 2), (4, 2), (2, 3), (3, 3)):
+        yield from all_neighbours(n, (n_bins,))
     yield from constant_columns(c, target)
-
-
-def three_bins(c: Claim, target: Target) -> Iterator[Pair]:
-    """Return all neighbours of 2 and 3 records in a column of three bins."""
-    return itertools.chain(all_neighbours(2, (3,)), all_neighbours(3, (3,)))
 
 
 def two_columns(c: Claim, target: Target) -> Iterator[Pair]:
@@ -71,11 +65,6 @@ def four_constant(c: Claim, target: Target) -> list[Pair]:
     return [flipped_constant(4)]
 
 
-def nine_balanced(c: Claim, target: Target) -> list[Pair]:
-    """Return nine equal records whose majority is up to the one that is flipped."""
-    return [flipped_balance(9, 0)]
-
-
 def in_crowds(c: Claim, target: Target) -> list[Pair]:
     """Return one record that shares a bin of each column with others, in each column with others.
 
@@ -91,11 +80,6 @@ def in_crowds(c: Claim, target: Target) -> list[Pair]:
     others = np.tile(np.array([1, -1], dtype=np.int8), d + 1)
     sides = [records(codes, np.append(label, others), np.full(d, 2), counts) for label in (1, -1)]
     return [Pair("tiny", "a label among balanced crowds", sides[0], sides[1])]
-
-
-def rare(c: Claim, target: Target) -> list[Pair]:
-    """Put a canary of rare codes into the target."""
-    return [rare_canary_pair(target)]
 
 
 def rare_in_part(c: Claim, target: Target) -> list[Pair]:
