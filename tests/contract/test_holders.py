@@ -8,7 +8,6 @@ import pytest
 from holder_process import Process
 from made_learners import problem
 
-from privcurve.audit.replay import ExactHolder
 from privcurve.holders.holder import NONE
 from privcurve.holders.transcript import THE_SUM, Transcript
 from privcurve.kernels.holder_counts import list_questions
@@ -347,9 +346,3 @@ def test_a_domain_without_questions_gives_one_answer():
         facts = Facts((1, 1), ordered=(True, True))
         model = make(name, facts, {"n_holders": 3, **parameters, "epsilon": 1e4}).fit(X, y)
         assert (model.predict(X) == 1).all()
-
-
-def test_exact_holders_are_not_what_learners_use():
-    """The audit's holders without noise stay in the audit."""
-    assert dealt.LocalHolder is not ExactHolder
-    assert not hasattr(dealt, "ExactHolder")

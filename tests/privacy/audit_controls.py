@@ -20,9 +20,10 @@ from privcurve.audit.attacks.one_rules import (
     sample_transcripts,
 )
 from privcurve.audit.claim import generator
-from privcurve.audit.pairs import Pair, Records, flipped_constant, records
+from privcurve.audit.pairs import Pair, flipped_constant, records
 from privcurve.audit.scores import sample_canary_scores
 from privcurve.audit.search import Distribution, Found, Sampler, search_exact, search_sampled
+from privcurve.coding import Records
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
@@ -84,7 +85,7 @@ def boosted_labels(
     -------
     ndarray of shape (2 ** n_rounds,)
     """
-    signs = np.repeat(side.signs, side.counts).astype(np.float64)
+    signs = np.repeat(side.labels, side.counts).astype(np.float64)
 
     def choose(picks: tuple[int, ...]) -> NDArray[np.float64]:
         weights = weigh(signs * sum(2 * pick - 1 for pick in picks))
@@ -187,7 +188,7 @@ def _noisy_max_and_value() -> Control:
     k, scale = 20, 2.0 / EPSILON
 
     def sample(pair: Pair, side: Records, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        score = float((side.signs < 0).sum())
+        score = float((side.labels < 0).sum())
         return np.asarray((score + rng.laplace(scale=scale, size=(n, k))).max(axis=1))
 
     return Control("noisy maximum released with its value", flipped_constant(6), sample, False)
@@ -240,7 +241,7 @@ def _leaves() -> Pair:
 
 def _margins(side: Records) -> NDArray[np.float64]:
     margins = np.zeros(int(side.n_bins[0]))
-    np.add.at(margins, side.codes[:, 0], side.counts * side.signs)
+    np.add.at(margins, side.codes[:, 0], side.counts * side.labels)
     return margins
 
 

@@ -11,18 +11,14 @@ from scipy import stats
 
 from privcurve.audit.attacks.one_rules import (
     large_balance,
-    literal_votes,
     one_rule_distribution,
-    sample_canary_votes,
     sample_picks,
     sample_transcripts,
-    torn,
 )
 from privcurve.audit.attacks.pairs import constant_columns
 from privcurve.audit.claim import Claim
 from privcurve.audit.pairs import Target, all_neighbours, flipped_constant, records
 from privcurve.audit.search import search_exact, search_sampled
-from privcurve.kernels.lazybb_rules import count_votes, vote_table
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.privacy.sensitivity.lazybb import lazybb_zeta, one_rule_exact_epsilon
@@ -45,7 +41,7 @@ LEARNERS = [
 @pytest.mark.parametrize("learner", LEARNERS[::2], ids=str)
 def test_picks_are_those_of_fit_bit_for_bit(learner):
     rng = np.random.default_rng(3)
-    fitted = learner.fit_many(SIDE.codes, SIDE.signs, [{}] * 40, [rng] * 40, SIDE.counts)
+    fitted = learner.fit_many(SIDE.codes, SIDE.labels, [{}] * 40, [rng] * 40, SIDE.counts)
     picks = sample_picks(learner, SIDE, 40, np.random.default_rng(3))
     assert np.array_equal(picks, [model.chosen_ for model in fitted])
 
@@ -89,15 +85,6 @@ def test_enumeration_is_that_of_a_plain_reference(density, learning_rate):
     rates = [3.0 * density * 5 / (4 * 4)] * 4
     weigh = functools.partial(capped_weights, density=density, learning_rate=learning_rate)
     assert merged.ravel() == pytest.approx(boosted_labels(side, rates, weigh), rel=1e-9)
-
-
-def test_votes_of_literals_are_those_of_the_kernel():
-    n_bins = np.array([3, 2])
-    row = np.array([[1, 0]], dtype=np.uint8)
-    starts = np.array([0, 3, 5])
-    for literal, vote in enumerate(literal_votes(row[0], n_bins)):
-        table, offset = vote_table(np.array([literal]), 5)
-        assert count_votes(row, starts, table, offset)[0] == vote
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
@@ -155,7 +142,7 @@ def test_approximate_claims_hold_exactly(calibration, delta):
 
 
 def _two_bins(pair):
-    sides = [records(s.codes, s.signs, [2], s.counts) for s in (pair.left, pair.right)]
+    sides = [records(s.codes, s.labels, [2], s.counts) for s in (pair.left, pair.right)]
     return type(pair)(pair.dataset, pair.name, *sides)
 
 
@@ -200,17 +187,3 @@ def test_as_many_records_as_a_real_dataset(n):
     sample = functools.partial(sample_transcripts, learner)
     found = search_sampled([pair], sample, 40_000, 1.0, 0.0, np.random.default_rng(5), 1)
     assert 0.6 < found.epsilon <= 1
-
-
-def test_canary_votes_count_for_the_left_label():
-    configuration = Claim(
-        "one_rule", "certified", 1.0, torn, sample=sample_canary_votes, n_trainings=2
-    )
-    (pair,) = configuration.pairs(configuration, TARGET)
-    learner = configuration.estimator(TARGET.records.n_bins)
-    votes = sample_canary_votes(learner, pair, pair.left, 200, np.random.default_rng(6))
-    assert set(votes.tolist()) == {-2, 2}
-    rng = np.random.default_rng(6)
-    models = learner.fit_many(pair.left.codes, pair.left.signs, [{}] * 200, [rng] * 200)
-    scores = [model.decision_function(pair.canaries[:1])[0] for model in models]
-    assert votes.tolist() == [2 * score for score in scores]

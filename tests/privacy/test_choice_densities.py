@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from privcurve.audit.attacks.one_rules import literal_votes, one_rule_distribution
+from privcurve.audit.attacks.one_rules import one_rule_distribution
 from privcurve.audit.attacks.tuned import beyond
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import records
@@ -35,12 +35,22 @@ def side(negative_first):
 LEFT, RIGHT = side(False), side(True)
 
 
+def literal_votes(row, n_bins):
+    """Return the vote, −1 or +1, of each literal on a row."""
+    # The constant +1 is the literal of a bin that every row is in.
+    inside = np.zeros(int(n_bins.sum()) + 1, dtype=np.int64)
+    inside[np.cumsum(n_bins) - n_bins + row.astype(np.int64)] = 1
+    inside[-1] = 1
+    votes = 2 * inside - 1
+    return np.stack([votes, -votes], axis=1).ravel()
+
+
 def outcomes(of, each, margins):
     """Give (log density or chance, records decided right) of what a training may give.
 
     And the chances of decisions, as the score of a run sees them: (chance, right).
     """
-    plus, minus = (int(of.counts[of.signs == sign].sum()) for sign in (1, -1))
+    plus, minus = (int(of.counts[of.labels == sign].sum()) for sign in (1, -1))
     rate = each[0] / 2
     p = math.exp(-rate * abs(plus - minus)) / 2
     positive = 1 - p if plus > minus else p
@@ -52,7 +62,7 @@ def outcomes(of, each, margins):
     rule = OneRuleClassifier(epsilon=each[1], mechanism="exponential", n_bins=[2], classes=(-1, 1))
     chances = one_rule_distribution(rule, of)
     votes = np.array([literal_votes(row, of.n_bins) for row in of.codes])
-    rights = ((votes == of.signs[:, None]) * of.counts[:, None]).sum(axis=0)
+    rights = ((votes == of.labels[:, None]) * of.counts[:, None]).sum(axis=0)
     for chance, right in zip(chances, rights, strict=True):
         found.append((math.log(chance), int(right)))
         decided.append((chance / 2, int(right)))

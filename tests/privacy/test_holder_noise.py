@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from exact_holder import ExactHolder
 from scipy import stats
 from scipy.special import gamma, kv
 from scipy.stats import chisquare
 
-from privcurve.audit.replay import ExactHolder
 from privcurve.holders.best_first import BestFirst, grow_best_first
 from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.by_levels import ByLevels, grow_by_levels

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from exact_holder import ExactHolder
 
-from privcurve.audit.replay import ExactHolder
 from privcurve.holders.holder import Ballot, HolderRows
 from privcurve.holders.sums import Release
 from privcurve.kernels.holder_counts import CRITERIA, impure, list_questions

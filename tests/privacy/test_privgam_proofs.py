@@ -12,7 +12,6 @@ from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
 from privcurve.audit.attacks.pairs import in_crowds
 from privcurve.audit.contract import CHARGE, SENSITIVITY, Case, check
 from privcurve.audit.pairs import Target, records
-from privcurve.audit.realised import realised_losses
 from privcurve.audit.run import STANDS, run
 from privcurve.audit.scores import sample_canary_scores
 from privcurve.coding import Records
@@ -167,49 +166,6 @@ def fitted(X, y, n_bins, rng, **parameters):
     made.n_bins_ = n_bins
     coded = Records(X, y, np.ones(len(y), dtype=np.int64), n_bins)
     return made._fitted(coded, Curator(rng))
-
-
-def shaped_like_adult(n=3000):
-    """Skewed codes of Adult's ten bins a number; ages and the like are ordered."""
-    rng = np.random.default_rng(0)
-    n_bins = np.array([10, 9, 10, 16, 10, 7, 15, 6, 5, 2, 10, 10, 10, 42])
-    X = (rng.random((n, 14)) ** 2 * n_bins).astype(np.uint8)
-    score = (X[:, 5] == 2) * 2.0 + (X[:, 3] > 8) - (X[:, 10] == 0) - 1
-    y = np.where(rng.random(n) < 1 / (1 + np.exp(-score)), 1, -1).astype(np.int8)
-    return X, y, n_bins
-
-
-ADULT_ORDERED = tuple(j in (0, 2, 4, 10, 11, 12) for j in range(14))
-
-
-@pytest.mark.parametrize(
-    ("some", "ordered", "linear", "pairs", "at_least"),
-    [
-        (data, True, "no", "no", 0.95),
-        # The linear part's bounds are for records at the ends of all columns.
-        (data, True, "yes", "yes", 0.65),
-        (shaped_like_adult, ADULT_ORDERED, "rule", "no", 0.95),
-        (shaped_like_adult, ADULT_ORDERED, "rule", "yes", 0.95),
-    ],
-)
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-def test_realised_losses_stay_below_the_budget_and_come_near_it(
-    epsilon, some, ordered, linear, pairs, at_least
-):
-    """Deterministic: whatever the noise, no pair of records tells more than μ² of itself."""
-    X, y, n_bins = some()
-    fit, maps = fitted(
-        X, y, n_bins, np.random.default_rng(0), epsilon=epsilon, delta=1e-5, method="cyclic",
-        linear=linear, pairs=pairs, ordered=ordered,
-    )  # fmt: skip
-    rng = np.random.default_rng(1)
-    other = rng.permutation(len(y))
-    flips = realised_losses(fit, maps, (X, y), (X, -y))
-    moves = realised_losses(fit, maps, (X, y), (X[other], y[other]))
-    share = np.concatenate([flips, moves]) / fit.budget.amount**2
-    assert at_least < share.max() <= 1.0
-    assert len(fit.curator.ledger) > 40
-    assert (pairs == "yes") == bool(fit.crossings)
 
 
 @pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])

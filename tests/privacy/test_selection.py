@@ -275,7 +275,7 @@ def test_the_densities_of_the_attack_are_those_of_fits():
     learner, n = c.estimator(side.n_bins), 600
     found = list(fits(learner, side, n, np.random.default_rng(3)))
     budget = learner._budget()
-    plus, minus = (int(side.counts[side.signs == s].sum()) for s in (1, -1))
+    plus, minus = (int(side.counts[side.labels == s].sum()) for s in (1, -1))
     p = np.exp(-budget.training / 2 * abs(plus - minus)) / 2
     positive = 1 - p if plus > minus else p
     for at in (-4, 2, 5, 9, 16):

@@ -4,13 +4,18 @@ Chi-square tests with fixed seeds. Each rejects at 1e-4: were the seeds drawn an
 the tests here would fail wrongly in fewer than 1 of 500 runs.
 """
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from privcurve.audit.attacks.trees import tree_outcomes
-from privcurve.audit.pairs import Records
+from privcurve.coding import Records
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+from tree_outcomes import tree_outcomes
 
 FALSE_ALARM = 1e-4
 N_FITS = 4000
@@ -18,7 +23,7 @@ N_FITS = 4000
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [0, 2]], dtype=np.uint8)
 Y = np.array([-1, 1, -1, 1, 1, -1], dtype=np.int8)
 COUNTS = np.array([3, 2, 1, 2, 1, 1])
-SIDE = Records(X, Y, np.array([2, 3]), COUNTS)
+SIDE = Records(X, Y, COUNTS, np.array([2, 3]))
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from privcurve.audit.pairs import flipped_constant
 from privcurve.audit.search import (
     choose_event,
-    search_densities,
     search_exact,
+    search_losses,
     search_sampled,
 )
 
@@ -17,7 +17,7 @@ PAIR = flipped_constant(4)
 
 
 def positive(side):
-    return (side.signs > 0).all()
+    return (side.labels > 0).all()
 
 
 def response(epsilon):
@@ -106,20 +106,16 @@ def test_equal_sides_show_nothing():
     assert event.holds(same).all()
 
 
-def test_densities_bound_from_below_with_certainty():
-    """Laplace densities around 0 and 1: e^(1/scale) apart beyond either."""
-
-    def densities(pair):
-        points = np.array([0.5, 2.0])
-        centres = [float(positive(side)) for side in (pair.left, pair.right)]
-        return tuple(-np.abs(points - centre) / 0.5 for centre in centres)
-
-    found = search_densities([flipped_constant(3), PAIR], densities, 1.9)
-    assert found.epsilon == pytest.approx(2.0)
+def test_losses_bound_from_below_with_certainty():
+    found = search_losses(
+        [flipped_constant(3), PAIR, flipped_constant(2)], lambda p: min(p.left.n, 3), 2.9
+    )
+    assert found.epsilon == 3
     assert found.violated
     assert math.isnan(found.delta)
-    assert (found.n_pairs, found.pair.left.n) == (2, 3)
-    assert not search_densities([PAIR], densities, 2.0).violated
+    # The first of equals.
+    assert (found.n_pairs, found.pair.left.n) == (3, 3)
+    assert not search_losses([PAIR], lambda pair: 2.0, 2.0).violated
 
 
 def test_trainings_that_choose_an_event_do_not_bound_it():
@@ -157,6 +153,6 @@ def test_no_pairs():
     with pytest.raises(ValueError, match="no pairs"):
         search_exact([], distribution, 1.0, 0.0)
     with pytest.raises(ValueError, match="no pairs"):
-        search_densities([], lambda pair: None, 1.0)
+        search_losses([], lambda pair: 0.0, 1.0)
     with pytest.raises(ValueError, match="no pairs"):
         search_sampled([], sample, 10, 1.0, 0.0, np.random.default_rng(0), 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privcurve.audit.claim import Claim
-from privcurve.audit.pairs import all_neighbours, crossed, records
+from privcurve.audit.pairs import Pair, crossed, records
 from privcurve.audit.run import STANDS, VIOLATED, run
 from privcurve.audit.search import search_sampled
 from privcurve.audit.states import ABSENT, SCORE, States, numbers, sample_states
@@ -52,7 +52,7 @@ def test_a_state_is_all_that_a_fit_leaves():
     states = sample_states(learner, PAIR, PAIR.left, 5, np.random.default_rng(3))
     rng = np.random.default_rng(3)
     side = PAIR.left
-    fitted = learner.fit_many(side.codes, side.signs, [{}] * 5, [rng] * 5, side.counts)
+    fitted = learner.fit_many(side.codes, side.labels, [{}] * 5, [rng] * 5, side.counts)
     assert states.columns["chosen_"].ravel().tolist() == [m.chosen_[0] for m in fitted]
     expected = [m.decision_function(PAIR.canaries) @ PAIR.labels for m in fitted]
     assert states.columns[SCORE].ravel().tolist() == expected
@@ -161,7 +161,8 @@ def half_hidden(monkeypatch):
 
 
 def hidden_pairs(claim, target):
-    return list(all_neighbours(1, (2, 2), private=[1]))[:1]
+    sides = [records([[0, code]], [1], [2, 2]) for code in (0, 1)]
+    return [Pair("tiny", "alone", *sides, 0, PRIVATE_COLUMNS, (1,))]
 
 
 def open_pairs(claim, target):

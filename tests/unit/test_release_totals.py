@@ -9,8 +9,8 @@ import pytest
 import yaml
 from own_release import asked, book
 
-from privcurve.audit.attacks.pairs import nine_balanced
 from privcurve.audit.contract import Case, train
+from privcurve.audit.pairs import flipped_balance
 from privcurve.audit.replay_fits import Replay
 from privcurve.cli import main
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
@@ -74,7 +74,7 @@ def exact_loss(epsilon, neighbours, pair):
         sides = [Replay([k])]
         sides.append(Replay([k], sides[0]))
         for side, curator in zip((pair.left, pair.right), sides, strict=True):
-            train(Case("privgam", parameters), side.coded, curator)
+            train(Case("privgam", parameters), side, curator)
         calls = zip(*(curator.events for curator in sides), strict=True)
         apart = [one.losses(other).values() for one, other in calls]
         losses.append(sum(float(part.sum()) for parts in apart for part in parts))
@@ -83,7 +83,7 @@ def exact_loss(epsilon, neighbours, pair):
 
 def test_the_total_bounds_the_exact_composition_of_two_learners_and_is_reached():
     """Two PrivGAMs of nine records, one label flipped: they cost 1 and 2, and together 3."""
-    (pair,) = nine_balanced(None, None)
+    pair = flipped_balance(9, 0)
     losses = {one: exact_loss(*one, pair) for one in set(FOUR)}
     assert losses[1.0, ADD_REMOVE] == pytest.approx(2.0, rel=1e-3)
     for order in itertools.permutations(FOUR):

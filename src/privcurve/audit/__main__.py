@@ -23,6 +23,9 @@ NOT_SEEN = (
     "of PATE, answers about scored rows, whose noise follows from a key."
 )
 
+# Around the table in docs/audit.md.
+MARKS = ("<!-- largest changes -->", "<!-- end -->")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check learners against the contract; return 1 if one breaks it, 2 for bad arguments."""
@@ -37,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.monotonic()
     verdicts = list(_checked(cases, options.processes, options.table is None))
     if options.table is not None:
-        options.table.write_text(table(verdicts))
+        old = options.table.read_text() if options.table.is_file() else ""
+        options.table.write_text(written(table(verdicts), old))
     broken = [verdict for verdict in verdicts if verdict.broken]
     seconds = time.monotonic() - start
     print(f"{len(verdicts) - len(broken)} of {len(verdicts)} settings keep it ({seconds:.0f} s).")
@@ -62,7 +66,10 @@ def _parser() -> argparse.ArgumentParser:
         "--processes", type=count, default=os.cpu_count() or 1, help="default: as many as there are"
     )
     contract.add_argument(
-        "--table", type=Path, metavar="FILE", help="write the largest changes seen, as Markdown"
+        "--table",
+        type=Path,
+        metavar="FILE",
+        help="write the largest changes seen, as Markdown; between its marks, if FILE has them",
     )
     return parser
 
@@ -97,25 +104,32 @@ def _told(verdict: Verdict, tell: bool) -> Verdict:
 
 
 def table(verdicts: Iterable[Verdict]) -> str:
-    """Write the largest change of each call's exact values, beside what is announced."""
-    lines = [
-        "| learner | setting | call | mechanism | announced | largest seen | share |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    """Return a Markdown table of each learner's calls: the largest change of their exact values.
+
+    Of the settings of a learner the one counts that uses most of what it announces.
+    """
+    rows: dict[tuple[str, str], tuple[float, str]] = {}
     for verdict in verdicts:
-        setting = str(verdict.case).partition("(")[2][:-1] or "defaults"
         for name, (part, entry) in verdict.largest.items():
-            cells = (
-                verdict.case.learner,
-                setting,
-                name,
-                entry.mechanism.replace("_", " "),
-                f"{entry.sensitivity:.4g}",
-                f"{part * entry.sensitivity:.4g}",
-                f"{part:.2f}" + (f" ({verdict.case.idle[name]})" if part < 0.5 else ""),
-            )
-            lines.append(f"| {' | '.join(cells)} |")
+            why = f" ({verdict.case.idle[name]})" if part < 0.5 else ""
+            seen = f"{entry.sensitivity:.4g} | {part * entry.sensitivity:.4g} | {part:.2f}{why}"
+            cells = f"{entry.mechanism.replace('_', ' ')} | {seen}"
+            key = verdict.case.learner, name
+            rows[key] = max(rows.get(key, (-1.0, "")), (part, cells))
+    lines = [
+        "| learner | call | mechanism | announced | largest seen | share |",
+        "|---|---|---|---|---|---|",
+        *(f"| {learner} | {call} | {cells} |" for (learner, call), (_, cells) in rows.items()),
+    ]
     return "\n".join(lines) + "\n"
+
+
+def written(text: str, document: str) -> str:
+    """Return a document with a table between its `MARKS`; the table alone if it has none."""
+    before, first, rest = document.partition(MARKS[0])
+    if not first or MARKS[1] not in rest:
+        return text
+    return f"{before}{first}\n{text}{rest[rest.index(MARKS[1]) :]}"
 
 
 if __name__ == "__main__":

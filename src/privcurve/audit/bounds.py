@@ -14,7 +14,7 @@ from scipy.special import betaincinv
 
 
 def exact_epsilon(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> float:
-    """Give the smallest ε for which two known distributions are (ε, δ)-close.
+    """Return the smallest ε for which two known distributions are (ε, δ)-close.
 
     The worst events hold the outcomes of the largest ratio p/q, so it is enough to try
     these sets, in both orders. With δ = 0 it is the largest log-ratio of an outcome.
@@ -51,7 +51,7 @@ def _one_way(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> fl
 
 
 def exact_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """Give the smallest δ for which two known distributions are (ε, δ)-close.
+    """Return the smallest δ for which two known distributions are (ε, δ)-close.
 
     The hockey-stick divergence Σ max(0, p − e^ε q), the larger of both orders.
 

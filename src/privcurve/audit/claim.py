@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.pairs import Pair, Records, Target
+from privcurve.audit.pairs import Pair, Target
 from privcurve.audit.states import States
+from privcurve.coding import Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
@@ -33,7 +34,7 @@ N_CLASSES = "n_classes"
 FACTS = (PUBLIC_COLUMNS, ORDERED, N_CLASSES)
 
 LearnerDistribution = Callable[[Any, Records], NDArray[np.float64]]
-LearnerDensities = Callable[[Any, Pair], tuple[NDArray[np.float64], NDArray[np.float64]]]
+LearnerLoss = Callable[[Any, Pair], float]
 LearnerSampler = Callable[[Any, Pair, Records, int, np.random.Generator], NDArray[Any] | States]
 MakePairs = Callable[["Claim", Target], Iterable[Pair]]
 
@@ -42,7 +43,7 @@ MakePairs = Callable[["Claim", Target], Iterable[Pair]]
 class Claim:
     """One claim, the pairs it is tried on, and how.
 
-    One of `distribution`, `densities` and `sample` is given, and the method follows from it.
+    One of `distribution`, `loss` and `sample` is given, and the method follows from it.
 
     Attributes
     ----------
@@ -58,9 +59,8 @@ class Claim:
         ``pairs(claim, target)``: neighbours, tiny ones or canaries in the target.
     distribution : callable, optional
         ``distribution(estimator, records)``: the probability of each transcript.
-    densities : callable, optional
-        ``densities(estimator, pair)``: the logarithms of the densities of some outputs, on
-        the left and on the right, up to a number that both sides share.
+    loss : callable, optional
+        ``loss(estimator, pair)``: a log ratio of densities that some output reaches.
     sample : callable, optional
         ``sample(estimator, pair, records, n, rng)``: outputs of n trainings.
     n_trainings : int
@@ -81,7 +81,7 @@ class Claim:
     delta: float = 0.0
     setting: Mapping[str, Any] = field(default_factory=dict)
     distribution: LearnerDistribution | None = None
-    densities: LearnerDensities | None = None
+    loss: LearnerLoss | None = None
     sample: LearnerSampler | None = None
     n_trainings: int = 0
     n_pairs: int = 1
@@ -89,13 +89,13 @@ class Claim:
     stated: str = ""
 
     def __post_init__(self) -> None:
-        given = [how for how in (self.distribution, self.densities, self.sample) if how is not None]
+        given = [how for how in (self.distribution, self.loss, self.sample) if how is not None]
         if len(given) != 1:
-            raise ValueError(f"{self.name}: give one of distribution=, densities= and sample=")
+            raise ValueError(f"{self.name}: give one of distribution=, loss= and sample=")
         if self.sample is not None and self.n_trainings < 2:
             raise ValueError(f"{self.name}: sampled, so n_trainings must be at least 2")
-        if self.densities is not None and self.delta > 0:
-            raise ValueError(f"{self.name}: densities can refute δ = 0 alone")
+        if self.loss is not None and self.delta > 0:
+            raise ValueError(f"{self.name}: a loss can refute δ = 0 alone")
         object.__setattr__(self, "stated", self.stated or self.neighbours)
 
     @property
@@ -108,13 +108,13 @@ class Claim:
     @property
     def name(self) -> str:
         """What tells this claim from the others of its learner, and seeds it."""
-        how = self.distribution or self.densities or self.sample
+        how = self.distribution or self.loss or self.sample
         parts = [self.learner, self.calibration, self.epsilon, self.delta, dict(self.setting)]
         parts += [_name(self.pairs), _name(how), self.n_trainings, self.neighbours]
         return json.dumps(parts, sort_keys=True)
 
     def estimator(self, n_bins: NDArray[np.int64]) -> CodedClassifier:
-        """Give the learner that is audited, not fitted."""
+        """Return the learner that is audited, not fitted."""
         claimed = {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -133,7 +133,7 @@ class Claim:
         return made
 
     def statement(self, side: Records) -> PrivacyStatement:
-        """Give what the learner says of itself after a fit.
+        """Return what the learner says of itself after a fit.
 
         Raises
         ------
@@ -142,7 +142,7 @@ class Claim:
         """
         rng = generator(self.name, 0)
         fitted = self.estimator(side.n_bins).fit_many(
-            side.codes, side.signs, [{}], [rng], side.counts
+            side.codes, side.labels, [{}], [rng], side.counts
         )[0]
         said: PrivacyStatement = fitted.privacy_
         if (said.epsilon, said.delta, said.neighbours) != (self.epsilon, self.delta, self.stated):
@@ -180,7 +180,7 @@ def _name(function: Any) -> str:
 
 
 def generator(name: str, seed: Seed) -> np.random.Generator:
-    """Give the random stream of a claim.
+    """Return the random stream of a claim.
 
     Parameters
     ----------

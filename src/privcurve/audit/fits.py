@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve import coding
-from privcurve.audit.pairs import Records
+from privcurve.coding import Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
@@ -45,8 +42,8 @@ def fits(
     """
     checked = untrained(learner, side)
     codes = checked._code(side.codes, fit=False)
-    _, targets = checked._targets(side.signs, len(side.signs))
-    coded = coding.Records(codes, targets, side.counts, side.n_bins)
+    _, targets = checked._targets(side.labels, len(side.labels))
+    coded = Records(codes, targets, side.counts, side.n_bins)
     for start in range(0, n, BATCH):
         models = [copy(checked) for _ in range(min(BATCH, n - start))]
         checked._fit_batch(models, coded, [Curator(rng) for _ in models])
@@ -54,7 +51,7 @@ def fits(
 
 
 def untrained(learner: CodedClassifier, side: Records) -> Any:
-    """Give what `fit_many` makes of a learner before its training begins.
+    """Return what `fit_many` makes of a learner before its training begins.
 
     Parameters
     ----------
@@ -76,36 +73,7 @@ def untrained(learner: CodedClassifier, side: Records) -> Any:
     idle = type("Idle", (type(learner),), {"_fit_batch": nothing})
     blank = idle(**learner.get_params(deep=False))
     apart = np.random.default_rng(0)
-    (found,) = blank.fit_many(side.codes, side.signs, [{}], [apart], side.counts)
+    (found,) = blank.fit_many(side.codes, side.labels, [{}], [apart], side.counts)
     found.__class__ = type(learner)
     del found._fitted_statement
     return found
-
-
-def sample_numbered(
-    released: Callable[[Any], Sequence[NDArray[Any]]],
-    learner: CodedClassifier,
-    side: Records,
-    n: int,
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Train n times, and number what each fit releases: equal numbers for what is equal.
-
-    A number is a checksum. Two outcomes may share one, which can hide a difference between
-    the sides of a pair but never make one.
-
-    Parameters
-    ----------
-    released : callable
-        ``released(model)``: arrays.
-    learner, side, n, rng
-        As for :func:`fits`.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
-    numbers = np.empty(n, dtype=np.int64)
-    for i, model in enumerate(fits(learner, side, n, rng)):
-        numbers[i] = zlib.crc32(b"".join([array.tobytes() for array in released(model)]))
-    return numbers

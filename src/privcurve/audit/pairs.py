@@ -11,52 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve import coding
+from privcurve.coding import Records
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
-    """Coded records with labels.
-
-    Attributes
-    ----------
-    codes : ndarray of unsigned integers, shape (n, n_columns)
-    signs : ndarray of int8, shape (n,)
-        −1 or +1.
-    n_bins : ndarray of int64, shape (n_columns,)
-        Public: how many codes each column has.
-    counts : ndarray of int64, shape (n,)
-        How many records each row stands for.
-    """
-
-    codes: NDArray[np.unsignedinteger[Any]]
-    signs: NDArray[np.int8]
-    n_bins: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-    @property
-    def n(self) -> int:
-        """Number of records."""
-        return int(self.counts.sum())
-
-    @property
-    def coded(self) -> coding.Records:
-        """The records as a learner takes them."""
-        return coding.Records(self.codes, self.signs, self.counts, self.n_bins)
-
-    def ordered(self) -> Records:
-        """Give the same records in an order that only depends on which they are."""
-        order = np.lexsort([self.counts, self.signs, *self.codes.T])
-        return Records(self.codes[order], self.signs[order], self.n_bins, self.counts[order])
-
-    def key(self) -> bytes:
-        """Give what is equal for equal records in the same order."""
-        parts = (self.n_bins, self.codes, self.signs, self.counts)
-        return b"|".join(part.tobytes() for part in parts)
-
-
-@dataclass(frozen=True)
 class Pair:
     """Neighbours: one record differs, no other.
 
@@ -97,8 +56,8 @@ class Pair:
         """What the scores of the canaries are multiplied by, so that the left has more."""
         if self.neighbours == ADD_REMOVE:
             side = 1 if self.larger is self.left else -1
-            return np.array([side * self.larger.signs[self.where]], dtype=float)
-        signs = self.left.signs[self.where], -self.right.signs[self.where]
+            return np.array([side * self.larger.labels[self.where]], dtype=float)
+        signs = self.left.labels[self.where], -self.right.labels[self.where]
         return np.array(signs, dtype=float)
 
     @property
@@ -131,7 +90,7 @@ def check_pair(pair: Pair) -> None:
         same = left.codes.shape == right.codes.shape and left.counts[i] == right.counts[i] == 1
         if same:
             differs = (left.codes != right.codes).any(axis=1)
-            differs |= (left.signs != right.signs) | (left.counts != right.counts)
+            differs |= (left.labels != right.labels) | (left.counts != right.counts)
             same = bool(differs[i]) and int(differs.sum()) == 1
         sound = same and (pair.neighbours == REPLACE_ONE or _only_private_differ(pair))
     if not sound:
@@ -143,11 +102,11 @@ def _only_private_differ(pair: Pair) -> bool:
         return False
     left, right, i = pair.left, pair.right, pair.where
     columns = np.flatnonzero(left.codes[i] != right.codes[i])
-    return bool(left.signs[i] == right.signs[i] and np.isin(columns, pair.private).all())
+    return bool(left.labels[i] == right.labels[i] and np.isin(columns, pair.private).all())
 
 
 def _key(side: Records, row: int) -> tuple[int, ...]:
-    return (*side.codes[row].tolist(), int(side.signs[row]))
+    return (*side.codes[row].tolist(), int(side.labels[row]))
 
 
 def _counted(side: Records) -> Counter[tuple[int, ...]]:
@@ -185,28 +144,22 @@ def records(
     )
     labels = np.asarray(signs, dtype=np.int8)
     of_rows = np.ones(len(labels)) if counts is None else np.asarray(counts)
-    return Records(table, labels, bins, of_rows.astype(np.int64))
+    return Records(table, labels, of_rows.astype(np.int64), bins)
 
 
-def all_neighbours(n: int, n_bins: Sequence[int], private: Sequence[int] = ()) -> Iterator[Pair]:
-    """Give every pair of neighbours of n records over a small domain.
+def ordered(side: Records) -> Records:
+    """Return the same records in an order that only depends on which they are."""
+    order = np.lexsort([side.counts, side.labels, *side.codes.T])
+    return Records(side.codes[order], side.labels[order], side.counts[order], side.n_bins)
+
+
+def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
+    """Return every pair of neighbours of n records over a small domain.
 
     A record is one of all combinations of codes and labels; the order of records does not
     matter, and each unordered pair comes once.
-
-    Parameters
-    ----------
-    n : int
-    n_bins : sequence of int
-    private : sequence of int
-        Private columns: if there are any, neighbours differ in these columns alone.
     """
     cells = list(itertools.product(*(range(bins) for bins in n_bins), (-1, 1)))
-    relation = PRIVATE_COLUMNS if private else REPLACE_ONE
-    hidden = {int(column) for column in private}
-
-    def public(cell: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(part for j, part in enumerate(cell) if j not in hidden)
 
     def make(chosen: tuple[int, ...]) -> Records:
         table = np.array([cells[i] for i in chosen], dtype=np.int64).reshape(n, -1)
@@ -214,15 +167,12 @@ def all_neighbours(n: int, n_bins: Sequence[int], private: Sequence[int] = ()) -
 
     for others in itertools.combinations_with_replacement(range(len(cells)), n - 1):
         for one, other in itertools.combinations(range(len(cells)), 2):
-            if private and public(cells[one]) != public(cells[other]):
-                continue
             name = f"{cells[one]} or {cells[other]} with {[cells[i] for i in others]}"
-            sides = make((one, *others)), make((other, *others))
-            yield Pair("tiny", name, *sides, 0, relation, tuple(sorted(hidden)))
+            yield Pair("tiny", name, make((one, *others)), make((other, *others)))
 
 
 def flipped_constant(n: int) -> Pair:
-    """Give n equal records with the label +1, and the same with one label flipped.
+    """Return n equal records with the label +1, and the same with one label flipped.
 
     The worst pair of one private 1-rule (PRIVACY.md §b): every literal has an error of 0
     or 1 on the left, and 1/n or 1 − 1/n on the right.
@@ -231,7 +181,7 @@ def flipped_constant(n: int) -> Pair:
 
 
 def flipped_balance(n: int, surplus: int, dataset: str = "tiny") -> Pair:
-    """Give n equal records, about half of them positive, with one label flipped.
+    """Return n equal records, about half of them positive, with one label flipped.
 
     However large n is, the private choice between the two labels stays uncertain, so that
     the change of one record can be seen in few trainings.
@@ -260,7 +210,7 @@ def _flip(dataset: str, name: str, positive: int, negative: int) -> Pair:
 
 
 def crossed() -> Pair:
-    """Give two records in two columns of two bins, whose columns change places.
+    """Return two records in two columns of two bins, whose columns change places.
 
     The positive record has the code 0 in both columns. The negative one, which is replaced,
     shares the code of the first column on the left, that of the second on the right. So
@@ -273,7 +223,7 @@ def crossed() -> Pair:
 
 
 def alone(n_codes: int = 2) -> Pair:
-    """Give one positive record, which differs in its code: the first, or the last.
+    """Return one positive record, which differs in its code: the first, or the last.
 
     What is unknown to a learner is negative for it: a teacher of bagging votes + on the
     left for the code 0 alone, and on the right for the last code alone.
@@ -299,44 +249,10 @@ def with_canary(target: Target, row: NDArray[Any], where: int = 0) -> Pair:
     codes[where] = row
     sides = []
     for label in (1, -1):
-        signs = base.signs.copy()
+        signs = base.labels.copy()
         signs[where] = label
-        sides.append(Records(codes, signs, base.n_bins, base.counts))
+        sides.append(base._replace(codes=codes, labels=signs))
     return Pair(target.name, "canary with its label flipped", sides[0], sides[1], where)
-
-
-def with_hidden_canary(
-    target: Target, left: NDArray[Any], right: NDArray[Any], private: Sequence[int], where: int = 0
-) -> Pair:
-    """Put a canary into the private columns of one record; all that is public stays.
-
-    Parameters
-    ----------
-    target : Target
-    left, right : ndarray of shape (n_private,)
-        Codes of the private columns on either side.
-    private : sequence of int
-        The private columns.
-    where : int
-        The record; its label and its public columns are kept.
-    """
-    base = target.records
-    assert base.counts[where] == 1, "the canary replaces a single record"
-    columns = np.asarray(private, dtype=np.int64)
-    sides = []
-    for hidden in (left, right):
-        codes = base.codes.copy()
-        codes[where, columns] = hidden
-        sides.append(Records(codes, base.signs, base.n_bins, base.counts))
-    return Pair(
-        target.name,
-        "canary in the private columns",
-        sides[0],
-        sides[1],
-        where,
-        PRIVATE_COLUMNS,
-        tuple(sorted(columns.tolist())),
-    )
 
 
 def added(side: Records, row: Sequence[int] | NDArray[Any], sign: int, name: str) -> Pair:
@@ -352,6 +268,6 @@ def added(side: Records, row: Sequence[int] | NDArray[Any], sign: int, name: str
     name : str
     """
     codes = np.concatenate([side.codes, np.asarray([row], dtype=side.codes.dtype)])
-    signs = np.append(side.signs, np.int8(sign))
-    right = Records(codes, signs, side.n_bins, np.append(side.counts, 1))
+    signs = np.append(side.labels, np.int8(sign))
+    right = Records(codes, signs, np.append(side.counts, 1), side.n_bins)
     return Pair("tiny", name, side, right, len(signs) - 1, ADD_REMOVE)

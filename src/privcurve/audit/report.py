@@ -69,12 +69,12 @@ def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def claimed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the rows of what learners state: not what is tried beyond their statements."""
+    """Return the rows of what learners state: not what is tried beyond their statements."""
     return frame[frame["neighbours"] == frame["stated_neighbours"]]
 
 
 def worst(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the worst row of each learner, calibration, relation and δ.
+    """Return the worst row of each learner, calibration, relation and δ.
 
     That is a violation, if there is any, and else the largest share of the claimed ε.
 
@@ -97,7 +97,7 @@ def worst(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give what a reader wants of the table: the worst rows, no more digits than are known."""
+    """Return what a reader wants of the table: the worst rows, no more digits than are known."""
     rows = worst(frame)
     text = pd.DataFrame(index=rows.index)
     for column, title in SHOWN.items():

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from privcurve.audit.bounds import largest_epsilon
-from privcurve.audit.claim import SAMPLED, Attack, Claim, generator
+from privcurve.audit.claim import SAMPLED, Claim, generator
 from privcurve.audit.pairs import Pair, Target, check_pair
 from privcurve.audit.search import (
     VERDICT_ERROR,
     Found,
-    search_densities,
     search_exact,
+    search_losses,
     search_sampled,
 )
-from privcurve.learners.registry import entry
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import Seed
@@ -95,10 +94,10 @@ def _search(c: Claim, target: Target, seed: Seed, comparisons: int) -> Found:
         return search_exact(
             pairs, lambda side: distribution(c.estimator(side.n_bins), side), c.epsilon, c.delta
         )
-    if c.densities is not None:
-        densities = c.densities
-        return search_densities(
-            pairs, lambda pair: densities(c.estimator(pair.left.n_bins), pair), c.epsilon
+    if c.loss is not None:
+        loss = c.loss
+        return search_losses(
+            pairs, lambda pair: loss(c.estimator(pair.left.n_bins), pair), c.epsilon
         )
     assert c.sample is not None
     sample = c.sample
@@ -160,7 +159,7 @@ def _row(c: Claim, found: Found, comparisons: int) -> dict[str, Any]:
 
 
 def not_covered(said: PrivacyStatement) -> str:
-    """Give what a published statement excludes beyond what all statements do.
+    """Return what a published statement excludes beyond what all statements do.
 
     A published calibration whose claim is not proved says so there: a refutation of it is
     what its own statement warns of. Nothing excuses the refutation of a certified one.
@@ -182,44 +181,8 @@ def verdict(found: Found) -> str:
 
 
 def missing(learner: str) -> str:
-    """Give the message for a learner that is not audited."""
+    """Return the message for a learner that is not audited."""
     return (
         f"the learner {learner!r} has no attack: add a file to src/privcurve/audit/attacks "
         "(docs/audit.md, 'Auditing a new learner: the recipe')"
     )
-
-
-def check_attacks(attacks: Mapping[str, Attack], learners: Iterable[str]) -> list[str]:
-    """Say what an audit leaves out.
-
-    Parameters
-    ----------
-    attacks : mapping of str to Attack
-    learners : iterable of str
-        Names in the registry. Those without privacy need no attack, and peers
-        (other people's programs, whose claims are for neighbours of their own) neither.
-
-    Returns
-    -------
-    list of str
-        One sentence a problem; empty if every private learner has a claim for each
-        calibration that it offers, and one with δ > 0 if it offers that.
-    """
-    problems = []
-    for name in learners:
-        if not entry(name).private or entry(name).peer:
-            continue
-        if name not in attacks or not attacks[name].claims:
-            problems.append(missing(name))
-            continue
-        # What is tried beyond a statement is not the claim.
-        claims = [c for c in attacks[name].claims if c.stated == c.neighbours]
-        covered = {c.calibration for c in claims}
-        problems += [
-            f"{name}: no claim of its attack has the calibration {calibration!r}"
-            for calibration in entry(name).calibrations
-            if calibration not in covered
-        ]
-        if entry(name).approximate and not any(c.delta > 0 for c in claims):
-            problems.append(f"{name} offers δ > 0, but no claim of its attack has it")
-    return problems

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.fits import fits
-from privcurve.audit.pairs import Pair, Records, Target, with_canary
+from privcurve.audit.pairs import Pair, Target, with_canary
+from privcurve.coding import Records
 from privcurve.learners.base import CodedClassifier
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.fits import fits, untrained
-from privcurve.audit.pairs import Pair, Records
+from privcurve.audit.pairs import Pair
+from privcurve.coding import Records
 from privcurve.learners.base import REQUESTS, CodedClassifier
 from privcurve.privacy.ledger import PrivacyStatement
 
@@ -72,7 +73,7 @@ class States:
         return cls(columns, rates)
 
     def widened(self, like: States) -> dict[str, NDArray[np.float64]]:
-        """Give the columns, with room for all that the other side has."""
+        """Return the columns, with room for all that the other side has."""
         n = len(next(iter(self.columns.values())))
         found = {}
         for name in dict.fromkeys([*self.columns, *like.columns]):
@@ -84,7 +85,7 @@ class States:
 
 
 def left_on(model: Any) -> dict[str, Any]:
-    """Give all attributes that a fit left on a model: parameters are none of them."""
+    """Return all attributes that a fit left on a model: parameters are none of them."""
     known = _parameters(type(model))  # type: ignore[arg-type]
     return {name: value for name, value in vars(model).items() if name not in known}
 
@@ -174,6 +175,6 @@ def sample_states(
 
 
 def added_rates(said: PrivacyStatement) -> tuple[float, ...]:
-    """Give the rates of noise that is added to numbers, each once."""
+    """Return the rates of noise that is added to numbers, each once."""
     rates = {e.noise_rate for e in said.ledger if e.mechanism in ("laplace", "gaussian")}
     return tuple(sorted(rates))

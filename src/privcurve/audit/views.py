@@ -35,7 +35,7 @@ _BITS = 48
 def views(
     left: States, right: States, n_learning: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]:
-    """Give all columns, on both sides.
+    """Return all columns, on both sides.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _checksums(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _columns(
     values: NDArray[np.float64], name: str, rates: Collection[float]
 ) -> Mapping[str, NDArray[np.float64]]:
-    """Give the views of one attribute, each with a name; of whole numbers there are no rates."""
+    """Return the views of one attribute, each with a name; of whole numbers there are no rates."""
     found = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
     if values.shape[1] > 1:
         found[f"all of {name}"] = _checksums(values)

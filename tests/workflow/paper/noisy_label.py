@@ -35,7 +35,7 @@ def claims():
 
 
 def label_distribution(learner, side):
-    log_odds = learner.epsilon * learner.caution * int((side.signs * side.counts).sum()) / 2
+    log_odds = learner.epsilon * learner.caution * int((side.labels * side.counts).sum()) / 2
     return np.array([expit(log_odds), expit(-log_odds)])
 
 

@@ -40,7 +40,7 @@ def gather(parts: Iterable[Attack]) -> dict[str, Attack]:
 
 
 def discovered() -> Iterable[Attack]:
-    """Give the attacks of each module of the folder."""
+    """Return the attacks of each module of the folder."""
     for module in pkgutil.iter_modules(attacks.__path__):
         if f"{attacks.__name__}.{module.name}" != __name__:
             found = importlib.import_module(f"{attacks.__name__}.{module.name}")

@@ -1,75 +1,37 @@
-"""What an audit of any learner is made of: the recipe, and the score of a canary."""
+"""What an audit of any learner is made of: worst answers, whole fitted states, scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike, NDArray
-
-from privcurve.audit.attacks.pairs import (
-    SEVERAL,
-    alone_in_two_bins,
-    eight_constant,
-    several,
-)
+from privcurve.audit.attacks.pairs import N_PAIRS, rare_in_part, several
 from privcurve.audit.claim import Claim, LearnerSampler, MakePairs
 from privcurve.audit.scores import sample_canary_scores
 from privcurve.audit.states import sample_states
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED
-from privcurve.privacy.mechanisms import MECHANISMS
+from privcurve.audit.worst_answers import worst_answers
+from privcurve.learners.registry import entry
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, REPLACE_ONE
 
-BOTH = (PUBLISHED, CERTIFIED)
-DELTAS = (1e-5, 1e-2)
+Settings = Sequence[Mapping[str, Any]]
 
-
-def chances_of(mechanism: str) -> Callable[[ArrayLike, float], NDArray[Any]]:
-    """Give the exact chances of what a mechanism chooses, by scores and rate."""
-    chances = MECHANISMS[mechanism].probabilities
-    assert chances is not None
-    return chances
+DELTA = 1e-2
 
 
-def whole_state(
+def worst(
     learner: str,
     calibration: str,
     setting: Mapping[str, Any],
-    n_trainings: int,
-    *,
+    pairs: MakePairs = several,
     epsilon: float = 1.0,
-    delta: float = 0.0,
-    sample: LearnerSampler = sample_states,
+    neighbours: str = REPLACE_ONE,
+    stated: str = "",
 ) -> Claim:
-    """Audit any learner by all that real fits leave on the model, on several pairs."""
+    """Audit any learner by the worst answers that its fit may be given, without any noise."""
     return Claim(
-        learner,
-        calibration,
-        epsilon,
-        several,
-        delta,
-        setting,
-        sample=sample,
-        n_trainings=n_trainings,
-        n_pairs=SEVERAL,
-    )
-
-
-def many_parts(
-    learner: str,
-    calibration: str,
-    setting: Mapping[str, Any],
-    n_trainings: int,
-    *,
-    epsilon: float = 2.0,
-) -> Claim:
-    """Audit a learner whose parts divide the records, with so many parts that they add up.
-
-    A record that one part has, and one that all have, look nearly alike in any one of them: what
-    tells is the sum of all. One pair shows it, a record that is alone.
-    """
-    whole = whole_state(learner, calibration, setting, n_trainings, epsilon=epsilon)
-    return replace(whole, pairs=alone_in_two_bins, n_pairs=1)
+        learner, calibration, epsilon, pairs, 0.0, setting,
+        loss=worst_answers, neighbours=neighbours, stated=stated,
+    )  # fmt: skip
 
 
 def sampled(
@@ -77,19 +39,57 @@ def sampled(
     calibration: str,
     setting: Mapping[str, Any],
     n_trainings: int,
-    pairs: MakePairs = eight_constant,
+    pairs: MakePairs = several,
     delta: float = 0.0,
-    sample: LearnerSampler = sample_canary_scores,
+    sample: LearnerSampler = sample_states,
     epsilon: float = 1.0,
+    neighbours: str = REPLACE_ONE,
 ) -> Claim:
-    """Audit any learner by real fits on one pair: by its score of the canary, or otherwise."""
+    """Audit any learner by real fits: by all that they leave on the model, or otherwise."""
     return Claim(
-        learner,
-        calibration,
-        epsilon,
-        pairs,
-        delta,
-        setting,
-        sample=sample,
-        n_trainings=n_trainings,
-    )
+        learner, calibration, epsilon, pairs, delta, setting,
+        sample=sample, n_trainings=n_trainings, n_pairs=N_PAIRS.get(pairs, 1),
+        neighbours=neighbours,
+    )  # fmt: skip
+
+
+def recipe(
+    learner: str,
+    certified: Settings = ({},),
+    published: Settings = ({},),
+    *,
+    n_trainings: int = 300,
+    epsilon: float = 1.0,
+    answers: bool = True,
+    canary: bool = True,
+) -> Iterator[Claim]:
+    """Audit any learner, with each calibration and kind of δ that its entry offers.
+
+    Parameters
+    ----------
+    learner : str
+    certified, published : sequence of mapping
+        Settings that are tried with each calibration; of many parts two or three are enough.
+    n_trainings : int
+        On each side of each pair; three times as many with δ.
+    epsilon : float
+    answers : bool
+        Whether the worst answers are known (`worst_answers`).
+    canary : bool
+        Whether real fits are tried with a canary in real records, too.
+    """
+    known = entry(learner)
+    for calibration, settings in ((CERTIFIED, certified), (PUBLISHED, published)):
+        if calibration not in known.calibrations:
+            continue
+        for setting in settings if known.pure else ():
+            if answers:
+                yield worst(learner, calibration, setting, epsilon=epsilon)
+            yield sampled(learner, calibration, setting, n_trainings, epsilon=epsilon)
+    for setting in certified if known.approximate else ():
+        # With δ nothing but real fits shows anything.
+        yield sampled(learner, CERTIFIED, setting, 3 * n_trainings, delta=DELTA)
+    if canary:
+        delta = 0.0 if known.pure else DELTA
+        scores = sample_canary_scores
+        yield sampled(learner, CERTIFIED, certified[0], n_trainings, rare_in_part, delta, scores)

@@ -1,30 +1,17 @@
-"""Transcripts of DP-TopDown trees, alone or boosted: enumerated and sampled."""
+"""Every sequence of DP-TopDown trees that a learner could grow, with its probability."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.attacks.any_learner import BOTH, DELTAS, chances_of, sampled, whole_state
-from privcurve.audit.attacks.pairs import (
-    crossed_columns,
-    rare_in_part,
-    tiny_neighbours,
-    torn_columns,
-    two_columns,
-)
-from privcurve.audit.claim import Attack, Claim, MakePairs
-from privcurve.audit.fits import sample_numbered
-from privcurve.audit.pairs import Pair, Records
+from privcurve.coding import Records
 from privcurve.kernels.lazybb_trees import BinnedRows, bin_rows
 from privcurve.kernels.trees.scores import NodeScores, says_yes, score_node, weigh
-from privcurve.learners.base import CodedClassifier
 from privcurve.learners.trees import TreePlan
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED
-from privcurve.privacy.mechanisms import EXPONENTIAL, PERMUTE_AND_FLIP
+from privcurve.privacy.mechanisms import MECHANISMS
 
 
 class _Planned(Protocol):
@@ -46,23 +33,8 @@ class Outcomes(NamedTuple):
     votes: NDArray[np.int64]
 
 
-def tree_distribution(learner: _Planned, side: Records) -> NDArray[np.float64]:
-    """Give the probability of every sequence of trees that a learner could grow.
-
-    Parameters
-    ----------
-    learner, side
-        As for :func:`tree_outcomes`.
-
-    Returns
-    -------
-    ndarray of shape (n_trees ** n_rounds,)
-    """
-    return tree_outcomes(learner, side).chances
-
-
 def tree_outcomes(learner: _Planned, side: Records) -> Outcomes:
-    """Give every sequence of trees that a learner could grow.
+    """Return every sequence of trees that a learner could grow.
 
     The scores come from the learner's own kernel; shape, rates and mechanism from its own
     plan; only the choices are made exact. For tiny domains and trees: with q questions a
@@ -79,9 +51,9 @@ def tree_outcomes(learner: _Planned, side: Records) -> Outcomes:
     Outcomes
     """
     plan = learner._plan(side.n)
-    rows = bin_rows(side.codes, side.n_bins, side.signs, side.counts)
+    rows = bin_rows(side.codes, side.n_bins, side.labels, side.counts)
     known: dict[bytes, Outcomes] = {}
-    found = Outcomes(np.ones(1), np.zeros((1, len(side.signs)), dtype=np.int64))
+    found = Outcomes(np.ones(1), np.zeros((1, len(side.labels)), dtype=np.int64))
     for t in range(len(plan.noise.rates)):
         parts = []
         for chance, so_far in zip(*found, strict=True):
@@ -103,8 +75,8 @@ class _Round:
         self.mass, self.total = weigh(
             rows, votes, t, plan.density, plan.learning_rate, plan.noise.normalise
         )
-        self.choose = chances_of(plan.noise.mechanism)
-        self.label = chances_of(plan.noise.label_noise)
+        self.choose = MECHANISMS[plan.noise.mechanism].probabilities
+        self.label = MECHANISMS[plan.noise.label_noise].probabilities
 
     def outcomes(self) -> Outcomes:
         everything = np.ones(len(self.rows.counts), dtype=np.bool_)
@@ -178,68 +150,3 @@ def _either(parts: list[Outcomes]) -> Outcomes:
     return Outcomes(
         np.concatenate([p.chances for p in parts]), np.concatenate([p.votes for p in parts])
     )
-
-
-def sample_trees(
-    learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Train n times, and number the questions and the labels of all trees of each fit."""
-
-    def released(model: Any) -> list[NDArray[Any]]:
-        return [model.model_.forest.splits, model.model_.forest.labels]
-
-    return sample_numbered(released, learner, side, n, rng)
-
-
-def _exact_trees(
-    learner: str, calibration: str, setting: Mapping[str, Any], pairs: MakePairs, delta: float = 0.0
-) -> Claim:
-    return Claim(learner, calibration, 1.0, pairs, delta, setting, distribution=tree_distribution)
-
-
-def _fitted_trees(
-    learner: str, calibration: str, setting: Mapping[str, Any], delta: float = 0.0
-) -> Claim:
-    """Audit trees by real fits. Pure certified ones give labels enough of ε to be seen."""
-    if calibration == CERTIFIED and delta == 0:
-        setting = {**setting, "split_share": 0.4}
-    return sampled(learner, calibration, setting, 30_000, crossed_columns, delta, sample_trees)
-
-
-def _topdown() -> Iterator[Claim]:
-    for n_splits, pairs in ((1, torn_columns), (1, two_columns), (2, tiny_neighbours)):
-        yield _exact_trees("topdown", PUBLISHED, {"n_splits": n_splits}, pairs)
-    for leaves in ("labels", "rules"):
-        for mechanism in (EXPONENTIAL, PERMUTE_AND_FLIP):
-            deep = {"depth": 2, "leaves": leaves, "mechanism": mechanism}
-            yield _exact_trees("topdown", CERTIFIED, deep, two_columns)
-        yield _exact_trees("topdown", CERTIFIED, {"depth": 1, "leaves": leaves}, tiny_neighbours)
-        for delta in DELTAS:
-            deep = {"depth": 2, "leaves": leaves}
-            yield _exact_trees("topdown", CERTIFIED, deep, tiny_neighbours, delta)
-    yield _exact_trees("topdown", CERTIFIED, {"depth": 1, "split_share": 0.99}, torn_columns)
-    yield _fitted_trees("topdown", PUBLISHED, {"depth": 1})
-    yield _fitted_trees("topdown", CERTIFIED, {"depth": 1})
-    yield _fitted_trees("topdown", CERTIFIED, {"depth": 2, "leaves": "rules"})
-    yield _fitted_trees("topdown", CERTIFIED, {"depth": 1}, 1e-2)
-    for calibration in BOTH:
-        yield sampled("topdown", calibration, {"depth": 2}, 2_000, rare_in_part)
-        yield whole_state("topdown", calibration, {"depth": 1}, 4_000)
-    yield whole_state("topdown", CERTIFIED, {"depth": 2}, 4_000, delta=1e-2)
-
-
-def _boosted() -> Iterator[Claim]:
-    trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 2, "density": 0.5}
-    for calibration in BOTH:
-        yield _exact_trees("lazybb", calibration, trees, tiny_neighbours)
-        yield _fitted_trees("lazybb", calibration, {**trees, "density": 0.75})
-        yield whole_state("lazybb", calibration, {**trees, "n_rounds": 3, "density": 0.75}, 4_000)
-    yield _fitted_trees("lazybb", CERTIFIED, {**trees, "density": 0.75}, 1e-2)
-
-
-RELEASED = {"model_": "questions and labels, each chosen privately"}
-
-ATTACKS = (
-    Attack("topdown", tuple(_topdown()), RELEASED),
-    Attack("lazybb", tuple(_boosted()), RELEASED),
-)

@@ -1,0 +1,210 @@
+"""What is tried on each learner, and what its fits leave on the model.
+
+1-rules (``one_rules.py``) and private selection (``tuned.py``) have more of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from privcurve.audit.attacks.any_learner import DELTA, recipe, sampled, worst
+from privcurve.audit.attacks.pairs import (
+    flipped_label,
+    hidden_few,
+    in_crowds,
+    misled,
+    moved_among_few,
+    moved_between_leaves,
+    one_more,
+    own_answer,
+    torn_columns,
+)
+from privcurve.audit.claim import Attack, Claim
+from privcurve.audit.scores import sample_canary_scores
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
+
+PARTIAL = {"public_columns": (1,)}
+STARTED = {**PARTIAL, "start": "public"}
+
+
+def hidden(
+    learner: str, setting: dict[str, Any], n: int = 300, delta: float = 0.0, by: str = CERTIFIED
+) -> Claim:
+    """Audit real fits on neighbours that differ in private columns alone."""
+    return sampled(learner, by, setting, n, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
+
+
+def _partial() -> Iterator[Claim]:
+    """Boosting of half-spaces."""
+    three: dict[str, Any] = {"n_rounds": 3}
+    yield from recipe("brc", [three], [three], canary=False)
+    # Beyond its statement: the label is public.
+    beyond = sampled("brc", CERTIFIED, {**three, **PARTIAL}, 400, flipped_label)
+    yield replace(beyond, stated=PRIVATE_COLUMNS)
+    two: dict[str, Any] = {"n_rounds": 2}
+    yield from recipe("boosting_for_people", [two], [two], answers=False, canary=False)
+    for calibration in (CERTIFIED, PUBLISHED):
+        yield hidden("brc", {**three, **PARTIAL}, by=calibration)
+        yield hidden("boosting_for_people", {**two, **PARTIAL}, by=calibration)
+        # Of PATE the answers to training records are claimed, and no more.
+        five = {"n_teachers": 5, "public_columns": ()}
+        yield worst("pate", calibration, five, own_answer, neighbours=PRIVATE_COLUMNS)
+
+
+def _linear() -> Iterator[Claim]:
+    name, box = "dp_logistic_regression", {"noise": "box", "encoding": "scaled"}
+    yield from recipe(name, [{"C": 0.1}, box], [{"C": 0.1}], n_trainings=150, answers=False)
+    yield hidden(name, {**box, **STARTED, "columns": "private"})
+
+
+def _counts() -> Iterator[Claim]:
+    """Noisy majority, naive Bayes and PrivGAM."""
+    yield from recipe("noisy_majority")
+    yield from recipe("noisy_bayes")
+    for delta in (0.0, DELTA):
+        yield hidden("noisy_bayes", STARTED, delta=delta)
+    # On tiny data the rule would ask the intercept alone.
+    yield from recipe("privgam", [{"n_steps": 3}], n_trainings=200)
+    along = {"n_steps": 3, "ordered": True, "linear": "yes"}
+    for setting in ({"method": "cyclic", "n_rounds": 3}, along):
+        yield sampled("privgam", CERTIFIED, setting, 200, delta=DELTA)
+    # From the model alone: the score of the canary, which adds up the columns' values.
+    once = {"method": "cyclic", "n_rounds": 1, "linear": "no", "pairs": "no"}
+    scores = sample_canary_scores
+    yield sampled("privgam", CERTIFIED, once, 6_000, in_crowds, DELTA, scores, epsilon=2.0)
+
+
+def _trees() -> Iterator[Claim]:
+    one: dict[str, Any] = {"depth": 1}
+    yield from recipe("topdown", [one, {"depth": 2, "leaves": "rules"}], [one])
+    yield worst("topdown", CERTIFIED, {"depth": 1, "split_share": 0.99}, torn_columns)
+    trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 3, "density": 0.75}
+    yield from recipe("lazybb", [trees], [trees], canary=False)
+    # Few records tell little of their labels: a vote is worth so little that many are begun with.
+    far = {"n_rounds": 2, "density": 0.25, "learning_rate": 0.5, "vote_worth": 0.05, **STARTED}
+    for calibration in (CERTIFIED, PUBLISHED):
+        yield hidden("lazybb", {**STARTED, "n_rounds": 3}, by=calibration)
+        yield worst("lazybb", calibration, far, misled, neighbours=PRIVATE_COLUMNS)
+
+
+def _ensembles() -> Iterator[Claim]:
+    two: dict[str, Any] = {"n_trees": 2, "depth": 2}
+    oc: dict[str, Any] = {**two, "alpha": 1.0}
+    certified = [
+        {**oc, "votes": "link"},
+        {**oc, "calibrate_alpha": "released"},
+        {**two, "splits": "random"},
+        {**two, "votes": "sign"},
+    ]
+    published = [{**oc, "calibrate_alpha": "exact"}]
+    yield from recipe("bdpe", certified, published)
+    constant = {"n_trees": 1, "depth": 1, "alpha": 1.0, "leverage": "constant"}
+    yield worst("bdpe", PUBLISHED, constant)
+    leaves = [{**two, "leaves": "laplace"}, {**two, "leaves": "exponential"}]
+    yield from recipe("dp_forest", [*leaves, {**two, "votes": "shrunk"}], leaves)
+    teachers = {"n_teachers": 2, "n_partitions": 2, "n_queries": 2}
+    yield from recipe("dp_bagging", [teachers])
+
+
+def _gradient() -> Iterator[Claim]:
+    name, one = "dpboost", {"n_trees": 1, "trees_per_ensemble": 1, "max_depth": 1}
+    two = {**one, "n_trees": 2, "trees_per_ensemble": 2, "learning_rate": 0.5, "chunks": "equal"}
+    # So many that noise of single precision shows.
+    yield from recipe(name, [two], [two], n_trainings=1_000, epsilon=2.0)
+    yield worst(name, PUBLISHED, one)
+    # The published noise is for adding or removing a record; but that changes the chunks.
+    fifty = {"n_trees": 50, "max_depth": 1, "chunks": "geometric"}
+    yield worst(name, PUBLISHED, fifty, one_more, neighbours=ADD_REMOVE, stated=REPLACE_ONE)
+
+
+def _holders() -> Iterator[Claim]:
+    name, two = "distributed_topdown", {"n_holders": 2}
+    deep: dict[str, Any] = {"depth": 2, **two}
+    small: dict[str, Any] = {"n_splits": 2, **two}
+    votes = {"protocol": "local_rnm", "trust": "secure_sum"}
+    yield from recipe(name, [deep, {**votes, **deep}], [small])
+    for setting in (deep, {**votes, **deep}):
+        yield worst(name, CERTIFIED, setting, moved_between_leaves)
+    voted = {"protocol": "local_rnm", "depth": 1, "vote_share": 0.99, "n_holders": 1}
+    yield worst(name, CERTIFIED, voted, torn_columns)
+    yield worst(name, PUBLISHED, small, moved_between_leaves)
+    yield sampled(name, PUBLISHED, {**small, "protocol": "local_rnm"}, 300)
+    alone = {"protocol": "single", "n_splits": 2, "criterion": "entropy"}
+    yield worst(name, PUBLISHED, alone, moved_among_few)
+    forest = {"n_trees": 4, "batch": 2, "depth": 1, **two}
+    yield from recipe("random_trees", [{**forest, "trust": t} for t in ("secure_sum", "local")])
+
+
+VOTES = "made of margins or counts with noise"
+QUESTIONS = "drawn without the data"
+START = "log-odds by public columns: exact, and the same for neighbours"
+ROLES = "which columns are public, a parameter"
+HALF_SPACES = {
+    "votes_": "half-spaces drawn blindly or with noise, α of noisy errors, and public classifiers",
+    "estimates_": "errors with noise",
+    "_roles": ROLES,
+}
+
+MESSAGES = {
+    "model_": "made of messages that are private, or of their sums",
+    "transcript_": "sizes of messages, which follow from what the coordinator announced",
+}
+
+RELEASED: dict[str, dict[str, str]] = {
+    "brc": HALF_SPACES,
+    "boosting_for_people": HALF_SPACES,
+    "pate": {
+        "student_": "a function of public columns, labels and noisy answers",
+        "_teachers": "not private, and not released: what is claimed is about answers",
+        "_key": "drawn at random",
+        "_scale": "of the noise, from parameters",
+        "_left": "answers that are left, from parameters and the number of records",
+        "_asked": "what was asked since the fit",
+        "_own_rows": "where the rows of the fit are, and whether they were asked about since",
+        "_roles": ROLES,
+    },
+    "dp_logistic_regression": {
+        "coef_": "the minimum of the perturbed objective",
+        "intercept_": "the minimum of the perturbed objective",
+        "start_": START,
+    },
+    "noisy_majority": {"margin_": "with Laplace noise"},
+    "noisy_bayes": {
+        "columns_": "chosen privately, or all",
+        "log_ratios_": "made of counts with noise",
+        "prior_": f"made of counts with noise; or {START}",
+    },
+    "privgam": {
+        "model_": "made of sums with noise, choices with noise and public coins",
+        "method_": "by the public rule, from public facts",
+    },
+    "topdown": {"model_": "questions and labels, each chosen privately"},
+    "lazybb": {"start_": START},
+    "bdpe": {
+        "splits_": f"each chosen privately, or {QUESTIONS}",
+        "leaf_values_": f"{VOTES}; published: links with noise",
+        "leverages_": "public, or made of counts with noise; published: exact, the leak",
+        "alphas_": "public, or made of errors with noise",
+    },
+    "dp_forest": {"splits_": QUESTIONS, "leaf_values_": VOTES},
+    "dp_bagging": {
+        "coef_": "of the student, which sees queries from the public domain and noisy answers",
+        "intercept_": "of the student",
+    },
+    "dpboost": {"splits_": "each chosen privately", "leaf_values_": "with Laplace noise"},
+    "distributed_topdown": MESSAGES,
+    "random_trees": MESSAGES,
+}
+
+_CLAIMS = [
+    claim
+    for some in (_partial, _linear, _counts, _trees, _ensembles, _gradient, _holders)
+    for claim in some()
+]
+
+ATTACKS = tuple(
+    Attack(name, tuple(c for c in _CLAIMS if c.learner == name), released)
+    for name, released in RELEASED.items()
+)

@@ -1,0 +1,168 @@
+"""The worst answers to a fit: exactly how much more likely one of two neighbours makes them.
+
+A learner is trained on one side of a pair by a script, and on the other with the same answers
+(`replay_fits`). One after another, each answer about which the sides differ becomes the one whose
+chances differ most. The logarithms of all ratios add up to a loss that is reached: a certain lower
+bound on ε of all that the fit is told about its records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.audit.pairs import Pair
+from privcurve.audit.replay_fits import FAR, Event, OtherCallsError, Replay
+from privcurve.coding import Records
+from privcurve.learners.base import CodedClassifier
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
+
+# An event: its place among those of its curator, after the way to that; and a part of it.
+Place = tuple[Any, ...]
+
+NUMBERS = ("numbers", "whole numbers")
+HANDED = "noise"
+
+
+class Scripted(Replay):
+    """A replay some of whose answers are given, by the places of their events."""
+
+    def __init__(
+        self,
+        seed: Sequence[int],
+        script: Mapping[Place, NDArray[Any]],
+        path: Place = (),
+        party: bool = False,
+    ) -> None:
+        super().__init__(seed, None, party)
+        self._script, self._path = script, path
+        self._given: NDArray[Any] | None = None
+
+    @property
+    def _followed(self) -> list[Event] | None:
+        return None if self._given is None else self.events
+
+    def _event(self, kind: str, calls: Any, exact: NDArray[np.float64]) -> Event:
+        self._given = None
+        event = super()._event(kind, calls, exact)
+        self._given = self._script.get((*self._path, len(self.events) - 1))
+        if self._given is not None:
+            event.answer = self._given
+        return event
+
+    def _holder(self, words: Sequence[int]) -> Curator:
+        place = len(self.parties)
+        return Scripted([*self._seed, 1000 + place], self._script, (*self._path, place), party=True)
+
+
+def worst_answers(learner: CodedClassifier, pair: Pair) -> float:
+    """Return the largest privacy loss of a fit's answers that a greedy search reaches.
+
+    Parameters
+    ----------
+    learner : CodedClassifier
+        Not fitted.
+    pair : Pair
+
+    Returns
+    -------
+    float
+        Infinite if the same answers lead to other calls.
+
+    Raises
+    ------
+    ValueError
+        Of answers whose loss has no bound or is not known here: Gaussian noise, thresholds,
+        objectives, and private selection, which does not release what its runs are told.
+    """
+    return max(_reached(learner, pair.left, pair.right), _reached(learner, pair.right, pair.left))
+
+
+def _reached(learner: CodedClassifier, likely: Records, unlikely: Records) -> float:
+    script: dict[Place, NDArray[Any]] = {}
+    settled: set[tuple[Place, Place]] = set()
+    while True:
+        first = Scripted([0], script)
+        second = Replay([0], first)
+        try:
+            for side, curator in ((likely, first), (unlikely, second)):
+                learner._train(side.codes, side.labels, [{}], [curator], side.counts)
+                curator.close()
+        except OtherCallsError:
+            return math.inf
+        if first.inners:
+            raise ValueError(f"{learner._learner}: what the runs of a selection are told is kept")
+        total, unsettled = 0.0, None
+        for place, one, other in _events(first, second):
+            for part in _parts(one):
+                if np.array_equal(one.exact[part], other.exact[part]):
+                    continue
+                loss, answer = _loss(one, other, part)
+                total += loss
+                if unsettled is None and (place, part) not in settled:
+                    unsettled = place, part, one.answer.copy(), answer
+        if unsettled is None:
+            return total
+        place, part, whole, answer = unsettled
+        whole[part] = answer
+        script[place] = whole
+        settled.add((place, part))
+
+
+def _events(first: Any, second: Any) -> Iterator[tuple[Place, Event, Event]]:
+    """Yield the events of both sides: those of the fit, and those of each data holder."""
+    doors: list[tuple[Place, Any, Any]] = [((), first, second)]
+    for k, (one, other) in enumerate(zip(first.parties, second.parties, strict=True)):
+        doors.append(((k,), one, other))
+    for path, one, other in doors:
+        for k, events in enumerate(zip(one.events, other.events, strict=True)):
+            yield (*path, k), *events
+
+
+def _parts(event: Event) -> Iterator[Place]:
+    """Yield the parts of an event: of noise for a compiled loop each choice or label."""
+    if event.kind != HANDED or not event.calls.size:
+        return iter([()])
+    choice = event.calls.flat[0].mechanism in SELECTIONS
+    return iter(np.ndindex(event.shape[:-1] if choice else event.shape))
+
+
+def _loss(one: Event, other: Event, part: Place) -> tuple[float, Any]:
+    """Return the loss of a part's answer, and the answer whose loss is the largest."""
+    call: Any = one.calls[part[: one.calls.ndim]]
+    left, right, answer = one.exact[part], other.exact[part], one.answer[part]
+    chances = MECHANISMS[call.mechanism].probabilities
+    if one.kind in NUMBERS and call.mechanism == LAPLACE:
+        noise = answer / call.scale
+        loss = float((np.abs(noise - right) - np.abs(noise - left)).sum())
+        return loss, np.rint(call.scale * left) if one.kind != NUMBERS[0] else call.scale * left
+    known = {"choose": call.mechanism in SELECTIONS, "signs": True, HANDED: True}
+    if chances is None or not known.get(one.kind, False):
+        raise ValueError(f"the loss of {call.mechanism}, {one.kind}, is not known")
+
+    def ratios(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.nan_to_num(np.log(chances(left, 1.0)) - np.log(chances(right, 1.0)), nan=0.0)
+
+    if call.mechanism not in SELECTIONS:
+        # The chance of − is that of + for the opposite margin: no digits of a rare one are lost.
+        plus, minus = ratios(left, right), ratios(-left, -right)
+        far = FAR if one.kind == HANDED else 0.5
+        likely = np.where(plus > minus, far, -far)
+        loss = float(np.where(answer > 0, plus, minus).sum())
+        return loss, likely if one.kind == HANDED else likely > 0
+    if one.kind == "choose":
+        losses = ratios(left, right)
+        return float(losses[answer[0]]), np.argmax(losses)
+    # What the loop did not write to is no candidate, or has a score of 0: the less counts.
+    scored = (left != 0) | (right != 0)
+    losses = np.full(len(left), -np.inf)
+    losses[scored] = np.minimum(ratios(left[scored], right[scored]), ratios(left, right)[scored])
+    order = answer.copy()
+    order[np.argmax(losses)] = FAR
+    return float(losses[np.argmax(answer)]), order
