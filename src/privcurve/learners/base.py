@@ -196,7 +196,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             curators = [Curator(stream) for stream in streams]
         self._fit_batch(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
-            curator.check(learner._fitted_statement)
+            curator.check(learner._fitted_statement, entry(self._learner).peer)
         # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
         own = copy.deepcopy(self._without_seed(self.get_params(deep=False)))
         for learner, setting in zip(learners, settings, strict=True):

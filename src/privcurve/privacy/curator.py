@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve.privacy.budget import CERTIFIED
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.mechanisms import (
     GAUSSIAN,
     MECHANISMS,
@@ -28,6 +28,10 @@ from privcurve.privacy.mechanisms import (
     draw_piece,
     draw_share,
 )
+
+
+# What a sum of costs may exceed what is charged by, as a share of it.
+ROUNDING = 1e-9
 
 
 class DoorError(RuntimeError):
@@ -104,6 +108,8 @@ class Curator:
         For public coins alone: what is drawn from it may end up in a model.
     inners : list of Curator
         Those of the runs of a private selection.
+    paid : LedgerEntry or None
+        Of a run: what the selection is charged for it.
     parties : list of Curator
         Those of data holders in this process: a record is behind one of their doors.
     statement : PrivacyStatement or None
@@ -114,10 +120,12 @@ class Curator:
         self.coins = coins
         self._party = party
         self.parties: list[Curator] = []
+        self._away = False
         self._charged: dict[str, None] = {}
         self._made: list[LedgerEntry] = []
         self.inners: list[Curator] = []
         self.statement: PrivacyStatement | None = None
+        self.paid: LedgerEntry | None = None
         self._announced: dict[str, Call] | None = None
 
     def announce(self, statement: PrivacyStatement) -> None:
@@ -294,6 +302,7 @@ class Curator:
         """
         self._charge(call)
         self.inners.append(self._inner(words))
+        self.inners[-1].paid = call.entry
         return self.inners[-1]
 
     def share(self, call: Call, exact: ArrayLike, parts: int) -> NDArray[np.float64]:
@@ -314,6 +323,10 @@ class Curator:
         """Return the curator of one data holder, whose stream begins with `words`."""
         self.parties.append(self._holder(words))
         return self.parties[-1]
+
+    def leave(self) -> None:
+        """Say that a holder answers in a process of its own: what it calls is not seen here."""
+        self._away = True
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
         """Return the stream of noise, for a compiled loop that draws choices by rejection.
@@ -448,20 +461,27 @@ class Curator:
         if isinstance(call, str):
             call = self.call(call)
         if call.entry is None:
-            noisy = 0 < call.scale < math.inf
-            if self._party and noisy:
+            if self._party and call.private:
                 self._charged[call.what] = None
-            elif noisy:
+            elif 0 < call.scale < math.inf:
                 raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
             return call
+        if not call.private:
+            raise DoorError(f"charged, but answered without noise: {call.entry.what}")
         if again and call.entry not in self._made:
             raise DoorError(f"further numbers of what was never released: {call.entry.what}")
         if not again:
             self._made.append(call.entry)
         return call
 
-    def check(self, statement: PrivacyStatement) -> None:
+    def check(self, statement: PrivacyStatement, by_package: bool = False) -> None:
         """Check that what was called is what was announced.
+
+        Parameters
+        ----------
+        statement : PrivacyStatement
+        by_package : bool
+            Whether the noise is drawn by a package of others (a peer), which calls nothing here.
 
         Raises
         ------
@@ -469,15 +489,9 @@ class Curator:
             If it is not.
         """
         self.statement = statement
-        whats = {entry.what for entry in statement.ledger}
-        for party in self.parties:
-            party.statement = statement
-            for what in party._charged:
-                if what not in whats and (what or statement.calibration == CERTIFIED):
-                    raise DoorError(
-                        f"a holder's message that the ledger lacks: {what or 'unnamed'}"
-                    )
-        made, announced = Counter(self._made), Counter(statement.ledger)
+        announced = Counter(statement.ledger)
+        self._check_parties(statement)
+        made = Counter(self._made)
         # Of a private selection the ledger is that of one run.
         runs = max(1, len(self.inners))
         for entry, times in made.items():
@@ -485,10 +499,48 @@ class Curator:
                 raise DoorError(f"called, but not announced in the ledger: {entry.what}")
             if times > runs * announced[entry] and not entry.parallel:
                 raise DoorError(f"called more often than it is charged: {entry.what}")
-        if made:
+        # Holders have been checked, and what a tree asks them depends on their answers.
+        if not (by_package or (self.parties and not made)):
             for entry, times in announced.items():
                 if made[entry] < runs * times:
                     raise DoorError(f"announced in the ledger, but not called: {entry.what}")
+        for inner in self.inners:
+            inner._check_paid()
+
+    def _check_parties(self, statement: PrivacyStatement) -> None:
+        """Check that holders called what is announced alone, and each of them what others did.
+
+        Published protocols do not name what their messages are charged to.
+        """
+        whats = {entry.what for entry in statement.ledger}
+        named = statement.calibration == CERTIFIED
+        here = [party for party in self.parties if not party._away]
+        everything = {what for party in here for what in party._charged}
+        for party in self.parties:
+            party.statement = statement
+        for what in everything:
+            if what not in whats and (what or named):
+                raise DoorError(f"a holder's message that the ledger lacks: {what or 'unnamed'}")
+        if here and whats and not everything:
+            raise DoorError(f"announced in the ledger, but not called: {min(whats)}")
+        for party in here:
+            if named and (missing := everything - set(party._charged)):
+                raise DoorError(f"a holder's message without noise: {min(missing)}")
+
+    def _check_paid(self) -> None:
+        """Check that a run spent no more than the selection is charged for it."""
+        if self.paid is None:
+            return
+        run, paid = self.statement, self.paid
+        if run is None or not run.private:
+            raise DoorError(f"a run that spends nothing: {paid.what}")
+        pure = paid.rho is None
+        spent = run.epsilon if pure else rho_of_ledger(run.ledger)
+        charged = paid.epsilon if pure else paid.rho
+        assert charged is not None
+        if spent > charged * (1 + ROUNDING) or (pure and run.delta > 0):
+            name = "epsilon" if pure else "rho"
+            raise DoorError(f"a run spends {name} = {spent}, and is charged {charged}: {paid.what}")
 
 
 def party_of(words: Sequence[int]) -> Curator:
