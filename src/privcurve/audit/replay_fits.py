@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.curator import Call, Curator, Vector
+from privcurve.privacy.curator import Call, Curator, DoorError, Vector
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import (
     BOX_PERTURBATION,
@@ -173,6 +173,13 @@ class Replay(Curator):
         """
         if self._followed is not None and len(self.events) < len(self._followed):
             raise OtherCallsError(f"a call less: {_named(self._followed[len(self.events)])}")
+        if self._leader is not None:
+            if len(self.inners) < len(self._leader.inners):
+                raise OtherCallsError("a run less")
+            if len(self.parties) < len(self._leader.parties):
+                raise OtherCallsError("a holder less")
+            if self.coins.bit_generator.state != self._leader.coins.bit_generator.state:
+                raise OtherCallsError("another number of public coins")
         for event, noise in self._handed:
             event.exact = noise - event.answer
         for inner in (*self.inners, *self.parties):
@@ -220,7 +227,11 @@ class Replay(Curator):
 
     def _holder(self, words: Sequence[int]) -> Curator:
         place = len(self.parties)
-        leader = None if self._leader is None else self._leader.parties[place]
+        leader = None
+        if self._leader is not None:
+            if place >= len(self._leader.parties):
+                raise OtherCallsError("a holder more")
+            leader = self._leader.parties[place]
         return Replay([*self._seed, 1000 + place], leader, party=True)
 
     def _inner(self, words: Sequence[int]) -> Curator:
@@ -267,6 +278,18 @@ class Replay(Curator):
                 f"{_named(event)}: the minimum is {off:.3g} from where the gradient says it is"
             )
         return at
+
+    def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Refuse: the scores of what a compiled loop draws by itself are not seen here."""
+        raise DoorError("choices are drawn in a compiled loop: no script can answer them")
+
+    def generator(self, calls: Sequence[Call]) -> np.random.Generator:
+        """Refuse, as :meth:`uniform` does."""
+        raise DoorError("noise is drawn in a compiled loop: no script can answer it")
+
+    def leave(self) -> None:
+        """Refuse: the calls of another process are not seen here."""
+        raise DoorError("a holder answers in another process: no script can answer for it")
 
     def shuffled(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return records in an order that is the same in whatever order they come in."""

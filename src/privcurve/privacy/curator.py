@@ -22,13 +22,14 @@ from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.mechanisms import (
     GAUSSIAN,
+    LOGISTIC,
     MECHANISMS,
+    NOISY_LABEL,
     PERMUTE_AND_FLIP,
     Source,
     draw_piece,
     draw_share,
 )
-
 
 # What a sum of costs may exceed what is charged by, as a share of it.
 ROUNDING = 1e-9
@@ -121,7 +122,8 @@ class Curator:
         self._party = party
         self.parties: list[Curator] = []
         self._away = False
-        self._charged: dict[str, None] = {}
+        # The law of the noise of what a holder said, by what it is charged to.
+        self._charged: dict[str, str] = {}
         self._made: list[LedgerEntry] = []
         self.inners: list[Curator] = []
         self.statement: PrivacyStatement | None = None
@@ -462,10 +464,11 @@ class Curator:
             call = self.call(call)
         if call.entry is None:
             if self._party and call.private:
-                self._charged[call.what] = None
+                self._charged[call.what] = call.mechanism
             elif 0 < call.scale < math.inf:
                 raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
             return call
+        _check_law(call.mechanism, call.entry)
         if not call.private:
             raise DoorError(f"charged, but answered without noise: {call.entry.what}")
         if again and call.entry not in self._made:
@@ -512,7 +515,7 @@ class Curator:
 
         Published protocols do not name what their messages are charged to.
         """
-        whats = {entry.what for entry in statement.ledger}
+        whats = {entry.what: entry for entry in statement.ledger}
         named = statement.calibration == CERTIFIED
         here = [party for party in self.parties if not party._away]
         everything = {what for party in here for what in party._charged}
@@ -524,6 +527,9 @@ class Curator:
         if here and whats and not everything:
             raise DoorError(f"announced in the ledger, but not called: {min(whats)}")
         for party in here:
+            for what, mechanism in party._charged.items():
+                if what:
+                    _check_law(mechanism, whats[what])
             if named and (missing := everything - set(party._charged)):
                 raise DoorError(f"a holder's message without noise: {min(missing)}")
 
@@ -541,6 +547,13 @@ class Curator:
         if spent > charged * (1 + ROUNDING) or (pure and run.delta > 0):
             name = "epsilon" if pure else "rho"
             raise DoorError(f"a run spends {name} = {spent}, and is charged {charged}: {paid.what}")
+
+
+def _check_law(mechanism: str, entry: LedgerEntry) -> None:
+    """Refuse noise of another law than its entry announces, whose cost is another."""
+    if mechanism != entry.mechanism and {mechanism, entry.mechanism} != {LOGISTIC, NOISY_LABEL}:
+        why = f"{mechanism} noise, where {entry.mechanism} is announced"
+        raise DoorError(f"{why}: {entry.what}")
 
 
 def party_of(words: Sequence[int]) -> Curator:
