@@ -134,6 +134,8 @@ class Verdict:
         Neighbours that were tried.
     refusal : str
         Why others were not, both sides alike.
+    unseen : str
+        What of the fits no script could answer.
     """
 
     case: Case
@@ -141,6 +143,7 @@ class Verdict:
     largest: dict[str, tuple[float, LedgerEntry]] = field(default_factory=dict)
     n_pairs: int = 0
     refusal: str = ""
+    unseen: str = ""
 
 
 def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
@@ -166,6 +169,9 @@ def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
             return found
     if not found.n_pairs:
         found.broken.append(Broken(CHARGE, f"no neighbours could be trained: {found.refusal}"))
+        return found
+    if found.unseen:
+        found.broken.append(Broken(CHARGE, found.unseen))
         return found
     for name, (part, entry) in found.largest.items():
         if part < 0.5 and name not in case.idle:
@@ -205,6 +211,7 @@ def _check_pair(
     if apart:
         return Broken(POST_PROCESSING, f"{', '.join(apart)} differ", left, right)
     found.n_pairs += 1
+    found.unseen = found.unseen or first.all_unseen
     stated = one._fitted_statement
     why = _overstated(case, one, stated)
     if why:

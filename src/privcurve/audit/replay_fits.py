@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.curator import Call, Curator, DoorError, Vector
+from privcurve.privacy.curator import Call, Curator, Vector
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import (
     BOX_PERTURBATION,
@@ -123,6 +123,8 @@ class Replay(Curator):
     ----------
     events : list of Event
         What was called.
+    unseen : str
+        What of the fit no script can answer; empty if there is nothing.
     """
 
     def __init__(self, seed: Sequence[int], leader: Any = None, party: bool = False) -> None:
@@ -132,12 +134,19 @@ class Replay(Curator):
         self._leader: Replay | None = leader
         self._handed: list[tuple[Event, NDArray[np.float64]]] = []
         self.events: list[Event] = []
+        self.unseen = ""
 
     @property
     def all_events(self) -> list[Event]:
         """Its own calls, and those of all holders."""
         replays = [party for party in self.parties if isinstance(party, Replay)]
         return [*self.events, *(event for replay in replays for event in replay.events)]
+
+    @property
+    def all_unseen(self) -> str:
+        """Return what of the fit, of its runs and of its holders no script can answer."""
+        others = [other for other in (*self.inners, *self.parties) if isinstance(other, Replay)]
+        return self.unseen or next(filter(None, (other.all_unseen for other in others)), "")
 
     @property
     def _followed(self) -> list[Event] | None:
@@ -178,7 +187,9 @@ class Replay(Curator):
                 raise OtherCallsError("a run less")
             if len(self.parties) < len(self._leader.parties):
                 raise OtherCallsError("a holder less")
-            if self.coins.bit_generator.state != self._leader.coins.bit_generator.state:
+            # What is drawn in a loop may be drawn by rejection.
+            states = (each.coins.bit_generator.state for each in (self, self._leader))
+            if not self.unseen and next(states) != next(states):
                 raise OtherCallsError("another number of public coins")
         for event, noise in self._handed:
             event.exact = noise - event.answer
@@ -280,16 +291,19 @@ class Replay(Curator):
         return at
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Refuse: the scores of what a compiled loop draws by itself are not seen here."""
-        raise DoorError("choices are drawn in a compiled loop: no script can answer them")
+        """Return uniform numbers, and note that what is drawn by them is not seen."""
+        self.unseen = "choices are drawn in a compiled loop, whose scores no script sees"
+        return super().uniform(calls, shape)
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
-        """Refuse, as :meth:`uniform` does."""
-        raise DoorError("noise is drawn in a compiled loop: no script can answer it")
+        """Return the stream of noise, and note that what is drawn from it is not seen."""
+        self.unseen = "noise is drawn in a compiled loop, to which no script can answer"
+        return super().generator(calls)
 
     def leave(self) -> None:
-        """Refuse: the calls of another process are not seen here."""
-        raise DoorError("a holder answers in another process: no script can answer for it")
+        """Note that a holder's calls are not seen."""
+        super().leave()
+        self.unseen = "a holder answers in another process, for which no script can answer"
 
     def shuffled(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return records in an order that is the same in whatever order they come in."""
