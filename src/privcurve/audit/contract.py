@@ -30,7 +30,7 @@ from privcurve.audit.replay_fits import (
     OtherMinimumError,
     Replay,
 )
-from privcurve.audit.states import left_on, numbers
+from privcurve.audit.states import left_on
 from privcurve.audit.watched_fits import faults
 from privcurve.coding import Records, class_labels
 from privcurve.learners import registry
@@ -209,7 +209,10 @@ def _check_pair(
         why = f"the fitted models can't be compared: {_said(error)}"
         return Broken(POST_PROCESSING, why, left, right)
     if apart:
-        return Broken(POST_PROCESSING, f"{', '.join(apart)} differ", left, right)
+        why = f"{', '.join(apart)} differ"
+        # Then it may be the choices in that loop that differ, as they may.
+        why += f"; but {first.all_unseen}" if first.all_unseen else ""
+        return Broken(POST_PROCESSING, why, left, right)
     found.n_pairs += 1
     found.unseen = found.unseen or first.all_unseen
     stated = one._fitted_statement
@@ -364,9 +367,34 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    if (one is None) != (other is None):
+    """Return whether two values are the same, bit for bit, shapes, types and order included.
+
+    Raises
+    ------
+    TypeError
+        If there is nothing in them that could be read.
+    """
+    if type(one) is not type(other):
         return False
-    return np.array_equal(numbers(one), numbers(other), equal_nan=True)
+    if isinstance(one, np.ndarray):
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return False
+        if one.dtype.kind != "O":
+            return one.tobytes() == other.tobytes()
+        return _same(one.ravel().tolist(), other.ravel().tolist())
+    if isinstance(one, (float, np.floating)):
+        return np.float64(one).tobytes() == np.float64(other).tobytes()
+    if one is None or isinstance(one, (bool, int, str, bytes, np.generic, set, frozenset)):
+        return bool(one == other)
+    if isinstance(one, Mapping):
+        return _same(list(one.items()), list(other.items()))
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, PrivacyStatement):
+        return one == other
+    if callable(one) or not hasattr(one, "__dict__"):
+        raise TypeError(f"a {type(one).__name__} that a fit left on its model can't be read")
+    return _same(vars(one), vars(other))
 
 
 def _domain(model: CodedClassifier) -> NDArray[Any]:

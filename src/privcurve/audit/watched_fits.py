@@ -25,15 +25,24 @@ from privcurve.privacy.mechanisms import (
     NOISY_LABEL,
     OBJECTIVES,
     PERMUTE_AND_FLIP,
+    TWO_LAPLACE,
 )
 
-LAWS: dict[str, Any] = {
-    EXPONENTIAL: stats.gumbel_r,
-    PERMUTE_AND_FLIP: stats.expon,
-    LAPLACE: stats.laplace,
-    LOGISTIC: stats.logistic,
-    NOISY_LABEL: stats.logistic,
-    GAUSSIAN: stats.norm,
+
+def _two_laplace(noise: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the chance that the difference of two Laplace numbers is smaller."""
+    tail = (2 + np.abs(noise)) * np.exp(-np.abs(noise)) / 4
+    return np.asarray(np.where(noise > 0, 1 - tail, tail))
+
+
+LAWS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    EXPONENTIAL: stats.gumbel_r.cdf,
+    PERMUTE_AND_FLIP: stats.expon.cdf,
+    LAPLACE: stats.laplace.cdf,
+    TWO_LAPLACE: _two_laplace,
+    LOGISTIC: stats.logistic.cdf,
+    NOISY_LABEL: stats.logistic.cdf,
+    GAUSSIAN: stats.norm.cdf,
 }
 
 # Real fits: at least so many, and until each law has drawn so many numbers that half of its noise
@@ -92,7 +101,7 @@ class Watch(Curator):
             self._note(call.mechanism, np.sum([shares[i][-1] for i in some], axis=0))
 
     def _note(self, mechanism: str, noise: NDArray[np.float64]) -> None:
-        self.drawn.append((mechanism, LAWS[mechanism].cdf(noise).ravel()))
+        self.drawn.append((mechanism, LAWS[mechanism](noise).ravel()))
 
     def _note_place(self, law: str, chances: NDArray[np.float64], chosen: int) -> None:
         """Note a point of the interval of a candidate's chances."""

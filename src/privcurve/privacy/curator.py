@@ -22,10 +22,12 @@ from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.mechanisms import (
     GAUSSIAN,
+    LAPLACE,
     LOGISTIC,
     MECHANISMS,
     NOISY_LABEL,
     PERMUTE_AND_FLIP,
+    TWO_LAPLACE,
     Source,
     draw_piece,
     draw_share,
@@ -33,6 +35,10 @@ from privcurve.privacy.mechanisms import (
 
 # What a sum of costs may exceed what is charged by, as a share of it.
 ROUNDING = 1e-9
+
+
+# Laws that a ledger may name for each other: a label by two names, a difference by its two numbers.
+SAME_COST = ({LOGISTIC, NOISY_LABEL}, {LAPLACE, TWO_LAPLACE})
 
 
 class DoorError(RuntimeError):
@@ -551,7 +557,7 @@ class Curator:
 
 def _check_law(mechanism: str, entry: LedgerEntry) -> None:
     """Refuse noise of another law than its entry announces, whose cost is another."""
-    if mechanism != entry.mechanism and {mechanism, entry.mechanism} != {LOGISTIC, NOISY_LABEL}:
+    if {mechanism, entry.mechanism} not in ({entry.mechanism}, *SAME_COST):
         why = f"{mechanism} noise, where {entry.mechanism} is announced"
         raise DoorError(f"{why}: {entry.what}")
 
