@@ -557,7 +557,7 @@ class Curator:
 
 def _check_law(mechanism: str, entry: LedgerEntry) -> None:
     """Refuse noise of another law than its entry announces, whose cost is another."""
-    if {mechanism, entry.mechanism} not in ({entry.mechanism}, *SAME_COST):
+    if mechanism != entry.mechanism and {mechanism, entry.mechanism} not in SAME_COST:
         why = f"{mechanism} noise, where {entry.mechanism} is announced"
         raise DoorError(f"{why}: {entry.what}")
 
