@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -203,6 +203,13 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             others = copy.deepcopy(self._without_seed(setting))
             learner._fitted_parameters = {**own, **others}
         return learners
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        # scikit-learn reads them off the signature, anew for each fit.
+        names: list[str] = super()._get_param_names()
+        return names
 
     @staticmethod
     def _without_seed(parameters: Mapping[str, Any]) -> dict[str, Any]:
