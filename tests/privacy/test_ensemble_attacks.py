@@ -1,6 +1,6 @@
 """Boosted ensembles: what is published is refuted; attacks on what is certified find nothing.
 
-That certified ones keep the contract, and that mistakes break it, is in test_contract_ensembles.py.
+That certified ones keep the contract, and that mistakes break it, is in test_contract.py.
 """
 
 from dataclasses import replace
