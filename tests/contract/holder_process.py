@@ -32,8 +32,9 @@ class Process:
         other.close()
 
     def begin(self, *made_of):
-        """Send rows, questions, number of classes and seed."""
+        """Send rows, questions, number of classes and the door to them."""
         self.pipe.send(("begin", made_of))
+        made_of[-1].leave()
         return ProcessHolder(self.pipe)
 
     def stop(self):

@@ -1,5 +1,7 @@
 """What every learner does with input that is wrong, rare or missing."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +93,23 @@ def test_a_parameter_without_effect_is_refused(name):
             for setting in ({key: value, other: v} for v in apart):
                 with pytest.raises(ValueError, match=f"{key} = .* has no effect with {other}"):
                     make(name, n_bins=n_bins, **setting).fit(X, y)
+
+
+@learners
+def test_a_parameter_beyond_its_bounds_is_refused(name):
+    X, y, n_bins = problem(40)
+    for key, known in entry(name).parameters.items():
+        if known.structure:
+            continue
+        step = 1 if known.kind is int else 1e-9
+        ends = ((known.low, known.open_low, -step), (known.high, known.open_high, step))
+        beyond = [end if left_out else end + by for end, left_out, by in ends if end is not None]
+        for value in (*beyond, math.nan, True, "no such choice", *(1.5,) * (known.kind is int)):
+            assert not known.admits(value)
+            with pytest.raises(ValueError, match=f"{name}: {key} = .* is not "):
+                make(name, n_bins=n_bins, **{key: value}).fit(X, y)
+        for end, left_out, _ in ends:
+            assert end is None or known.admits(end) != left_out
 
 
 @learners

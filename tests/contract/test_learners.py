@@ -63,6 +63,8 @@ def scikit_learn_checks(*instances):
     )
 
 
+COMMON = {"epsilon", "delta", "calibration", "n_bins", "bounds", "classes", "random_state"}
+
 PRIVATE = [name for name in LEARNERS if private(name)]
 OTHERS = [name for name in LEARNERS if not private(name)]
 
@@ -95,6 +97,11 @@ def test_defaults_and_public_facts_are_those_of_the_estimator(name):
     signature = estimator_class(name)().get_params()
     known = entry(name)
     assert known.defaults == {key: signature[key] for key in known.parameters}
+    # Each field of the dataclass is in the registry, or a fact, or what all learners have.
+    own = {field.name for field in fields(estimator_class(name)) if field.init}
+    facts = {field.name for field in fields(Facts)}
+    relation = {"neighbours"} if len(known.neighbours) > 1 else set()
+    assert own - COMMON - facts - relation == set(known.parameters)
     assert all(p.admits(p.default) for p in known.parameters.values())
     assert set(known.needs) <= set(signature) & {f.name for f in fields(Facts)}
     registry.check_parameters(name, known.defaults)

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from privcurve.learners import distributed_topdown, random_trees, tuned
+from privcurve.learners import distributed_topdown, one_rule, random_trees, tuned
 from privcurve.learners.additive import residuals, rule
+from privcurve.learners.trees import TreePlan
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import Curator
@@ -79,3 +80,61 @@ def tuned_with(patch, noise):
         return replace(known, training=known.training / noise**power, score_scale=scale)
 
     patch.setattr(tuned, "budget_of", more)
+
+
+def one_rules_with(patch, noise):
+    """Divide the noise of 1-rules."""
+    calibrate = one_rule.lazybb_one_rule
+
+    def calibrated(**setting):
+        known = calibrate(**setting)
+        return replace(known, rates=known.rates / noise)
+
+    patch.setattr(one_rule, "lazybb_one_rule", calibrated)
+
+
+def trees_with(patch, noise):
+    """Divide the noise of trees: of splits, and of labels or rules."""
+    make = TreePlan.make
+
+    def made(**setting):
+        plan = make(**setting)
+        rates = plan.noise.rates / noise
+        return replace(
+            plan,
+            noise=replace(plan.noise, rates=rates, label_rates=plan.noise.label_rates / noise),
+        )
+
+    patch.setattr(TreePlan, "make", staticmethod(made))
+
+
+def lazybb_with(patch, noise):
+    one_rules_with(patch, noise)
+    trees_with(patch, noise)
+
+
+def distributed_with(patch, noise):
+    """Divide the noise of distributed trees; one machine's certified tree is that of TopDown."""
+    holders_with(patch, noise)
+    trees_with(patch, noise)
+
+
+BREAK = {
+    "one_rule": one_rules_with,
+    "lazybb": lazybb_with,
+    "topdown": trees_with,
+    "dpboost": curator_with,
+    "dp_bagging": curator_with,
+    "dp_logistic_regression": curator_with,
+    "brc": curator_with,
+    "boosting_for_people": curator_with,
+    "noisy_bayes": curator_with,
+    "pate": curator_with,
+    "bdpe": curator_with,
+    "dp_forest": curator_with,
+    "noisy_majority": curator_with,
+    "distributed_topdown": distributed_with,
+    "random_trees": holders_with,
+    "privgam": additive_with,
+    "tuned": tuned_with,
+}

@@ -11,12 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from audit_less_noise import (
-    additive_with,
-    curator_with,
-    holders_with,
-    tuned_with,
-)
+from audit_less_noise import BREAK, curator_with
 
 from privcurve.audit.attacks import pairs as audited
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
@@ -24,9 +19,7 @@ from privcurve.audit.attacks.one_rules import large_balance
 from privcurve.audit.claim import SAMPLED
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import VIOLATED, run
-from privcurve.learners import one_rule
 from privcurve.learners.registry import estimator_class
-from privcurve.learners.trees import TreePlan
 from privcurve.privacy.budget import CERTIFIED
 
 RNG = np.random.default_rng(5)
@@ -49,64 +42,6 @@ def verdict(c, n_trainings):
 
 
 # Mutants -------------------------------------------------------------------------------
-
-
-def one_rules_with(patch, noise):
-    """Divide the noise of 1-rules."""
-    calibrate = one_rule.lazybb_one_rule
-
-    def calibrated(**setting):
-        known = calibrate(**setting)
-        return replace(known, rates=known.rates / noise)
-
-    patch.setattr(one_rule, "lazybb_one_rule", calibrated)
-
-
-def trees_with(patch, noise):
-    """Divide the noise of trees: of splits, and of labels or rules."""
-    make = TreePlan.make
-
-    def made(**setting):
-        plan = make(**setting)
-        rates = plan.noise.rates / noise
-        return replace(
-            plan,
-            noise=replace(plan.noise, rates=rates, label_rates=plan.noise.label_rates / noise),
-        )
-
-    patch.setattr(TreePlan, "make", staticmethod(made))
-
-
-def lazybb_with(patch, noise):
-    one_rules_with(patch, noise)
-    trees_with(patch, noise)
-
-
-def distributed_with(patch, noise):
-    """Divide the noise of distributed trees; one machine's certified tree is that of TopDown."""
-    holders_with(patch, noise)
-    trees_with(patch, noise)
-
-
-BREAK = {
-    "one_rule": one_rules_with,
-    "lazybb": lazybb_with,
-    "topdown": trees_with,
-    "dpboost": curator_with,
-    "dp_bagging": curator_with,
-    "dp_logistic_regression": curator_with,
-    "brc": curator_with,
-    "boosting_for_people": curator_with,
-    "noisy_bayes": curator_with,
-    "pate": curator_with,
-    "bdpe": curator_with,
-    "dp_forest": curator_with,
-    "noisy_majority": curator_with,
-    "distributed_topdown": distributed_with,
-    "random_trees": holders_with,
-    "privgam": additive_with,
-    "tuned": tuned_with,
-}
 
 
 def remembering_with(patch, kind):

@@ -2,7 +2,7 @@
 
 The worst log-ratio of a pair is the worst over the splits of their log-ratio plus that of
 the leaves' Laplace densities, Σ|V − V'|/b, which is attained in the tails. What is certified keeps
-the contract (test_contract_ensembles.py).
+the contract (test_contract.py).
 """
 
 import sys

@@ -14,31 +14,31 @@ Together they prove ε, but for the theorem of the accountant and what floating 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
-from scipy.special import gammainc
 
 from privcurve.audit.replay_fits import (
     OBJECTIVE,
     OtherCallsError,
     OtherMinimumError,
     Replay,
-    norms,
 )
-from privcurve.audit.states import left_on, numbers
+from privcurve.audit.states import left_on
+from privcurve.audit.watched_fits import faults
 from privcurve.coding import Records, class_labels
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.privacy.curator import Call, Curator, DoorError, Vector
-from privcurve.privacy.ledger import LedgerEntry, epsilon_of_ledger
+from privcurve.privacy.curator import ROUNDING, Curator, DoorError
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 
 CONTROL = "control"
@@ -51,14 +51,10 @@ POINTS = (CONTROL, POST_PROCESSING, SENSITIVITY, NOISE, CHARGE)
 # What a sum of rounded numbers may exceed its bound by.
 TOLERANCE = 1e-6
 
-# Of each claim that noise has a distribution; they are shared out over the calls of a case.
-FALSE_ALARM = 1e-6
-
 BINS = (2, 3)
-# Real fits: until each mechanism has drawn so many numbers that half of its noise would show.
-REAL_FITS = 60
-MOST_FITS = 600
-ENOUGH = 600
+
+# Tables of which one must be good for real fits.
+MOST_TABLES = 5
 
 
 @dataclass(frozen=True)
@@ -116,8 +112,10 @@ class Broken:
 
     def __str__(self) -> str:
         text = f"{self.point}: {self.why}"
-        if self.left is not None and self.right is not None:
-            text += f"\n  one table:   {_rows(self.left)}\n  its neighbour: {_rows(self.right)}"
+        if self.left is not None:
+            text += f"\n  one table:   {_rows(self.left)}"
+        if self.right is not None:
+            text += f"\n  its neighbour: {_rows(self.right)}"
         return text
 
 
@@ -136,6 +134,8 @@ class Verdict:
         Neighbours that were tried.
     refusal : str
         Why others were not, both sides alike.
+    unseen : str
+        What of the fits no script could answer.
     """
 
     case: Case
@@ -143,6 +143,7 @@ class Verdict:
     largest: dict[str, tuple[float, LedgerEntry]] = field(default_factory=dict)
     n_pairs: int = 0
     refusal: str = ""
+    unseen: str = ""
 
 
 def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
@@ -156,6 +157,10 @@ def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
     seed : int
     """
     found = Verdict(case)
+    if registry.entry(case.learner).peer:
+        why = "its noise is drawn by the package of a peer, in which no call can be answered"
+        found.broken.append(Broken(CHARGE, why))
+        return found
     # Where no call of a fit can be reached, its bound is not idle but untried.
     for k, (left, right) in enumerate(neighbours(case, n_random, seed)):
         broken = _check_pair(case, left, right, (seed, k), found)
@@ -164,6 +169,9 @@ def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
             return found
     if not found.n_pairs:
         found.broken.append(Broken(CHARGE, f"no neighbours could be trained: {found.refusal}"))
+        return found
+    if found.unseen:
+        found.broken.append(Broken(CHARGE, found.unseen))
         return found
     for name, (part, entry) in found.largest.items():
         if part < 0.5 and name not in case.idle:
@@ -186,42 +194,95 @@ def _check_pair(
     try:
         one = _trained(case, left, first)
         # What was refused before a side could follow must be refused on the other side too.
-        second = Replay(seed, None if isinstance(one, str) else first)
+        second = Replay(seed, None if isinstance(one, Refusal) else first)
         other = _trained(case, right, second)
+        if isinstance(one, Refusal) or isinstance(other, Refusal):
+            return _refused(one, other, left, right, found)
+        apart = _differences(one, other)
     except OtherCallsError as error:
         return Broken(CONTROL, str(error), left, right)
     except OtherMinimumError as error:
         return Broken(POST_PROCESSING, str(error), left, right)
     except DoorError as error:
         return Broken(CHARGE, str(error), left, right)
-    if isinstance(one, str) or isinstance(other, str):
-        if one == other:
-            found.refusal = str(one)
-            return None
-        refused = one if isinstance(one, str) else other
-        return Broken(CONTROL, f"one side is refused: {refused}", left, right)
-    apart = _differences(one, other)
+    except Exception as error:
+        why = f"the fitted models can't be compared: {_said(error)}"
+        return Broken(POST_PROCESSING, why, left, right)
     if apart:
-        return Broken(POST_PROCESSING, f"{', '.join(apart)} differ", left, right)
+        why = f"{', '.join(apart)} differ"
+        # Then it may be the choices in that loop that differ, as they may.
+        why += f"; but {first.all_unseen}" if first.all_unseen else ""
+        return Broken(POST_PROCESSING, why, left, right)
     found.n_pairs += 1
+    found.unseen = found.unseen or first.all_unseen
+    stated = one._fitted_statement
+    why = _overstated(case, one, stated)
+    if why:
+        return Broken(CHARGE, why, left, right)
     return _check_costs(first, second, left, right, found)
 
 
-def _trained(case: Case, records: Records, curator: Replay) -> CodedClassifier | str:
-    """Train; of a refusal return what it says."""
+class Refusal(NamedTuple):
+    """Why a table was not trained on: by a ValueError, or by a fault of the learner."""
+
+    why: str
+    meant: bool
+
+
+def _trained(case: Case, records: Records, curator: Replay) -> CodedClassifier | Refusal:
     try:
         model = train(case, records, curator)
-    except ValueError as error:
-        return f"{type(error).__name__}: {error}"
+    except (OtherCallsError, OtherMinimumError, DoorError):
+        raise
+    except Exception as error:
+        return Refusal(_said(error), isinstance(error, ValueError))
     curator.close()
     return model
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _refused(
+    one: CodedClassifier | Refusal,
+    other: CodedClassifier | Refusal,
+    left: Records,
+    right: Records,
+    found: Verdict,
+) -> Broken | None:
+    """Hold refusals to be alike on both sides, and to be meant."""
+    refusals = [side for side in (one, other) if isinstance(side, Refusal)]
+    if len(refusals) == 1:
+        return Broken(CONTROL, f"one side alone ends with {refusals[0].why}", left, right)
+    if one != other:
+        why = " and ".join(each.why for each in refusals)
+        return Broken(CONTROL, f"the sides end with {why}", left, right)
+    found.refusal = refusals[0].why
+    if not refusals[0].meant:
+        return Broken(CONTROL, f"both sides end with {found.refusal}", left, right)
+    return None
+
+
+def _overstated(case: Case, model: CodedClassifier, stated: PrivacyStatement) -> str:
+    """Say where a statement promises less than was asked for; empty if nowhere."""
+    asked: Any = model
+    if stated.epsilon > asked.epsilon * (1 + ROUNDING) or stated.delta > asked.delta:
+        return (
+            f"epsilon = {stated.epsilon:g}, delta = {stated.delta:g} is stated, "
+            f"{asked.epsilon:g}, {asked.delta:g} was asked for"
+        )
+    if stated.neighbours != case.neighbours:
+        return f"neighbours = {stated.neighbours} is stated, {case.neighbours} was asked for"
+    return ""
 
 
 def _check_costs(
     first: Replay, second: Replay, left: Records, right: Records, found: Verdict
 ) -> Broken | None:
     stated = first.statement
-    assert stated is not None
+    if stated is None:
+        return Broken(CHARGE, "nothing was held to the ledger: a fit without a check", left, right)
     named = {entry.what: entry for entry in stated.ledger}
     losses: dict[LedgerEntry, list[NDArray[np.float64]]] = {}
     # A record is behind one holder's door: what all of them say of it adds up.
@@ -241,7 +302,8 @@ def _check_costs(
         # Equal calls, each of which is charged; of a private selection, in each run.
         times = 1 if entry.parallel else runs * stated.ledger.count(entry)
         announced = announced_loss(entry) * (times**0.5 if entry.mechanism == GAUSSIAN else times)
-        if loss > announced * (1 + TOLERANCE) + 1e-9:
+        # What is not a number is no small change.
+        if not loss <= announced * (1 + TOLERANCE) + 1e-9:
             factor = loss / announced
             return Broken(
                 SENSITIVITY,
@@ -258,11 +320,11 @@ def _check_costs(
             (call,) = one.calls.ravel().tolist()
             factor = abs(one.log_jacobian - other.log_jacobian)
             paid = call.entry.epsilon - announced_loss(call.entry)
-            if factor > paid * (1 + TOLERANCE) + TOLERANCE:
+            if not factor <= paid * (1 + TOLERANCE) + TOLERANCE:
                 why = f"the Jacobians differ by e^{factor:.6g}, paid for is e^{paid:.6g}"
                 return Broken(SENSITIVITY, f"{call.entry.what}: {why}", left, right)
-    spent = epsilon_of_ledger(stated.composition, stated.ledger, stated.delta, near=stated.epsilon)
-    if spent > stated.epsilon * (1 + 1e-9):
+    spent = _spent(stated)
+    if spent > stated.epsilon * (1 + ROUNDING):
         return Broken(CHARGE, f"the calls add up to epsilon = {spent}, not {stated.epsilon}")
     for inner, follower in zip(first.inners, second.inners, strict=True):
         assert isinstance(inner, Replay)
@@ -273,12 +335,17 @@ def _check_costs(
     return None
 
 
+@lru_cache(maxsize=64)
+def _spent(stated: PrivacyStatement) -> float:
+    return stated.epsilon_spent
+
+
 def announced_loss(entry: LedgerEntry) -> float:
     """Return what an entry charges, in units of the noise: sensitivity over scale, or a range."""
     if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
         # Of an objective the rest of its ε pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
-    return entry.epsilon if entry.bounded_range is None else entry.bounded_range
+    return min(entry.epsilon, math.inf if entry.bounded_range is None else entry.bounded_range)
 
 
 def train(case: Case, records: Records, curator: Curator) -> CodedClassifier:
@@ -305,9 +372,34 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    if (one is None) != (other is None):
+    """Return whether two values are the same, bit for bit, shapes, types and order included.
+
+    Raises
+    ------
+    TypeError
+        If there is nothing in them that could be read.
+    """
+    if type(one) is not type(other):
         return False
-    return np.array_equal(numbers(one), numbers(other), equal_nan=True)
+    if isinstance(one, np.ndarray):
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return False
+        if one.dtype.kind != "O":
+            return one.tobytes() == other.tobytes()
+        return _same(one.ravel().tolist(), other.ravel().tolist())
+    if isinstance(one, (float, np.floating)):
+        return np.float64(one).tobytes() == np.float64(other).tobytes()
+    if one is None or isinstance(one, (bool, int, str, bytes, np.generic, set, frozenset)):
+        return bool(one == other)
+    if isinstance(one, Mapping):
+        return _same(list(one.items()), list(other.items()))
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, PrivacyStatement):
+        return one == other
+    if callable(one) or not hasattr(one, "__dict__"):
+        raise TypeError(f"a {type(one).__name__} that a fit left on its model can't be read")
+    return _same(vars(one), vars(other))
 
 
 def _domain(model: CodedClassifier) -> NDArray[Any]:
@@ -383,71 +475,24 @@ def _rows(records: Records) -> str:
 # Noise of real fits ----------------------------------------------------------------------------
 
 
-class Watch(Curator):
-    """A curator that draws real noise, and notes it."""
-
-    def __init__(self, coins: np.random.Generator) -> None:
-        super().__init__(coins)
-        self.drawn: list[tuple[str, NDArray[np.float64]]] = []
-
-    def _numbers(self, call: Call, exact: NDArray[np.float64]) -> NDArray[np.float64]:
-        answer = super()._numbers(call, exact)
-        self.drawn.append((call.mechanism, ((answer - exact) / call.scale).ravel()))
-        return answer
-
-    def _tilt(self, call: Call, dimension: int, old: bool) -> Vector:
-        tilt = super()._tilt(call, dimension, old)
-        # The norm has Gamma's distribution, which differs by dimension; its level is uniform.
-        levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
-        self.drawn.append((call.mechanism, levels))
-        return tilt
-
-    def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
-        noise = super()._noise(calls, shape)
-        if calls.size:
-            self.drawn.append((calls.flat[0].mechanism, noise.ravel().copy()))
-        return noise
-
-
-DISTRIBUTIONS = {
-    "exponential": stats.gumbel_r,
-    "permute_and_flip": stats.expon,
-    "laplace": stats.laplace,
-    "logistic": stats.logistic,
-    "noisy_label": stats.logistic,
-    "gaussian": stats.norm,
-    "objective_perturbation": stats.uniform,
-    "box_perturbation": stats.uniform,
-}
-
-
 def _check_noise(case: Case, seed: int) -> Broken | None:
-    """Train for real on one table, and hold the noise to what is announced."""
+    """Train for real on a table that is not refused, and hold the noise to what is announced."""
     rng = np.random.default_rng([seed, 11])
     values = list(itertools.product(*(range(k) for k in BINS), range(case.n_classes)))
-    table = _records(case, [values[k] for k in rng.integers(len(values), size=max(case.sizes))])
-    drawn: dict[str, list[NDArray[np.float64]]] = {}
-    for k in range(MOST_FITS):
-        # The norm of a linear term tells more than a number.
-        few = [m for m, parts in drawn.items() if sum(map(len, parts)) < ENOUGH]
-        if k >= REAL_FITS and set(few) <= set(OBJECTIVES):
-            break
-        curator = Watch(np.random.default_rng([seed, 13, k]))
+    for _ in range(MOST_TABLES):
+        places = rng.integers(len(values), size=max(case.sizes))
+        table = _records(case, [values[k] for k in places])
         try:
-            train(case, table, curator)
-        except ValueError:
-            return None
-        for mechanism, noise in curator.drawn:
-            drawn.setdefault(mechanism, []).append(noise)
-    for mechanism, parts in drawn.items():
-        noise = np.concatenate(parts)
-        if mechanism in DISTRIBUTIONS:
-            p = stats.kstest(noise, DISTRIBUTIONS[mechanism].cdf).pvalue
-            if p < FALSE_ALARM:
-                return Broken(NOISE, f"{mechanism} noise is not distributed as announced (p = {p})")
-        if len(np.unique(noise)) < len(noise):
-            return Broken(NOISE, f"a number of {mechanism} noise serves twice")
-    return None
+            why = faults(partial(train, case, table), seed)
+        except ValueError as error:
+            why = f"no table could be trained on for real: {error}"
+            continue
+        except DoorError as error:
+            return Broken(CHARGE, f"in a real fit: {error}")
+        except Exception as error:
+            return Broken(CONTROL, f"a real fit ends with {_said(error)}", table)
+        break
+    return Broken(NOISE, why) if why else None
 
 
 def _without_numbers(what: str) -> str:

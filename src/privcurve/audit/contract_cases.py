@@ -33,6 +33,8 @@ PARTIAL = (
     Case("boosting_for_people", {"n_rounds": 2}),
     Case("boosting_for_people", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
     Case("boosting_for_people", {"n_rounds": 2, "largest": 1.1}, neighbours=PRIVATE_COLUMNS),
+    # A record's own answer changes by more than the others' where several teachers agree about it.
+    Case("pate", {"n_teachers": 4, "n_answers": 10}, neighbours=PRIVATE_COLUMNS, sizes=(10,) * 6),
     Case("pate", {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)),
 )
 

@@ -124,6 +124,8 @@ class Replay(Curator):
     ----------
     events : list of Event
         What was called.
+    unseen : str
+        What of the fit no script can answer; empty if there is nothing.
     """
 
     def __init__(self, seed: Sequence[int], leader: Any = None, party: bool = False) -> None:
@@ -133,12 +135,19 @@ class Replay(Curator):
         self._leader: Replay | None = leader
         self._handed: list[tuple[Event, NDArray[np.float64]]] = []
         self.events: list[Event] = []
+        self.unseen = ""
 
     @property
     def all_events(self) -> list[Event]:
         """Its own calls, and those of all holders."""
         replays = [party for party in self.parties if isinstance(party, Replay)]
         return [*self.events, *(event for replay in replays for event in replay.events)]
+
+    @property
+    def all_unseen(self) -> str:
+        """Return what of the fit, of its runs and of its holders no script can answer."""
+        others = [other for other in (*self.inners, *self.parties) if isinstance(other, Replay)]
+        return self.unseen or next(filter(None, (other.all_unseen for other in others)), "")
 
     @property
     def _followed(self) -> list[Event] | None:
@@ -174,6 +183,15 @@ class Replay(Curator):
         """
         if self._followed is not None and len(self.events) < len(self._followed):
             raise OtherCallsError(f"a call less: {_named(self._followed[len(self.events)])}")
+        if self._leader is not None:
+            if len(self.inners) < len(self._leader.inners):
+                raise OtherCallsError("a run less")
+            if len(self.parties) < len(self._leader.parties):
+                raise OtherCallsError("a holder less")
+            # What is drawn in a loop may be drawn by rejection.
+            states = (each.coins.bit_generator.state for each in (self, self._leader))
+            if not self.unseen and next(states) != next(states):
+                raise OtherCallsError("another number of public coins")
         for event, noise in self._handed:
             event.exact = noise - event.answer
         for inner in (*self.inners, *self.parties):
@@ -221,7 +239,11 @@ class Replay(Curator):
 
     def _holder(self, start: Start) -> Curator:
         place = len(self.parties)
-        leader = None if self._leader is None else self._leader.parties[place]
+        leader = None
+        if self._leader is not None:
+            if place >= len(self._leader.parties):
+                raise OtherCallsError("a holder more")
+            leader = self._leader.parties[place]
         return Replay([*self._seed, 1000 + place], leader, party=True)
 
     def _inner(self, start: Start) -> Curator:
@@ -268,6 +290,21 @@ class Replay(Curator):
                 f"{_named(event)}: the minimum is {off:.3g} from where the gradient says it is"
             )
         return at
+
+    def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return uniform numbers, and note that what is drawn by them is not seen."""
+        self.unseen = "choices are drawn in a compiled loop, whose scores no script sees"
+        return super().uniform(calls, shape)
+
+    def generator(self, calls: Sequence[Call]) -> np.random.Generator:
+        """Return the stream of noise, and note that what is drawn from it is not seen."""
+        self.unseen = "noise is drawn in a compiled loop, to which no script can answer"
+        return super().generator(calls)
+
+    def leave(self) -> None:
+        """Note that a holder's calls are not seen."""
+        super().leave()
+        self.unseen = "a holder answers in another process, for which no script can answer"
 
     def shuffled(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return records in an order that is the same in whatever order they come in."""

@@ -21,6 +21,7 @@ from privcurve.coding import Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
+from privcurve.privacy.seeds import Start
 
 # An event: its place among those of its curator, after the way to that; and a part of it.
 Place = tuple[Any, ...]
@@ -55,7 +56,7 @@ class Scripted(Replay):
             event.answer = self._given
         return event
 
-    def _holder(self, words: Sequence[int]) -> Curator:
+    def _holder(self, start: Start) -> Curator:
         place = len(self.parties)
         return Scripted([*self._seed, 1000 + place], self._script, (*self._path, place), party=True)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -198,7 +198,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             curators = [Curator(stream) for stream in streams]
         self._fit_batch(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
-            curator.check(learner._fitted_statement)
+            curator.check(learner._fitted_statement, entry(self._learner).peer)
             statement = learner._fitted_statement.drawn_by(not_covered(curator.coins))
             learner._fitted_statement = statement
         # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
@@ -207,6 +207,13 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
             others = copy.deepcopy(self._without_seed(setting))
             learner._fitted_parameters = {**own, **others}
         return learners
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        # scikit-learn reads them off the signature, anew for each fit.
+        names: list[str] = super()._get_param_names()
+        return names
 
     @staticmethod
     def _without_seed(parameters: Mapping[str, Any]) -> dict[str, Any]:

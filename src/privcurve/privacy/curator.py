@@ -20,16 +20,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import CERTIFIED
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.mechanisms import (
     GAUSSIAN,
+    LAPLACE,
+    LOGISTIC,
     MECHANISMS,
+    NOISY_LABEL,
     PERMUTE_AND_FLIP,
+    TWO_LAPLACE,
     Source,
     draw_piece,
     draw_share,
 )
 from privcurve.privacy.seeds import Start
+
+# What a sum of costs may exceed what is charged by, as a share of it.
+ROUNDING = 1e-9
+
+
+# Laws that a ledger may name for each other: a label by two names, a difference by its two numbers.
+SAME_COST = ({LOGISTIC, NOISY_LABEL}, {LAPLACE, TWO_LAPLACE})
 
 
 class DoorError(RuntimeError):
@@ -106,6 +117,8 @@ class Curator:
         For public coins alone: what is drawn from it may end up in a model.
     inners : list of Curator
         Those of the runs of a private selection.
+    paid : LedgerEntry or None
+        Of a run: what the selection is charged for it.
     parties : list of Curator
         Those of data holders in this process: a record is behind one of their doors.
     statement : PrivacyStatement or None
@@ -116,10 +129,13 @@ class Curator:
         self.coins = coins
         self._party = party
         self.parties: list[Curator] = []
-        self._charged: dict[str, None] = {}
+        self._away = False
+        # The law of the noise of what a holder said, by what it is charged to.
+        self._charged: dict[str, str] = {}
         self._made: list[LedgerEntry] = []
         self.inners: list[Curator] = []
         self.statement: PrivacyStatement | None = None
+        self.paid: LedgerEntry | None = None
         self._announced: dict[str, Call] | None = None
 
     def announce(self, statement: PrivacyStatement) -> None:
@@ -296,6 +312,7 @@ class Curator:
         """
         self._charge(call)
         self.inners.append(self._inner(start))
+        self.inners[-1].paid = call.entry
         return self.inners[-1]
 
     def share(self, call: Call, exact: ArrayLike, parts: int) -> NDArray[np.float64]:
@@ -316,6 +333,10 @@ class Curator:
         """Return the curator of one data holder, whose stream begins with `start`."""
         self.parties.append(self._holder(start))
         return self.parties[-1]
+
+    def leave(self) -> None:
+        """Say that a holder answers in a process of its own: what it calls is not seen here."""
+        self._away = True
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
         """Return the stream of noise, for a compiled loop that draws choices by rejection.
@@ -453,20 +474,28 @@ class Curator:
         if isinstance(call, str):
             call = self.call(call)
         if call.entry is None:
-            noisy = 0 < call.scale < math.inf
-            if self._party and noisy:
-                self._charged[call.what] = None
-            elif noisy:
+            if self._party and call.private:
+                self._charged[call.what] = call.mechanism
+            elif 0 < call.scale < math.inf:
                 raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
             return call
+        _check_law(call.mechanism, call.entry)
+        if not call.private:
+            raise DoorError(f"charged, but answered without noise: {call.entry.what}")
         if again and call.entry not in self._made:
             raise DoorError(f"further numbers of what was never released: {call.entry.what}")
         if not again:
             self._made.append(call.entry)
         return call
 
-    def check(self, statement: PrivacyStatement) -> None:
+    def check(self, statement: PrivacyStatement, by_package: bool = False) -> None:
         """Check that what was called is what was announced.
+
+        Parameters
+        ----------
+        statement : PrivacyStatement
+        by_package : bool
+            Whether the noise is drawn by a package of others (a peer), which calls nothing here.
 
         Raises
         ------
@@ -474,15 +503,9 @@ class Curator:
             If it is not.
         """
         self.statement = statement
-        whats = {entry.what for entry in statement.ledger}
-        for party in self.parties:
-            party.statement = statement
-            for what in party._charged:
-                if what not in whats and (what or statement.calibration == CERTIFIED):
-                    raise DoorError(
-                        f"a holder's message that the ledger lacks: {what or 'unnamed'}"
-                    )
-        made, announced = Counter(self._made), Counter(statement.ledger)
+        announced = Counter(statement.ledger)
+        self._check_parties(statement)
+        made = Counter(self._made)
         # Of a private selection the ledger is that of one run.
         runs = max(1, len(self.inners))
         for entry, times in made.items():
@@ -490,10 +513,58 @@ class Curator:
                 raise DoorError(f"called, but not announced in the ledger: {entry.what}")
             if times > runs * announced[entry] and not entry.parallel:
                 raise DoorError(f"called more often than it is charged: {entry.what}")
-        if made:
+        # Holders have been checked, and what a tree asks them depends on their answers.
+        if not (by_package or (self.parties and not made)):
             for entry, times in announced.items():
                 if made[entry] < runs * times:
                     raise DoorError(f"announced in the ledger, but not called: {entry.what}")
+        for inner in self.inners:
+            inner._check_paid()
+
+    def _check_parties(self, statement: PrivacyStatement) -> None:
+        """Check that holders called what is announced alone, and each of them what others did.
+
+        Published protocols do not name what their messages are charged to.
+        """
+        whats = {entry.what: entry for entry in statement.ledger}
+        named = statement.calibration == CERTIFIED
+        here = [party for party in self.parties if not party._away]
+        everything = {what for party in here for what in party._charged}
+        for party in self.parties:
+            party.statement = statement
+        for what in everything:
+            if what not in whats and (what or named):
+                raise DoorError(f"a holder's message that the ledger lacks: {what or 'unnamed'}")
+        if here and whats and not everything:
+            raise DoorError(f"announced in the ledger, but not called: {min(whats)}")
+        for party in here:
+            for what, mechanism in party._charged.items():
+                if what:
+                    _check_law(mechanism, whats[what])
+            if named and (missing := everything - set(party._charged)):
+                raise DoorError(f"a holder's message without noise: {min(missing)}")
+
+    def _check_paid(self) -> None:
+        """Check that a run spent no more than the selection is charged for it."""
+        if self.paid is None:
+            return
+        run, paid = self.statement, self.paid
+        if run is None or not run.private:
+            raise DoorError(f"a run that spends nothing: {paid.what}")
+        pure = paid.rho is None
+        spent = run.epsilon if pure else rho_of_ledger(run.ledger)
+        charged = paid.epsilon if pure else paid.rho
+        assert charged is not None
+        if spent > charged * (1 + ROUNDING) or (pure and run.delta > 0):
+            name = "epsilon" if pure else "rho"
+            raise DoorError(f"a run spends {name} = {spent}, and is charged {charged}: {paid.what}")
+
+
+def _check_law(mechanism: str, entry: LedgerEntry) -> None:
+    """Refuse noise of another law than its entry announces, whose cost is another."""
+    if mechanism != entry.mechanism and {mechanism, entry.mechanism} not in SAME_COST:
+        why = f"{mechanism} noise, where {entry.mechanism} is announced"
+        raise DoorError(f"{why}: {entry.what}")
 
 
 def party_of(start: Start) -> Curator:

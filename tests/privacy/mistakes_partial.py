@@ -1,9 +1,9 @@
-"""Learners with public columns and linear ones keep the contract; each mistake breaks a point."""
+"""Mistakes in learners with public columns and linear ones, and the point that each breaks."""
 
 from dataclasses import replace
 
 import numpy as np
-import pytest
+from mistakes_any import exact_number, half_the_noise
 
 from privcurve.audit.contract import (
     CHARGE,
@@ -12,10 +12,9 @@ from privcurve.audit.contract import (
     POST_PROCESSING,
     SENSITIVITY,
     Case,
-    check,
 )
-from privcurve.audit.contract_cases import BAYES, LINEAR, PARTIAL
-from privcurve.learners import brc, half_spaces, linear, log_odds, noisy_bayes
+from privcurve.audit.contract_cases import PARTIAL
+from privcurve.learners import half_spaces, linear, log_odds, noisy_bayes
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.half_spaces import HalfSpaceVoteClassifier, Rounds
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
@@ -29,36 +28,11 @@ from privcurve.privacy.calibration.logistic_regression import Perturbation
 from privcurve.privacy.curator import Curator
 
 
-@pytest.mark.parametrize("case", [*BAYES, *PARTIAL, *LINEAR], ids=str)
-def test_they_keep_it(case):
-    assert [str(broken) for broken in check(case, n_random=25).broken] == []
-
-
 def hidden(learner, **parameters):
     return Case(learner, parameters, neighbours=PRIVATE_COLUMNS)
 
 
-@pytest.mark.parametrize(
-    ("case", "named"),
-    [
-        (hidden("pate", n_teachers=2, n_answers=12), "times what is announced"),
-        (Case("dp_logistic_regression", {"C": 0.1}), "Jacobians"),
-    ],
-    ids=str,
-)
-def test_refuted_noise_breaks_it(case, named):
-    published = replace(case, parameters={**case.parameters, "calibration": "published"})
-    (broken,) = check(published).broken
-    assert broken.point == SENSITIVITY
-    assert named in broken.why
-
-
 # Mistakes, put in by a patch -------------------------------------------------------------------
-
-
-def exact_number(patch):
-    """BRC: errors get no noise."""
-    patch.setattr(Curator, "number", lambda self, call, exact: exact)
 
 
 def the_same_noise_again(patch):
@@ -71,14 +45,6 @@ def the_same_noise_again(patch):
         return exact + call.scale * kept[self]
 
     patch.setattr(Curator, "_numbers", drawn)
-
-
-def half_the_noise(patch):
-    """Noise is drawn on half of its scale."""
-    numbers = Curator._numbers
-    patch.setattr(
-        Curator, "_numbers", lambda self, call, exact: numbers(self, call.scaled(0.5), exact)
-    )
 
 
 def half_a_term(patch):
@@ -260,6 +226,11 @@ def noise_for_half_of_the_answers(patch):
     patch.setattr(answers, "margins_l1", lambda *given: bound(*given) / 2)
 
 
+def noise_without_own_answers(patch):
+    """PATE: noise is for what a record moves in the answers of others, 2(Q − 1)."""
+    patch.setattr(answers, "margins_l1", lambda n_answers, n_teachers: 2.0 * (n_answers - 1))
+
+
 def noise_of_answers_by_codes(patch):
     """PATE: equal margins have equal answers, so two answers that differ show that codes do."""
     signs = Curator.signs
@@ -287,18 +258,6 @@ def teachers_that_are_released(patch):
     patch.setattr(PATEClassifier, "_held", ("_own_rows",))
 
 
-def exact_error_on_the_model(patch):
-    """Any learner: a sum over the labels is left on the model."""
-    for learner in (brc.BRCClassifier, NoisyBayesClassifier, linear.DPLogisticRegressionClassifier):
-        fit = learner._fit_one
-
-        def fitted(self, records, curator, fit=fit):
-            self.balance_ = int(records.counts @ records.labels.astype(int))
-            return fit(self, records, curator)
-
-        patch.setattr(learner, "_fit_one", fitted)
-
-
 ROUNDS = {"n_rounds": 3}
 EM = {**ROUNDS, "intercept": "em"}
 BRC, BOX = Case("brc", ROUNDS), Case("dp_logistic_regression", {"noise": "box"})
@@ -309,7 +268,8 @@ SEEN = hidden("brc", n_rounds=5, epsilon=40.0)
 ONE_COLUMN = Case("noisy_bayes", {"n_columns": 1})
 
 MISTAKES = [
-    (exact_number, BRC, POST_PROCESSING),
+    (noise_without_own_answers, PARTIAL[-2], SENSITIVITY),
+    (exact_number, BRC, CHARGE),
     (the_same_noise_again, BRC, NOISE),
     (half_the_noise, BRC, NOISE),
     (half_the_noise, PATE, NOISE),
@@ -343,17 +303,4 @@ MISTAKES = [
     (noise_of_answers_by_codes, PATE, CONTROL),
     (student_of_exact_answers, PATE, POST_PROCESSING),
     (teachers_that_are_released, PATE, POST_PROCESSING),
-    (exact_error_on_the_model, BRC, POST_PROCESSING),
-    (exact_error_on_the_model, ONE_COLUMN, POST_PROCESSING),
-    (exact_error_on_the_model, BALL, POST_PROCESSING),
 ]
-
-
-@pytest.mark.parametrize(
-    ("mistake", "case", "point"), MISTAKES, ids=lambda value: getattr(value, "__name__", str(value))
-)
-def test_a_mistake_breaks_a_point(monkeypatch, mistake, case, point):
-    mistake(monkeypatch)
-    # Noise is drawn when all neighbours have been tried.
-    (broken,) = check(case, n_random=20 if point == NOISE else 60).broken
-    assert broken.point == point

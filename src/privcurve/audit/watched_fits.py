@@ -1,0 +1,242 @@
+"""A curator that draws real noise and notes it, and what is wrong with the noise of some fits.
+
+Each draw is noted as its level, the chance of a smaller one under the announced law: if that law
+is true, levels are uniform, and those of one fit have nothing to do with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import gammainc
+
+from privcurve.audit.replay_fits import norms
+from privcurve.privacy.curator import Call, Curator, Vector
+from privcurve.privacy.mechanisms import (
+    EXPONENTIAL,
+    GAUSSIAN,
+    LAPLACE,
+    LOGISTIC,
+    MECHANISMS,
+    NOISY_LABEL,
+    OBJECTIVES,
+    PERMUTE_AND_FLIP,
+    TWO_LAPLACE,
+)
+from privcurve.privacy.seeds import Start
+
+
+def _two_laplace(noise: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the chance that the difference of two Laplace numbers is smaller."""
+    tail = (2 + np.abs(noise)) * np.exp(-np.abs(noise)) / 4
+    return np.asarray(np.where(noise > 0, 1 - tail, tail))
+
+
+LAWS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    EXPONENTIAL: stats.gumbel_r.cdf,
+    PERMUTE_AND_FLIP: stats.expon.cdf,
+    LAPLACE: stats.laplace.cdf,
+    TWO_LAPLACE: _two_laplace,
+    LOGISTIC: stats.logistic.cdf,
+    NOISY_LABEL: stats.logistic.cdf,
+    GAUSSIAN: stats.norm.cdf,
+}
+
+# Real fits: at least so many, and until each law has drawn so many numbers that half of its noise
+# would show.
+REAL_FITS = 60
+MOST_FITS = 200
+ENOUGH = 200
+
+# Of a fit's draws so many are compared with each other.
+COMPARED = 60
+
+# Of each claim about noise; they are shared out over the claims of a case.
+FALSE_ALARM = 1e-6
+
+# Of these a fit may draw one alone, and that one tells much: so many fits are enough.
+TELLING = ("choice", "threshold", *OBJECTIVES)
+
+
+class Watch(Curator):
+    """A curator that draws real noise, and notes the level of each draw.
+
+    Parameters
+    ----------
+    coins, party
+        See :class:`~privcurve.privacy.curator.Curator`.
+    within : numpy.random.Generator
+        For levels of answers that are whole.
+    drawn : list, optional
+        Where draws are noted: of holders and of runs of a private selection, with the others.
+
+    Attributes
+    ----------
+    drawn : list of tuple of (str, ndarray)
+        The law, and levels. A level of whole numbers or of a choice is a point drawn uniformly
+        from the interval of chances that belongs to the answer.
+    """
+
+    def __init__(
+        self,
+        coins: np.random.Generator,
+        within: np.random.Generator,
+        party: bool = False,
+        drawn: list[tuple[str, NDArray[np.float64]]] | None = None,
+    ) -> None:
+        super().__init__(coins, party)
+        self.drawn = [] if drawn is None else drawn
+        self._shares: list[tuple[Call, int, NDArray[np.float64]]] = []
+        self._within = within
+
+    def close(self) -> None:
+        """Note what shares of noise add up to: of so many holders as make up the noise."""
+        # All holders are asked the same, in one order.
+        for shares in zip(*(p._shares for p in self.parties if isinstance(p, Watch)), strict=True):
+            call, parts, _ = shares[0]
+            some = self._within.permutation(len(shares))[:parts]
+            self._note(call.mechanism, np.sum([shares[i][-1] for i in some], axis=0))
+
+    def _note(self, mechanism: str, noise: NDArray[np.float64]) -> None:
+        self.drawn.append((mechanism, LAWS[mechanism](noise).ravel()))
+
+    def _note_place(self, law: str, chances: NDArray[np.float64], chosen: int) -> None:
+        """Note a point of the interval of a candidate's chances."""
+        below = float(chances[:chosen].sum())
+        level = below + self._within.random() * float(chances[chosen])
+        self.drawn.append((law, np.array([level / float(chances.sum())])))
+
+    def _numbers(self, call: Call, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+        answer = super()._numbers(call, exact)
+        self._note(call.mechanism, (answer - exact) / call.scale)
+        return answer
+
+    def _share(self, call: Call, exact: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+        answer = super()._share(call, exact, parts)
+        self._shares.append((call, parts, (answer - exact) / call.scale))
+        if parts == 1:
+            self._note(call.mechanism, self._shares.pop()[-1])
+        return answer
+
+    def _whole_numbers(self, call: Call, exact: NDArray[np.int64]) -> NDArray[np.int64]:
+        answer = super()._whole_numbers(call, exact)
+        noise = (answer - exact).astype(np.float64).ravel()
+        low, high = (_chance_below(call, noise + end) for end in (0, 1))
+        levels = low + self._within.random(len(noise)) * (high - low)
+        self.drawn.append((f"whole {call.mechanism}", levels))
+        return answer
+
+    def _choose(self, call: Call, scores: NDArray[np.float64]) -> int:
+        return self._chosen(call, scores, super()._choose(call, scores))
+
+    def _choose_exactly(self, call: Call, scores: NDArray[np.int64]) -> int:
+        return self._chosen(call, scores, super()._choose_exactly(call, scores))
+
+    def _chosen(self, call: Call, scores: NDArray[Any], chosen: int) -> int:
+        probabilities = MECHANISMS[call.mechanism].probabilities
+        assert probabilities is not None
+        self._note_place("choice", probabilities(scores, 1 / call.scale), chosen)
+        return chosen
+
+    def _threshold(
+        self, call: Call, ends: NDArray[np.float64], scores: NDArray[np.float64]
+    ) -> float:
+        point = super()._threshold(call, ends, scores)
+        if call.private and ends[0] < ends[-1]:
+            weights = np.diff(ends) * np.exp((scores - scores.max()) / call.scale)
+            below = np.concatenate([[0.0], np.cumsum(weights)])
+            level = np.interp(point, ends, below) / below[-1]
+            self.drawn.append(("threshold", np.array([level])))
+        return point
+
+    def _tilt(self, call: Call, dimension: int, old: bool) -> Vector:
+        tilt = super()._tilt(call, dimension, old)
+        # The norm has Gamma's distribution.
+        levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
+        self.drawn.append((call.mechanism, levels))
+        return tilt
+
+    def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        noise = super()._noise(calls, shape)
+        if calls.size:
+            self._note(calls.flat[0].mechanism, noise)
+        return noise
+
+    def _inner(self, start: Start) -> Curator:
+        return Watch(super()._inner(start).coins, self._within, drawn=self.drawn)
+
+    def _holder(self, start: Start) -> Curator:
+        return Watch(super()._holder(start).coins, self._within, party=True, drawn=self.drawn)
+
+
+def _chance_below(call: Call, noise: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the chance of whole noise below a whole number."""
+    if call.mechanism == GAUSSIAN:
+        return np.asarray(stats.norm.cdf(noise / call.scale))
+    # Of noise k the chance is (1 - q)/(1 + q) · q^|k|, with q = e^(-1/scale).
+    q = np.exp(-1 / call.scale)
+    tail = np.exp(-np.where(noise > 0, noise, 1 - noise) / call.scale) / (1 + q)
+    return np.asarray(np.where(noise > 0, 1 - tail, tail))
+
+
+def faults(fit: Callable[[Watch], Any], seed: int) -> str:
+    """Train for real, many times, and say what is wrong with the noise; empty if nothing is.
+
+    Parameters
+    ----------
+    fit : callable
+        Train with a curator.
+    seed : int
+    """
+    drawn: dict[str, list[NDArray[np.float64]]] = {}
+    fits = []
+    for k in range(MOST_FITS):
+        few = {law for law, parts in drawn.items() if sum(map(len, parts)) < ENOUGH}
+        if k >= REAL_FITS and few <= set(TELLING):
+            break
+        coins, within = (np.random.default_rng([seed, stream, k]) for stream in (13, 17))
+        watch = Watch(coins, within)
+        fit(watch)
+        watch.close()
+        for law, levels in watch.drawn:
+            drawn.setdefault(law, []).append(levels)
+        if watch.drawn:
+            fits.append(np.concatenate([levels for _, levels in watch.drawn])[:COMPARED])
+    for law, parts in drawn.items():
+        levels = np.concatenate(parts)
+        p = min(1.0, 2 * min(_uniform(levels), _spread(levels)))
+        if p < FALSE_ALARM:
+            return f"{law} noise is not distributed as announced (p = {p:.2g})"
+        if len(np.unique(levels)) < len(levels):
+            return f"a number of {law} noise serves twice"
+    return _together(fits)
+
+
+def _uniform(levels: NDArray[np.float64]) -> float:
+    return float(stats.kstest(levels, "uniform").pvalue)
+
+
+def _spread(levels: NDArray[np.float64]) -> float:
+    """Return the p-value of how far levels are from the middle: noise of another scale shows."""
+    outside = np.clip(1 - np.abs(2 * levels - 1), 1e-300, 1)
+    law = stats.gamma(len(levels))
+    total = -np.log(outside).sum()
+    return float(2 * min(law.cdf(total), law.sf(total)))
+
+
+def _together(fits: Sequence[NDArray[np.float64]]) -> str:
+    """Say whether two draws of a fit go together, which are the same or opposite ones at worst."""
+    width = min(map(len, fits), default=0)
+    if width < 2:
+        return ""
+    scores = stats.norm.ppf(np.clip([levels[:width] for levels in fits], 1e-12, 1 - 1e-12))
+    r = np.corrcoef(scores, rowvar=False)[np.triu_indices(width, 1)]
+    n = len(fits)
+    worst = min(float(np.abs(r).max()), 1 - 1e-12)
+    # Student's law of the correlation of independent normal numbers.
+    p = len(r) * 2 * float(stats.t(n - 2).sf(worst * np.sqrt((n - 2) / (1 - worst**2))))
+    return f"two draws of a fit go together (p = {p:.2g})" if p < FALSE_ALARM else ""

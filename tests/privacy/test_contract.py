@@ -1,0 +1,144 @@
+"""The contract: learners of the project keep it, and each broken one breaks a named point.
+
+What it can't see is left to others: noise of single precision, which has the right law
+(`test_audit_broken.py`); the projection of LazyBB without its cap, a noisy maximum that is
+released with its value and noise divided by ζ twice, which are mechanisms without a learner
+(`test_audit_controls.py`); a holder's share of noise for more honest holders than there are, which
+no ledger knows (`test_replay.py`); PATE's answers about scored rows (`test_pate.py`).
+"""
+
+import re
+from dataclasses import replace
+
+import mistakes_any
+import mistakes_ensembles
+import mistakes_partial
+import pytest
+from audit_less_noise import BREAK
+from mistakes_any import MAJORITY
+from mistakes_ensembles import GRADIENT, TWO
+from mistakes_partial import PATE
+
+from privcurve.audit.__main__ import main
+from privcurve.audit.contract import (
+    CHARGE,
+    CONTROL,
+    NOISE,
+    POST_PROCESSING,
+    SENSITIVITY,
+    Case,
+    check,
+)
+from privcurve.audit.contract_cases import CASES
+from privcurve.audit.watched_fits import Watch
+from privcurve.learners.noisy_majority import MARGIN
+from privcurve.learners.registry import LEARNERS
+from privcurve.privacy.budget import ADD_REMOVE
+
+MISTAKES = [*mistakes_any.MISTAKES, *mistakes_ensembles.MISTAKES, *mistakes_partial.MISTAKES]
+
+
+def named(value):
+    return getattr(value, "__name__", str(value))
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_learners_keep_it(case):
+    assert [str(broken) for broken in check(case, n_random=25).broken] == []
+
+
+@pytest.mark.parametrize(("mistake", "case", "point"), MISTAKES, ids=named)
+def test_a_mistake_breaks_a_point(monkeypatch, mistake, case, point):
+    mistake(monkeypatch)
+    # Noise is drawn when all neighbours have been tried.
+    (broken,) = check(case, n_random=20 if point == NOISE else 60).broken
+    assert broken.point == point
+
+
+# The statistical audit has the same ones, next to without noise: `test_audit_mutants.py`.
+@pytest.mark.parametrize("learner", BREAK)
+def test_a_third_of_the_noise_breaks_it(monkeypatch, learner):
+    BREAK[learner](monkeypatch, 1 / 3)
+    case = next(case for case in CASES if case.learner == learner)
+    (broken,) = check(case, n_random=25).broken
+    # Scores are read off in units of the noise; runs of a selection spend too much.
+    assert broken.point == (CHARGE if learner == "tuned" else SENSITIVITY)
+    assert re.search("times what is announced|the calls add up to", broken.why)
+
+
+@pytest.mark.parametrize(
+    ("case", "point", "why"),
+    [
+        (Case("dpboost", GRADIENT), SENSITIVITY, "2 times what is announced"),
+        (Case("bdpe", TWO), POST_PROCESSING, "leverages_"),
+        (Case("bdpe", {**TWO, "leverage": "constant"}), SENSITIVITY, "before they are clamped"),
+        (PATE, SENSITIVITY, "times what is announced"),
+        (Case("dp_logistic_regression", {"C": 0.1}), SENSITIVITY, "Jacobians"),
+    ],
+    ids=str,
+)
+def test_refuted_noise_breaks_it(case, point, why):
+    published = replace(case, parameters={**case.parameters, "calibration": "published"})
+    (broken,) = check(published).broken
+    assert broken.point == point
+    assert why in broken.why
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        (mistakes_any.divides_by_zero, "both sides end with ZeroDivisionError: "),
+        (mistakes_any.divides_by_the_exact_margin, "one side alone ends with ZeroDivisionError: "),
+        (mistakes_any.refuses_what_it_sees, "one side alone ends with ValueError: too many"),
+        (mistakes_any.no_call, "announced in the ledger, but not called: "),
+        (mistakes_any.scaled_to_nothing, "charged, but answered without noise: "),
+        (mistakes_any.states_no_privacy, "epsilon = inf, delta = 0 is stated, 1, 0 was asked for"),
+    ],
+    ids=named,
+)
+def test_what_breaks_is_said_with_the_tables_that_show_it(monkeypatch, mistake, said):
+    mistake(monkeypatch)
+    text = str(check(MAJORITY).broken[0])
+    assert said in text
+    assert "one table:   [" in text
+    assert "its neighbour: [" in text
+
+
+def test_what_fails_in_real_fits_alone_is_said(monkeypatch):
+    """A script never answers with what the law makes likely; a fit may stumble over it."""
+    own = Watch._numbers
+
+    def numbers(self, call, exact):
+        raise OverflowError("of real noise")
+
+    monkeypatch.setattr(Watch, "_numbers", numbers)
+    (broken,) = check(MAJORITY, n_random=20).broken
+    assert broken.point == CONTROL
+    assert "a real fit ends with OverflowError: of real noise\n  one table:" in str(broken)
+    monkeypatch.setattr(Watch, "_numbers", own)
+    assert not check(MAJORITY, n_random=20).broken
+
+
+@pytest.mark.parametrize("learner", [name for name in LEARNERS if LEARNERS[name].peer])
+def test_the_noise_of_a_peer_is_not_tried(learner):
+    (broken,) = check(Case(learner, {}, neighbours=ADD_REMOVE)).broken
+    assert broken.point == CHARGE
+    assert "package of a peer" in broken.why
+
+
+def test_the_table_has_the_largest_change_beside_what_is_announced(tmp_path, capsys):
+    file = tmp_path / "table.md"
+    assert (
+        main(["contract", "noisy_majority", "pate", "--processes", "1", "--table", str(file)]) == 0
+    )
+    heading, _, *rows = file.read_text().splitlines()
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    assert [name.strip() for name in heading.strip("|").split("|")] == [
+        "learner", "setting", "call", "mechanism", "announced", "largest seen", "share"
+    ]  # fmt: skip
+    assert cells[0] == ["noisy_majority", "defaults", MARGIN, "laplace", "2", "2", "1.00"]
+    assert [(row[0], row[2], row[4], row[5]) for row in cells[1:]] == [
+        ("pate", "# answers of the teachers", "26", "20"),
+        ("pate", "# answers of the teachers", "26", "22"),
+    ]
+    assert "3 of 3 settings keep it" in capsys.readouterr().out
