@@ -41,8 +41,8 @@ SOURCE = "docs/competitors.md, DPBoost"
 SOURCE_PUBLISHED = "Li et al. 2020, Algorithms 1 and 2 (argued for adding or removing a record)"
 
 # Where the paper argues, its noise is not enough either: how many records a tree has follows
-# from n, so one record more moves others from tree to tree. Both are enumerated in
-# tests/privacy: test_dpboost_transcripts.py and test_dpboost_chunks.py.
+# from n, so one record more moves others from tree to tree. Both are shown in
+# tests/privacy: test_worst_answers.py and test_dpboost_chunks.py.
 CAVEAT_PUBLISHED = (
     "the paper argues for adding or removing a record, and charges for neither a replaced record "
     "nor the records that one more or one less moves from tree to tree (exact counterexamples: "
