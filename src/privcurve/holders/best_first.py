@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.holders.holder import NONE, Ballot, Holder
 from privcurve.holders.sums import LocalNoise, Release
 from privcurve.holders.transcript import Transcript
@@ -157,7 +158,7 @@ class _Coordinator:
 
     def _add_up(
         self, level: int, kind: str, release: Release, ask: Callable[[Holder], NDArray[Any]]
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         messages = []
         for i, holder in enumerate(self.holders):
             message = ask(holder)

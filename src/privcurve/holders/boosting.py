@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Ints
 from privcurve.holders.holder import Holder
 from privcurve.holders.sums import Sums, ring_unit
 from privcurve.holders.transcript import Transcript
@@ -52,9 +52,7 @@ class Boosted(NamedTuple):
     whats: tuple[str, ...] = ()
 
 
-def draw_trees(
-    questions: Questions, n_trees: int, depth: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Generator) -> Ints:
     """Draw the questions of complete trees: a column uniformly, then one of its questions.
 
     Parameters
@@ -77,7 +75,7 @@ def draw_trees(
     return np.asarray(first[column] + np.floor(rng.random(shape) * number[column]).astype(np.int64))
 
 
-def stumps(questions: Questions, drawn: NDArray[np.int64]) -> Stumps:
+def stumps(questions: Questions, drawn: Ints) -> Stumps:
     """Give drawn trees as the kernels have them."""
     columns, low, high = (
         np.append(part, nobody)[drawn] for part, nobody in zip(questions[:3], NOBODY, strict=True)
@@ -85,9 +83,7 @@ def stumps(questions: Questions, drawn: NDArray[np.int64]) -> Stumps:
     return Stumps(columns, low, high, LARGEST_UNIT)
 
 
-def boost(
-    holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Transcript
-) -> NDArray[np.float64]:
+def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Transcript) -> Floats:
     """Give the leaves of random trees values by Newton steps on noisy sums.
 
     Each round has a batch of trees: a holder sends, for each leaf, the sum of its records'

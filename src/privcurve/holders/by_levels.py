@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.holders.holder import Ballot, Holder
 from privcurve.holders.sums import Release, Sums
 from privcurve.holders.transcript import Transcript
@@ -48,7 +48,7 @@ class ByLevels(NamedTuple):
 class Estimate(NamedTuple):
     """Counts of a node by class, and the variance of each."""
 
-    counts: NDArray[np.float64]
+    counts: Floats
     variance: float
 
 
@@ -142,9 +142,7 @@ class _Coordinator:
             self.transcript.tell(len(named))
         return found
 
-    def _counts(
-        self, level: int, node: int, columns: list[int]
-    ) -> tuple[NDArray[np.float64], float]:
+    def _counts(self, level: int, node: int, columns: list[int]) -> tuple[Floats, float]:
         """Give noisy counts by class and bin, 0 where none are asked for, and their variance."""
         plan, release = self.plan, self._release(level, len(columns))
         messages = []
@@ -169,11 +167,7 @@ class _Coordinator:
         return self.sums.release(noise.mechanism, scale, self.plan.n, 1.0, what)
 
     def _totals(
-        self,
-        table: NDArray[np.float64],
-        columns: list[int],
-        variance: float,
-        known: Estimate | None,
+        self, table: Floats, columns: list[int], variance: float, known: Estimate | None
     ) -> Estimate:
         """Combine what each column and the parent's split say, by their variances."""
         sums = np.add.reduceat(table, self.plan.questions.starts[:-1], axis=1)[:, columns]
@@ -186,12 +180,7 @@ class _Coordinator:
         return Estimate(total / weight, 1 / weight)
 
     def _choose(
-        self,
-        level: int,
-        table: NDArray[np.float64],
-        columns: list[int],
-        variance: float,
-        known: Estimate,
+        self, level: int, table: Floats, columns: list[int], variance: float, known: Estimate
     ) -> tuple[int, Estimate, Estimate] | None:
         """Give the best question and what is known of both sides; None: the node is a leaf."""
         plan, asked = self.plan, self.plan.questions

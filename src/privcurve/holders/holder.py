@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Ints
 from privcurve.holders.sums import Release
 from privcurve.kernels.holder_counts import (
     CRITERIA,
@@ -67,7 +68,7 @@ class Holder(Protocol):
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
         """Name a question: one number, of two bytes if these suffice for all questions."""
 
-    def best(self, node: int, criterion: str, rate: float) -> NDArray[np.float64]:
+    def best(self, node: int, criterion: str, rate: float) -> Floats:
         """Name the question of the largest noisy gain, and that gain (report noisy max)."""
 
     def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
@@ -85,7 +86,7 @@ class Holder(Protocol):
     def leaves(self, trees: Stumps, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees: (n_trees, n_leaves, n_outputs + 1)."""
 
-    def move(self, values: NDArray[np.float64]) -> None:
+    def move(self, values: Floats) -> None:
         """Add the values of the leaves of the last trees to the scores of the records."""
 
 
@@ -101,8 +102,8 @@ class HolderRows(NamedTuple):
     """
 
     bins: NDArray[Any]
-    classes: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    classes: Ints
+    counts: Ints
 
 
 def named(question: int, questions: Questions) -> NDArray[Any]:
@@ -131,11 +132,7 @@ class LocalHolder:
     """
 
     def __init__(
-        self,
-        rows: HolderRows,
-        questions: Questions,
-        n_classes: int,
-        door: Sequence[int] | Curator,
+        self, rows: HolderRows, questions: Questions, n_classes: int, door: Sequence[int] | Curator
     ) -> None:
         self.rows = rows
         self.questions = questions
@@ -143,9 +140,9 @@ class LocalHolder:
         self.curator = door if isinstance(door, Curator) else party_of(door)
         self._size = int(rows.counts.sum())
         self._nodes = {0: np.arange(len(rows.counts))}
-        self._kept: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-        self._scores: NDArray[np.float64] | None = None
-        self._leaves: NDArray[np.int64] | None = None
+        self._kept: dict[int, tuple[Floats, Floats]] = {}
+        self._scores: Floats | None = None
+        self._leaves: Ints | None = None
 
     @property
     def size(self) -> int:
@@ -175,7 +172,7 @@ class LocalHolder:
         call = Call(ballot.mechanism, scale, what=ballot.what)
         return named(self.curator.choose(call, scores), self.questions)
 
-    def best(self, node: int, criterion: str, rate: float) -> NDArray[np.float64]:
+    def best(self, node: int, criterion: str, rate: float) -> Floats:
         """Name the question of the largest noisy gain, and that gain; `NONE` below two records."""
         totals, yes = self._count(node)
         size = int(totals.sum())
@@ -229,7 +226,7 @@ class LocalHolder:
         exact = sum_leaves(self._leaves, of_rows, rows.counts, trees.n_leaves)
         return self._say(exact * trees.unit, release)
 
-    def move(self, values: NDArray[np.float64]) -> None:
+    def move(self, values: Floats) -> None:
         """Add the values of the leaves of the last trees to the scores of the records."""
         assert self._scores is not None
         assert self._leaves is not None
@@ -239,7 +236,7 @@ class LocalHolder:
         """Make a message of exact numbers."""
         return release.message(exact, self.curator)
 
-    def _count(self, node: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _count(self, node: int) -> tuple[Floats, Floats]:
         """Give the records of a node by class, and those of them that say yes to each question."""
         if node not in self._kept:
             rows, asked = self.rows, self.questions

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import Ints
+
 # In place of a holder's number: the sum that a secure sum shows.
 THE_SUM = -1
 
@@ -102,10 +104,10 @@ class Transcript:
         self.n_messages += self.n_holders
 
     @property
-    def bits_sent(self) -> NDArray[np.int64]:
+    def bits_sent(self) -> Ints:
         """Bits that each holder sent, of all rounds."""
         table = np.array(self.sent, dtype=np.int64).reshape(-1, self.n_holders)
-        total: NDArray[np.int64] = table.sum(axis=0)
+        total: Ints = table.sum(axis=0)
         return total
 
     def measures(self) -> dict[str, float]:

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import Bools, Floats, Ints, Signs
 from privcurve.kernels.dpboost import NO_SPLIT, answer, column_of, divide
 from privcurve.kernels.m_alpha import bayes_weight
 
@@ -26,7 +27,7 @@ MOST_REJECTED = 1.0
 
 
 @njit(cache=True, nogil=True)
-def questions(possible: NDArray[np.bool_], bin_starts: NDArray[np.int64]) -> NDArray[np.int64]:
+def questions(possible: Bools, bin_starts: Ints) -> Ints:
     """Give the candidates that tell two possible codes of their column apart."""
     found = np.empty(len(possible), np.int64)
     n = 0
@@ -42,12 +43,7 @@ def questions(possible: NDArray[np.bool_], bin_starts: NDArray[np.int64]) -> NDA
 
 
 @njit(cache=True, nogil=True)
-def draw_tree(
-    bin_starts: NDArray[np.int64],
-    restrict: bool,
-    rng: np.random.Generator,
-    splits: NDArray[np.int64],
-) -> None:
+def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits: Ints) -> None:
     """Draw the question of every node uniformly, whatever the records are.
 
     Parameters
@@ -71,9 +67,7 @@ def draw_tree(
 
 
 @njit(cache=True, nogil=True)
-def find_leaves(
-    codes: NDArray[Any], bin_starts: NDArray[np.int64], splits: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def find_leaves(codes: NDArray[Any], bin_starts: Ints, splits: Ints) -> Ints:
     """Give the leaf that each row ends in, from 0 on.
 
     Parameters
@@ -99,11 +93,8 @@ def find_leaves(
 
 @njit(cache=True, nogil=True)
 def leaf_weights(
-    leaves: NDArray[np.int64],
-    signs: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    n_leaves: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    leaves: Ints, signs: Signs, weights: Floats, n_leaves: int
+) -> tuple[Floats, Floats]:
     """Add up the weights of positive and of negative records in each leaf."""
     positive, negative = np.zeros(n_leaves), np.zeros(n_leaves)
     for i in range(len(leaves)):
@@ -131,20 +122,15 @@ class Growth(NamedTuple):
         Codes that the questions above a node leave open; of one row: questions are not restricted.
     """
 
-    splits: NDArray[np.int64]
-    order: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    sums: NDArray[np.float64]
-    possible: NDArray[np.bool_]
+    splits: Ints
+    order: Ints
+    starts: Ints
+    sums: Floats
+    possible: Bools
 
     @classmethod
     def begin(
-        cls,
-        splits: NDArray[np.int64],
-        signs: NDArray[np.int8],
-        weights: NDArray[np.float64],
-        width: int,
-        restrict: bool,
+        cls, splits: Ints, signs: Signs, weights: Floats, width: int, restrict: bool
     ) -> Growth:
         """Return a tree that is its root alone.
 
@@ -173,7 +159,7 @@ class Growth(NamedTuple):
         """Return Σ min(A, B) of the nodes of a level."""
         return float(self.sums[2**level - 1 : 2 ** (level + 1) - 1].min(axis=1).sum())
 
-    def leaves(self) -> NDArray[np.int64]:
+    def leaves(self) -> Ints:
         """Return the leaf of each row, when all levels are grown."""
         found = np.empty(len(self.order), dtype=np.int64)
         found[self.order] = np.repeat(np.arange(len(self.splits) + 1), np.diff(self.starts))
@@ -182,22 +168,22 @@ class Growth(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def grow_level(
-    splits: NDArray[np.int64],
-    order: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    sums: NDArray[np.float64],
-    possible: NDArray[np.bool_],
+    splits: Ints,
+    order: Ints,
+    starts: Ints,
+    sums: Floats,
+    possible: Bools,
     level: int,
     codes: NDArray[Any],
-    signs: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    bin_starts: NDArray[np.int64],
+    signs: Signs,
+    weights: Floats,
+    bin_starts: Ints,
     alpha: float,
     by_error: bool,
     chooses: int,
     scale: float,
     slope: float,
-    noise: NDArray[np.float64],
+    noise: Floats,
     rng: np.random.Generator,
 ) -> None:
     """Choose the question of every node of a level by the Mα-loss of its two sides.
@@ -301,11 +287,11 @@ def grow_level(
 @njit(cache=True, nogil=True)
 def _count(
     codes: NDArray[Any],
-    rows: NDArray[np.int64],
-    signs: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    bin_starts: NDArray[np.int64],
-    histogram: NDArray[np.float64],
+    rows: Ints,
+    signs: Signs,
+    weights: Floats,
+    bin_starts: Ints,
+    histogram: Floats,
 ) -> None:
     """Add up the weights of each code of each column by label, negative first."""
     n_columns = len(bin_starts) - 1
@@ -319,11 +305,7 @@ def _count(
 
 @njit(cache=True, nogil=True)
 def _score(
-    histogram: NDArray[np.float64],
-    whole: NDArray[np.float64],
-    bin_starts: NDArray[np.int64],
-    alpha: float,
-    scores: NDArray[np.float64],
+    histogram: Floats, whole: Floats, bin_starts: Ints, alpha: float, scores: Floats
 ) -> None:
     """Write −Φ of each candidate."""
     for j in range(len(bin_starts) - 1):
@@ -345,7 +327,7 @@ def both_sides(
 
 
 @njit(cache=True, nogil=True)
-def _best(values: NDArray[np.float64], asked: NDArray[np.int64]) -> int:
+def _best(values: Floats, asked: Ints) -> int:
     best, best_value = NO_SPLIT, -np.inf
     for b in asked:
         if values[b] > best_value:
@@ -354,12 +336,7 @@ def _best(values: NDArray[np.float64], asked: NDArray[np.int64]) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _draw_among(
-    scores: NDArray[np.float64],
-    asked: NDArray[np.int64],
-    scale: float,
-    rng: np.random.Generator,
-) -> int:
+def _draw_among(scores: Floats, asked: Ints, scale: float, rng: np.random.Generator) -> int:
     """Draw from the exponential mechanism, whose chances are computed."""
     largest = -np.inf
     for b in asked:
@@ -376,14 +353,14 @@ def _draw_among(
 @njit(cache=True, nogil=True)
 def _draw_by_rejection(
     codes: NDArray[Any],
-    rows: NDArray[np.int64],
-    signs: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    bin_starts: NDArray[np.int64],
-    whole: NDArray[np.float64],
+    rows: Ints,
+    signs: Signs,
+    weights: Floats,
+    bin_starts: Ints,
+    whole: Floats,
     alpha: float,
     scale: float,
-    asked: NDArray[np.int64],
+    asked: Ints,
     rng: np.random.Generator,
 ) -> int:
     """Draw from the exponential mechanism without computing all scores.

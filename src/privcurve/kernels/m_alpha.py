@@ -13,6 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Signs
+
 # Shares of a leaf are kept so far from 0 and 1 before they are linked (§17.2 of the paper).
 ZETA = 1e-4
 
@@ -44,7 +46,7 @@ def inverse(margin: float, alpha: float) -> float:
     return 0.5 * (1.0 + share) if margin > 0 else 0.5 * (1.0 - share)
 
 
-def log_odds_of_margins(scores: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+def log_odds_of_margins(scores: Floats, alpha: float) -> Floats:
     """Give ln(q/(1 − q)) of q = ψ⁻¹(z): ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½.
 
     Parameters
@@ -64,9 +66,7 @@ def largest_link(alpha: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def record_weights(
-    scores: NDArray[np.float64], signs: NDArray[np.int8], alpha: float
-) -> NDArray[np.float64]:
+def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
     """Give ψ⁻¹(−y·H(x)) of each record.
 
     Parameters
@@ -87,9 +87,7 @@ def record_weights(
 
 
 @njit(cache=True, nogil=True)
-def link_of_leaves(
-    positive: NDArray[np.float64], negative: NDArray[np.float64], alpha: float
-) -> NDArray[Any]:
+def link_of_leaves(positive: Floats, negative: Floats, alpha: float) -> NDArray[Any]:
     """Give the link of each leaf, its share kept ζ away from 0 and 1; 0 of an empty leaf."""
     values = np.zeros(len(positive))
     for leaf in range(len(positive)):

@@ -12,9 +12,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import Ints
+
 
 @njit(cache=True, nogil=True)
-def _residual(margin: int, table: NDArray[np.int64], shift: int) -> int:
+def _residual(margin: int, table: Ints, shift: int) -> int:
     """Look up the clipped residual of a record: table[0] is the clip, on the wrong side of 0.
 
     Entry k > 0 is for margins of ((k - 1)·2^shift, k·2^shift]; the last for all above.
@@ -25,9 +27,7 @@ def _residual(margin: int, table: NDArray[np.int64], shift: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def add_to_scores(
-    column: NDArray[Any], change: NDArray[np.int64], scores: NDArray[np.int64]
-) -> None:
+def add_to_scores(column: NDArray[Any], change: Ints, scores: Ints) -> None:
     """Add a bin's change to the scores of the records in it.
 
     Parameters
@@ -45,12 +45,12 @@ def add_to_scores(
 def residual_sums(
     column: NDArray[Any],
     labels: NDArray[np.uint8],
-    counts: NDArray[np.int64],
-    scores: NDArray[np.int64],
-    table: NDArray[np.int64],
+    counts: Ints,
+    scores: Ints,
+    table: Ints,
     shift: int,
     n_bins: int,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Sum the clipped residuals by label and bin of a column.
 
     Parameters
@@ -80,13 +80,13 @@ def residual_sums(
 @njit(cache=True, nogil=True)
 def edges_of_columns(
     columns: NDArray[Any],
-    n_bins: NDArray[np.int64],
+    n_bins: Ints,
     labels: NDArray[np.uint8],
-    counts: NDArray[np.int64],
-    scores: NDArray[np.int64],
-    table: NDArray[np.int64],
+    counts: Ints,
+    scores: Ints,
+    table: Ints,
     shift: int,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Give Σ_b |G_b| of each column: what the best labelling of its bins gains on the residuals.
 
     Parameters
@@ -120,14 +120,14 @@ def edges_of_columns(
 @njit(cache=True, nogil=True)
 def slopes_of_columns(
     columns: NDArray[Any],
-    places: NDArray[np.int64],
+    places: Ints,
     place_bits: int,
     labels: NDArray[np.uint8],
-    counts: NDArray[np.int64],
-    scores: NDArray[np.int64],
-    table: NDArray[np.int64],
+    counts: Ints,
+    scores: Ints,
+    table: Ints,
     shift: int,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Sum the signed clipped residuals times the place of the record in each column.
 
     Parameters

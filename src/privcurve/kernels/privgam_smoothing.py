@@ -12,18 +12,19 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from privcurve.coding import Floats
 
 
 @njit(cache=True, nogil=True)
 def smooth(
-    z: NDArray[np.float64],
-    noise: NDArray[np.float64],
+    z: Floats,
+    noise: Floats,
     ordered: bool,
-    sizes: NDArray[np.float64],
-    lengths: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    variance: NDArray[np.float64],
+    sizes: Floats,
+    lengths: Floats,
+    mean: Floats,
+    variance: Floats,
 ) -> float:
     """Average posterior means over sizes and kinds of prior.
 
@@ -82,13 +83,7 @@ def smooth(
 
 
 @njit(cache=True, nogil=True)
-def _apart(
-    z: NDArray[np.float64],
-    noise: NDArray[np.float64],
-    size: float,
-    mean: NDArray[np.float64],
-    variance: NDArray[np.float64],
-) -> float:
+def _apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats) -> float:
     """Independent bins of prior variance `size`: fill in the posterior, give the log likelihood."""
     found = 0.0
     for b in range(len(z)):
@@ -101,13 +96,7 @@ def _apart(
 
 @njit(cache=True, nogil=True)
 def _along(
-    z: NDArray[np.float64],
-    noise: NDArray[np.float64],
-    size: float,
-    step: float,
-    line: float,
-    mean: NDArray[np.float64],
-    variance: NDArray[np.float64],
+    z: Floats, noise: Floats, size: float, step: float, line: float, mean: Floats, variance: Floats
 ) -> float:
     """Fill in the posterior of a process along the bins, and give the log likelihood.
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import MOST_CLASSES, Codes, Records, decided, equal_width
+from privcurve.coding import MOST_CLASSES, Codes, Floats, Records, decided, equal_width
 from privcurve.learners.checks import (
     RandomState,
     check_bounds,
@@ -237,7 +237,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
     @as_fitted
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: ArrayLike) -> Floats:
         """Score rows: of two classes, positive for ``classes_[1]``; of more, each class.
 
         Parameters
@@ -324,10 +324,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     # To be implemented by a learner ------------------------------------------------
 
     def _fit_batch(
-        self,
-        learners: Sequence[Self],
-        records: Records,
-        curators: Sequence[Curator],
+        self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         for learner, curator in zip(learners, curators, strict=True):
             # One that writes into what it is given changes it for no other fit.
@@ -360,7 +357,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         raise NotImplementedError
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         raise NotImplementedError
 
     def _measures(self) -> dict[str, float]:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Records
+from privcurve.coding import Floats, Ints, Records
 from privcurve.kernels.boosted_trees import (
     BEST,
     DRAWN,
@@ -148,7 +147,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     _learner = "bdpe"
     _released: ClassVar[Mapping[str, Any]] = {
         **TreeSumClassifier._released,
-        "leverages_": NDArray[np.float64],
+        "leverages_": Floats,
     }
 
     n_trees: int = 5
@@ -283,13 +282,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return split_sensitivity(max(n, 2), "m_alpha", alpha)
 
     def _grow(
-        self,
-        t: int,
-        records: Records,
-        weights: NDArray[np.float64],
-        weight_bound: float,
-        curator: Curator,
-    ) -> NDArray[np.int64]:
+        self, t: int, records: Records, weights: Floats, weight_bound: float, curator: Curator
+    ) -> Ints:
         """Choose the questions of tree t; give the leaf of each row."""
         codes, signs, n = records.codes, records.labels, self.n_records_
         starts, splits, alphas = self._bin_starts(), self.splits_[t], self.alphas_[t]
@@ -335,13 +329,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return [call for k, call in enumerate(levels) for _ in range(2**k)]
 
     def _vote(
-        self,
-        t: int,
-        positive: NDArray[np.float64],
-        negative: NDArray[np.float64],
-        weight_bound: float,
-        curator: Curator,
-    ) -> tuple[NDArray[np.float64], float]:
+        self, t: int, positive: Floats, negative: Floats, weight_bound: float, curator: Curator
+    ) -> tuple[Floats, float]:
         """Give the votes of a tree's leaves and its β, from the weights in each by label."""
         n, alpha, step, kind = self.n_records_, float(self.boost_alpha), self.step, self._votes()
         # M; without privacy the largest link.
@@ -363,9 +352,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         votes = np.clip(link_of_leaves(positive, negative, alpha), -clamp, clamp)
         return votes, max(0.0, self._leverage(votes, positive - negative, n, clamp))
 
-    def _leverage(
-        self, votes: NDArray[np.float64], margins: NDArray[np.float64], n: int, clamp: float
-    ) -> float:
+    def _leverage(self, votes: Floats, margins: Floats, n: int, clamp: float) -> float:
         """Give β = (a/m) Σ h(λ)(A − B), a = α/M²."""
         return float(float(self.boost_alpha) / clamp**2 / n * (votes @ margins))
 
@@ -374,7 +361,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             return self.votes
         return LINK if self.calibration == PUBLISHED else SHRUNK
 
-    def _level_alphas(self) -> NDArray[np.float64]:
+    def _level_alphas(self) -> Floats:
         return np.asarray(float(self.alpha) * float(self.alpha_decay) ** np.arange(self.depth))
 
     def _of_leaves(self) -> str:
@@ -387,7 +374,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             return 0.0
         return TREE_SHARE if self.tree_share is None else float(self.tree_share)
 
-    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _link(self, scores: Floats) -> Floats:
         return log_odds_of_margins(scores, float(self.boost_alpha))
 
     def _restore(self) -> None:
@@ -395,5 +382,5 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         require(self.leverages_.shape == shape, "it has not one leverage a tree")
         super()._restore()
 
-    def _tree_values(self) -> NDArray[np.float64]:
+    def _tree_values(self) -> Floats:
         return np.asarray(self.leverages_[:, None] * self.leaf_values_)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Records
+from privcurve.coding import Floats, Ints, Records, Signs
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.half_spaces import HalfSpace, HalfSpaceVoteClassifier, Rounds
@@ -90,12 +89,7 @@ class _LearnedHalfSpaces:
     """A logistic regression by objective perturbation in each round."""
 
     def __init__(
-        self,
-        noise: PeopleNoise,
-        points: NDArray[np.float64],
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        curator: Curator,
+        self, noise: PeopleNoise, points: Floats, signs: Signs, counts: Ints, curator: Curator
     ) -> None:
         self._noise = noise
         self._rows = np.column_stack([points.T, np.ones(len(signs))])
@@ -117,7 +111,7 @@ class _LearnedHalfSpaces:
         )
         return HalfSpace(found[:-1], float(found[-1]), self._rows @ found > 0)
 
-    def _given(self, t: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _given(self, t: int, weights: Floats) -> Floats:
         """Return the total weight of each row, its records' weights with noise if published."""
         if self._noise.weight_scale == 0:
             return weights * self._counts

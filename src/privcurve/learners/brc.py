@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Records
+from privcurve.coding import Bools, Floats, Ints, Records
 from privcurve.kernels.brc import positive_rows, project_rows
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.brc_weights import PrivateWeights
@@ -152,8 +151,8 @@ class _RandomHalfSpaces:
         self,
         learner: BRCClassifier,
         noise: BRCNoise,
-        points: NDArray[np.float64],
-        positive: NDArray[np.bool_],
+        points: Floats,
+        positive: Bools,
         curator: Curator,
     ) -> None:
         self._noise = noise
@@ -199,10 +198,7 @@ class _RandomHalfSpaces:
 
 
 def _adaboost(
-    spaces: _RandomHalfSpaces,
-    n_rounds: int,
-    positive: NDArray[np.bool_],
-    counts: NDArray[np.int64],
+    spaces: _RandomHalfSpaces, n_rounds: int, positive: Bools, counts: Ints
 ) -> tuple[list[Vote], list[float]]:
     """Algorithm 1 over random half-spaces; no noise, no caps."""
     votes, errors = [], []

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
+from privcurve.coding import Floats
 from privcurve.learners.base import CodedClassifier, as_fitted
 
 # A link may be flat; what is decided is the label of the larger probability all the same.
@@ -18,7 +19,7 @@ SLOPE = 1e-9
 class ChanceClassifier(CodedClassifier):
     """A learner with `predict_proba`: the logistic function of its score, or the softmax."""
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Estimate the probability of each label.
 
         Parameters
@@ -33,14 +34,14 @@ class ChanceClassifier(CodedClassifier):
         return self.chances(self.decision_function(X))
 
     @as_fitted
-    def chances(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def chances(self, scores: Floats) -> Floats:
         """Give what :meth:`predict_proba` does, of scores that `decision_function` gave."""
         odds: NDArray[Any] = self._log_odds(scores)
         if odds.ndim == 2:
             return np.asarray(softmax(odds, axis=1))
         return np.column_stack([expit(-odds), expit(odds)])
 
-    def _log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _log_odds(self, scores: Floats) -> Floats:
         """Give the log-odds of the positive label, or the logarithms of classes' shares."""
         return scores
 
@@ -56,15 +57,15 @@ class LinkedClassifier(ChanceClassifier):
         """True: the log-loss of the pipeline is of learners that fit log-odds."""
         return True
 
-    def _log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _log_odds(self, scores: Floats) -> Floats:
         return np.asarray(self._link(scores) + SLOPE * scores)
 
-    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _link(self, scores: Floats) -> Floats:
         """Give the log-odds that scores mean, sign by sign: a vote of one is worth 1."""
         return scores
 
 
-def whole_residuals(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def whole_residuals(scores: Floats) -> Floats:
     """Give the log-odds that a fit to clipped residuals means: ±(ln(1 + e^{|score|}) − ln 2).
 
     See :class:`privcurve.learners.additive.model.AdditiveModel`.
@@ -72,7 +73,7 @@ def whole_residuals(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.sign(scores) * (np.logaddexp(0.0, np.abs(scores)) - math.log(2)))
 
 
-def succession(votes: NDArray[np.float64], n_voters: int) -> NDArray[np.float64]:
+def succession(votes: Floats, n_voters: int) -> Floats:
     """Give the log-odds by Laplace's rule of succession: of (v₊ + 1)/(T + 2).
 
     Parameters
@@ -85,7 +86,7 @@ def succession(votes: NDArray[np.float64], n_voters: int) -> NDArray[np.float64]
     return np.asarray(np.log(n_voters + 2 + votes) - np.log(n_voters + 2 - votes))
 
 
-def cap_of(votes: NDArray[np.float64], learning_rate: float, density: float) -> float:
+def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
     """Find the cap of LazyBB's weights, by margins alone.
 
     A record of margin σ weighs min(1, e^{cap − λσ}). The chance of its label is then such that
@@ -120,9 +121,7 @@ def cap_of(votes: NDArray[np.float64], learning_rate: float, density: float) -> 
     return low
 
 
-def capped_weights(
-    votes: NDArray[np.float64], learning_rate: float, cap: float
-) -> NDArray[np.float64]:
+def capped_weights(votes: Floats, learning_rate: float, cap: float) -> Floats:
     """Give the log-odds at which both labels weigh the same, by weights min(1, e^{cap − λσ})."""
     margins = learning_rate * np.abs(votes)
     weights = np.minimum(cap + margins, 0.0) - np.minimum(cap - margins, 0.0)

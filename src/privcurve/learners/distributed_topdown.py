@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Records
 from privcurve.holders.best_first import BestFirst, grow_best_first
 from privcurve.holders.by_levels import ByLevels, grow_by_levels
 from privcurve.holders.holder import Holder
@@ -295,7 +294,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
             forest = self.model_.check(self.n_bins_, range(len(self.classes_)))
             self.model_ = ClassTree(forest, self.n_bins_)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         votes = self.model_.tally(codes)
         if len(self.classes_) == 2:
             return votes.astype(np.float64)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Ints, Records
 from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.tree_sums import TreeSumClassifier
@@ -178,13 +177,13 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     def _grow(
         self,
         codes: Codes,
-        rows: NDArray[np.int64],
-        gradients: NDArray[np.float64],
-        weights: NDArray[np.float64],
+        rows: Ints,
+        gradients: Floats,
+        weights: Floats,
         t: int,
         scale: float,
-        noise: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+        noise: Floats,
+    ) -> Floats:
         """Choose the splits of tree t; give its leaf values, unclipped."""
         sums, totals = grow_tree(
             codes, rows, gradients, weights, self._bin_starts(), int(self.max_depth),
@@ -193,7 +192,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         # An empty leaf has S = 0: its value is 0, also where λ = 0.
         return -sums / np.where(totals > 0, totals + self.regularisation, 1.0)
 
-    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _link(self, scores: Floats) -> Floats:
         # With square loss a score is the mean label, 2q - 1.
         kept = np.clip(scores, -SUREST, SUREST)
         return np.asarray(2 * np.arctanh(kept))
@@ -201,7 +200,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     def _thresholds(self) -> bool:
         return self.splits == THRESHOLD
 
-    def _tree_values(self) -> NDArray[np.float64]:
+    def _tree_values(self) -> Floats:
         return self.leaf_values_
 
     def _measures(self) -> dict[str, float]:

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, scaled
+from privcurve.coding import Bools, Codes, Floats, Ints, Signs, scaled
 from privcurve.kernels.brc import positive_rows
 from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.chances import LinkedClassifier
@@ -53,9 +52,9 @@ class HalfSpace(NamedTuple):
         The rows that it calls positive.
     """
 
-    coefficients: NDArray[np.float64]
+    coefficients: Floats
     intercept: float
-    positive: NDArray[np.bool_]
+    positive: Bools
 
 
 class Proposer(Protocol):
@@ -89,12 +88,7 @@ class Rounds:
     """
 
     def __init__(
-        self,
-        noise: BRCNoise,
-        proposer: Proposer,
-        positive: NDArray[np.bool_],
-        counts: NDArray[np.int64],
-        curator: Curator,
+        self, noise: BRCNoise, proposer: Proposer, positive: Bools, counts: Ints, curator: Curator
     ) -> None:
         self.votes: list[Vote] = []
         self.alphas: list[float] = []
@@ -133,7 +127,7 @@ class Rounds:
             else:
                 self._take(space, alpha, wrong)
 
-    def _private_round(self, t: int) -> tuple[HalfSpace, float, NDArray[np.bool_]]:
+    def _private_round(self, t: int) -> tuple[HalfSpace, float, Bools]:
         space = self._proposer.propose(t, self.alphas, self._weights)
         wrong = space.positive != self._positive
         exact = self._weights.estimate(wrong)
@@ -141,7 +135,7 @@ class Rounds:
         self.estimates.append(self._curator.number(call, exact))
         return space, self._noise.alpha(self.estimates[-1], self.alphas), wrong
 
-    def _take(self, space: HalfSpace, alpha: float, wrong: NDArray[np.bool_]) -> None:
+    def _take(self, space: HalfSpace, alpha: float, wrong: Bools) -> None:
         self._weights.follow(alpha, wrong)
         self.alphas.append(alpha)
         self.votes.append(private_vote(space, alpha))
@@ -185,9 +179,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         """Give how many rounds vote."""
         return len(self.votes_)
 
-    def _boost(
-        self, rounds: Rounds, codes: Codes, signs: NDArray[np.int8], counts: NDArray[np.int64]
-    ) -> None:
+    def _boost(self, rounds: Rounds, codes: Codes, signs: Signs, counts: Ints) -> None:
         """Run the rounds, beside a public classifier where columns are public."""
         public = self._roles.public
         if public is None:
@@ -205,7 +197,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         used = {vote.public for vote in self.votes_[: self._kept()]}
         self.n_features_used_ = sum(len(self._columns(public)) for public in used)
 
-    def _points(self, codes: Codes, public: bool) -> NDArray[np.float64]:
+    def _points(self, codes: Codes, public: bool) -> Floats:
         """Give scaled columns as the kernel takes them, a column after the other."""
         columns = list(self._columns(public))
         return np.ascontiguousarray(scaled(codes[:, columns], self.n_bins_[columns], order="F").T)
@@ -213,13 +205,13 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     def _columns(self, public: bool) -> tuple[int, ...]:
         return (self._roles.public or ()) if public else self._roles.private
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
         yield from self._staged(codes)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         return np.asarray(self._staged(codes)[-1])
 
-    def _staged(self, codes: Codes) -> NDArray[np.float64]:
+    def _staged(self, codes: Codes) -> Floats:
         """Give the scores after each kept round, a row each."""
         votes = self.votes_[: self._kept()]
         sides = np.empty((len(votes), len(codes)))

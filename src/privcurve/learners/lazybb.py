@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records, code_type
+from privcurve.coding import Codes, Floats, Ints, Records, Signs, code_type
 from privcurve.learners.base import PrivateClassifier, as_fitted
 from privcurve.learners.chances import cap_of, capped_weights
 from privcurve.learners.checks import require
@@ -167,10 +166,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
         return self._roles().public or ()
 
     def _fit_batch(
-        self,
-        learners: Sequence[Self],
-        records: Records,
-        curators: Sequence[Curator],
+        self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         codes, signs, counts, _ = records
         starts: dict[tuple[int, ...], PublicStart] = {}
@@ -188,7 +184,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
                 learner.n_features_used_ += len(public)
                 learner._fitted_statement = with_public(learner._fitted_statement, public)
 
-    def _begin(self, codes: Codes, signs: NDArray[np.int8]) -> NDArray[np.int64] | None:
+    def _begin(self, codes: Codes, signs: Signs) -> Ints | None:
         if self.start != PUBLIC_START:
             return None
         votes = np.round(self.start_.of_rows(codes) / self._worth())
@@ -226,7 +222,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     def cap_(self, cap: float) -> None:
         self._cap = cap
 
-    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _link(self, scores: Floats) -> Floats:
         cap = self.cap_
         if cap is not None:
             return capped_weights(scores, float(self.learning_rate), cap)
@@ -240,17 +236,17 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
             return float(self.vote_worth)
         return 1.0 if self.n_rounds == 1 else 2 * float(self.learning_rate)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         if self.start == PUBLIC_START:
             return self.start_.of_rows(codes) + self._worth() * super()._scores(codes)
         votes = self.model_.tally(codes)
-        scores: NDArray[np.float64] = votes.astype(np.float64)
+        scores: Floats = votes.astype(np.float64)
         tied = votes == 0
         if self.ties_ == LAST_ROUND and tied.any():
             scores[tied] = -0.5 * self.model_.tally(codes[tied], self.model_.n_rounds - 1)
         return scores
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
         if self.start == PUBLIC_START:
             start = self.start_.of_rows(codes)
             yield from (start + self._worth() * votes for votes in super()._stages(codes))

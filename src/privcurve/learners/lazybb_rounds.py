@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Floats, Ints, Signs
 from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.learners.lazybb import LazyBBClassifier
 
 
-def round_advantages(
-    learner: LazyBBClassifier, codes: Codes, signs: NDArray[np.int8], counts: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, counts: Ints) -> Floats:
     """Give the advantage of the voter of each round over guessing.
 
     The weight of the records that it gets right under the normalised distribution of its
@@ -53,7 +50,5 @@ def round_advantages(
     return advantages
 
 
-def _histogram(
-    levels: NDArray[np.int64], counts: NDArray[np.int64], n_levels: int
-) -> NDArray[np.int64]:
+def _histogram(levels: Ints, counts: Ints, n_levels: int) -> Ints:
     return np.bincount(levels, weights=counts, minlength=n_levels).astype(np.int64)

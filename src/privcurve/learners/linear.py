@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.linear_inputs import SCALED, LinearClassifier
 from privcurve.learners.log_odds import logistic_loss, perturbed_logistic
@@ -223,7 +222,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         codes, signs, counts, n_bins = records
         roles = self._start_roles()
         dense = self._dense(codes)
-        offset: NDArray[np.float64] | float = 0.0
+        offset: Floats | float = 0.0
         if roles.public is not None:
             self.start_ = PublicStart.of(codes, signs, counts, roles, n_bins)
             offset = self.start_.of_rows(codes)
@@ -251,7 +250,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
             curvature_share=float(self.curvature_share),
         )
 
-    def _dense(self, codes: Codes) -> NDArray[np.float64]:
+    def _dense(self, codes: Codes) -> Floats:
         """Give the rows that box noise is for: inputs in [−1, 1], and a 1."""
         rows = self._rows(codes)
         inputs = rows if isinstance(rows, np.ndarray) else rows.toarray()
@@ -261,29 +260,29 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         super()._restore()
         check_start(self, self._start_roles())
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         found = super()._scores(codes)
         return found + self.start_.of_rows(codes) if self.start == PUBLIC_START else found
 
 
 def _minimum(
-    rows: csr_array | NDArray[np.float64],
+    rows: csr_array | Floats,
     records: Records,
     posed: Perturbation,
     epsilon: float,
     curator: Curator,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Minimise the perturbed objective (the intercept comes last)."""
     n = records.n
     dimension = rows.shape[1] + int(posed.intercept)
     extra = posed.extra_penalty(epsilon) / n
     data = rows, records.labels, records.counts, 1 / (posed.C * n)
 
-    def gradient(model: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gradient(model: Floats) -> Floats:
         return n * (logistic_loss(model, *data)[1] + extra * model)
 
-    def minimise(linear: NDArray[np.float64]) -> NDArray[np.float64]:
-        def perturbed(model: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def minimise(linear: Floats) -> Floats:
+        def perturbed(model: Floats) -> tuple[float, Floats]:
             value, slope = logistic_loss(model, *data)
             value += float(linear @ model) / n
             value += 0.5 * extra * float(model @ model)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from privcurve.coding import Codes, one_hot, scaled
+from privcurve.coding import Codes, Floats, one_hot, scaled
 from privcurve.learners.log_odds import OneHotClassifier
 from privcurve.learners.roles import Roles
 
@@ -38,7 +38,7 @@ class LinearClassifier(OneHotClassifier):
         columns = self._read()
         return len(columns) if self.encoding == SCALED else int(self.n_bins_[columns].sum())
 
-    def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | NDArray[np.float64]:
+    def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | Floats:
         columns = self._read()
         if self.encoding == SCALED:
             return value * scaled(codes[:, columns], self.n_bins_[columns])

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.dummy import DummyClassifier
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.checks import require
 from privcurve.learners.log_odds import LogOddsClassifier
 from privcurve.learners.one_label import CERTAIN, log_shares
@@ -41,9 +40,9 @@ class MajorityClassClassifier(LogOddsClassifier):
     """
 
     _learner = "majority_class"
-    _released: ClassVar[Mapping[str, Any]] = {"score_": float | NDArray[np.float64]}
+    _released: ClassVar[Mapping[str, Any]] = {"score_": float | Floats}
 
-    score_: float | NDArray[np.float64] = field(init=False)
+    score_: float | Floats = field(init=False)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, labels, counts, _ = records
@@ -60,5 +59,5 @@ class MajorityClassClassifier(LogOddsClassifier):
         shape = () if len(self.classes_) == 2 else (len(self.classes_),)
         require(np.shape(self.score_) == shape, "it is of another number of classes")
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         return np.full((len(codes), *np.shape(self.score_)), self.score_)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Ints, Records, Signs
 from privcurve.learners.base import BUDGET, PrivateClassifier
 from privcurve.learners.checks import require
 from privcurve.learners.log_odds import LogOddsClassifier
@@ -83,8 +83,8 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
     _learner = "noisy_bayes"
     _released: ClassVar[Mapping[str, Any]] = {
         "prior_": float | PublicStart,
-        "columns_": NDArray[np.int64],
-        "log_ratios_": tuple[NDArray[np.float64], ...],
+        "columns_": Ints,
+        "log_ratios_": tuple[Floats, ...],
     }
 
     n_columns: int | None = None
@@ -144,9 +144,7 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
         available = len(self._roles().private)
         return available if self.n_columns is None else min(self.n_columns, available)
 
-    def _log_ratios(
-        self, table: NDArray[np.float64], totals: NDArray[np.float64], scale: float
-    ) -> NDArray[np.float64]:
+    def _log_ratios(self, table: Floats, totals: Floats, scale: float) -> Floats:
         added = scale + float(self.smoothing)
         shares = (np.maximum(table, 0.0) + added) / (np.maximum(totals, 0.0) + len(table) * added)
         ratios = np.log(shares[:, 1]) - np.log(shares[:, 0])
@@ -164,7 +162,7 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
         widths = [ratios.shape for ratios in self.log_ratios_]
         require(widths == [(k,) for k in self.n_bins_[columns]], "its columns have other codes")
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         if isinstance(self.prior_, PublicStart):
             found = self.prior_.of_rows(codes)
         else:
@@ -174,9 +172,7 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
         return found
 
 
-def label_counts(
-    column: NDArray[Any], n_bins: int, signs: NDArray[np.int8], counts: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) -> Ints:
     """Count the records of each code by label.
 
     Parameters
@@ -197,12 +193,12 @@ def label_counts(
     return totals.reshape(n_bins, 2).astype(np.int64)
 
 
-def column_score(table: NDArray[np.int64]) -> float:
+def column_score(table: Ints) -> float:
     """Give Q = ½ Σ_c |n₊(c) − n₋(c)|, the score by which a column is chosen."""
     return float(np.abs(table[:, 1] - table[:, 0]).sum()) / 2
 
 
-def _choose(tables: Mapping[int, NDArray[np.int64]], m: int, curator: Curator) -> list[int]:
+def _choose(tables: Mapping[int, Ints], m: int, curator: Curator) -> list[int]:
     """Choose m columns one after another; all of them without looking."""
     left = list(tables)
     if m == len(left):
@@ -215,7 +211,7 @@ def _choose(tables: Mapping[int, NDArray[np.int64]], m: int, curator: Curator) -
     return chosen
 
 
-def _pooled_totals(noisy: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _pooled_totals(noisy: list[Floats]) -> Floats:
     """Estimate the number of each label: every column tells it, the shorter the better."""
     weights = np.array([1 / len(table) for table in noisy])
     sums = np.array([table.sum(axis=0) for table in noisy])

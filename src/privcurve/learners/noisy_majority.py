@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
@@ -54,5 +53,5 @@ class NoisyMajorityClassifier(PrivateClassifier):
         margin = records.counts @ records.labels.astype(np.int64)
         self.margin_ = curator.number(MARGIN, float(margin))
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         return np.full(len(codes), self.margin_)

@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
+from privcurve.coding import Floats, Ints, Signs
+
 # The score for "all records have this label". Finite, so that the log-loss is; the
 # probability is 1 minus the relative rounding error of a float32, as scikit-learn's
 # gradient boosting has it.
 CERTAIN = float(-logit(np.finfo(np.float32).eps))
 
 
-def only_label(signs: NDArray[np.int8]) -> int | None:
+def only_label(signs: Signs) -> int | None:
     """Give the sign that all records share, None if both occur."""
     return int(signs[0]) if (signs == signs[0]).all() else None
 
 
-def log_shares(
-    labels: NDArray[Any], counts: NDArray[np.int64], n_classes: int
-) -> NDArray[np.float64]:
+def log_shares(labels: NDArray[Any], counts: Ints, n_classes: int) -> Floats:
     """Give the logarithm of each class's share of the records, at least minus `CERTAIN`.
 
     Parameters

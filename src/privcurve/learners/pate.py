@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from privcurve.coding import Codes, Records, scaled
+from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, scaled
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.log_odds import LogOddsClassifier
@@ -149,7 +149,7 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
             learner._own_rows = _OwnRows(X)
         return learners
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: ArrayLike) -> Floats:
         """Score rows by their public columns and a noisy answer about the private ones.
 
         As of :class:`~privcurve.learners.base.CodedClassifier`; each new row costs an answer.
@@ -219,16 +219,14 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
         self.n_records_ = n
         return statement
 
-    def _private_rows(self, codes: Codes) -> NDArray[np.float64]:
+    def _private_rows(self, codes: Codes) -> Floats:
         """Give scaled private columns, and a 1."""
         columns = list(self._roles.private)
         return np.column_stack(
             [scaled(codes[:, columns], self.n_bins_[columns]), np.ones(len(codes))]
         )
 
-    def _train_student(
-        self, codes: Codes, signs: NDArray[np.int8], positive: NDArray[np.bool_]
-    ) -> LinearScore:
+    def _train_student(self, codes: Codes, signs: Signs, positive: Bools) -> LinearScore:
         """Train on records one by one, and the answer about each."""
         public = list(self._roles.public or ())
         inputs = np.column_stack([codes[:, public], positive.astype(codes.dtype)])
@@ -237,12 +235,12 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
         rows = PublicRows.of(inputs, signs, ones, range(len(bins)), bins)
         return PublicClassifier(rows, bins).fit(np.ones(len(rows.signs)))
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         public = list(self._roles.public or ())
         inputs = np.column_stack([scaled(codes[:, public], self.n_bins_[public]), self._ask(codes)])
         return self.student_.of(inputs)
 
-    def _ask(self, codes: Codes) -> NDArray[np.float64]:
+    def _ask(self, codes: Codes) -> Floats:
         """Give the answers about scored rows, −1 or +1, and charge those that are new."""
         private = np.ascontiguousarray(codes[:, list(self._roles.private)].astype("<u2"))
         same = np.zeros(len(codes), dtype=np.int8)
@@ -272,14 +270,12 @@ def _laplace(key: bytes, row: bytes) -> float:
     return math.log(2 * u) if u < 0.5 else -math.log(2 * (1 - u))
 
 
-def _margins(rows: NDArray[np.float64], teachers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _margins(rows: Floats, teachers: Floats) -> Floats:
     """Give n₊ − n₋ of each row."""
     return np.asarray((2 * (rows @ teachers.T > 0).sum(axis=1) - len(teachers)).astype(np.float64))
 
 
-def _train_teachers(
-    rows: NDArray[np.float64], signs: NDArray[np.int8], parts: Sequence[NDArray[np.int64]]
-) -> NDArray[np.float64]:
+def _train_teachers(rows: Floats, signs: Signs, parts: Sequence[Ints]) -> Floats:
     """Train a logistic regression (C = 1, intercept not penalised) on each part of the records."""
     penalty = np.ones(rows.shape[1])
     penalty[-1] = 0.0

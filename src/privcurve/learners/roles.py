@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Ints, Signs
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
 ALL = "all"
@@ -137,18 +137,13 @@ class PublicRows:
     """
 
     codes: Codes
-    signs: NDArray[np.int8]
-    counts: NDArray[np.int64]
-    row_of: NDArray[np.int64]
+    signs: Signs
+    counts: Ints
+    row_of: Ints
 
     @classmethod
     def of(
-        cls,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        public: Sequence[int],
-        n_bins: NDArray[np.int64],
+        cls, codes: Codes, signs: Signs, counts: Ints, public: Sequence[int], n_bins: Ints
     ) -> PublicRows:
         """Gather the rows of a coded matrix by public columns and label."""
         columns = list(public)
@@ -160,9 +155,7 @@ class PublicRows:
         return cls(codes[first][:, columns], signs[first], totals, row_of)
 
 
-def distinct_keys(
-    codes: Codes, signs: NDArray[np.int8], n_bins: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any], Ints]:
     """Give a number to each distinct (row, label) pair, in lexicographic order.
 
     Parameters
@@ -190,7 +183,7 @@ def distinct_keys(
     return _ranked(keys, width)
 
 
-def _ranked(keys: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ranked(keys: Ints, width: int) -> tuple[Ints, Ints]:
     """Give the distinct numbers among keys below `width`, increasing, and the place of each key."""
     if width > SPARSE * len(keys):
         known, places = np.unique(keys, return_inverse=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Floats
 from privcurve.learners.base import CodedClassifier, as_fitted
 
 
@@ -16,7 +15,7 @@ class StagedClassifier(CodedClassifier):
     """A learner with `staged_decision_function`; a subclass says what a stage is (`_stages`)."""
 
     @as_fitted
-    def staged_decision_function(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+    def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
         """Score rows by the first round alone, by the first two, and so on.
 
         Parameters
@@ -31,5 +30,5 @@ class StagedClassifier(CodedClassifier):
         check_is_fitted(self)
         yield from self._stages(self._code(X, fit=False))
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
         raise NotImplementedError

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Ints, Signs
 from privcurve.kernels.lazybb_trees import (
     BinnedRows,
     Forest,
@@ -167,15 +166,15 @@ class TreeModel:
     """
 
     forest: Forest
-    n_bins: NDArray[np.int64]
+    n_bins: Ints
 
     @property
-    def columns(self) -> NDArray[np.int64]:
+    def columns(self) -> Ints:
         """The column of each bin."""
         return np.repeat(np.arange(len(self.n_bins)), self.n_bins)
 
     @property
-    def values(self) -> NDArray[np.int64]:
+    def values(self) -> Ints:
         """The code of each bin in its column."""
         starts = np.cumsum(self.n_bins) - self.n_bins
         return np.arange(int(self.n_bins.sum())) - np.repeat(starts, self.n_bins)
@@ -186,9 +185,9 @@ class TreeModel:
         return len(self.forest.splits)
 
     @property
-    def questions(self) -> NDArray[np.int64]:
+    def questions(self) -> Ints:
         """Distinct questions of the trees."""
-        found: NDArray[np.int64] = np.unique(self.forest.splits[self.forest.splits >= 0])
+        found: Ints = np.unique(self.forest.splits[self.forest.splits >= 0])
         return found
 
     @property
@@ -196,7 +195,7 @@ class TreeModel:
         """How many distinct questions the trees ask."""
         return len(self.questions)
 
-    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
+    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
         """Sum the votes of trees for each row, see :class:`~privcurve.learners.voting.Model`."""
         splits, children, labels = self.forest
         voters = splits[start:stop], children[start:stop], labels[start:stop]
@@ -220,7 +219,7 @@ class TreeModel:
             "depth": int(depth.max()),
         }
 
-    def check(self, n_bins: NDArray[np.int64], labels: Sequence[int] = (-1, 1)) -> Forest:
+    def check(self, n_bins: Ints, labels: Sequence[int] = (-1, 1)) -> Forest:
         """Give the trees if they are of these columns and their leaves have these labels.
 
         Raises
@@ -307,13 +306,7 @@ class TreeRows(NamedTuple):
 class TopDownTrees:
     """DP-TopDown trees as weak learners, see :class:`~privcurve.learners.voting.WeakLearner`."""
 
-    def prepare(
-        self,
-        codes: Codes,
-        n_bins: NDArray[np.int64],
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-    ) -> TreeRows:
+    def prepare(self, codes: Codes, n_bins: Ints, signs: Signs, counts: Ints) -> TreeRows:
         """Turn codes into places of histograms."""
         return TreeRows(bin_rows(codes, n_bins, signs, counts), int(n_bins.sum()))
 
@@ -339,11 +332,7 @@ class TopDownTrees:
         )
 
     def train(
-        self,
-        rows: TreeRows,
-        plan: TreePlan,
-        curator: Curator,
-        begin: NDArray[np.int64] | None = None,
+        self, rows: TreeRows, plan: TreePlan, curator: Curator, begin: Ints | None = None
     ) -> tuple[Forest, float]:
         """Grow a tree in each round."""
         return boost_trees(
@@ -353,7 +342,7 @@ class TopDownTrees:
             tree_noise(plan, rows.width, curator), begin,
         )  # fmt: skip
 
-    def attributes(self, released: Forest, n_bins: NDArray[np.int64]) -> Mapping[str, Any]:
+    def attributes(self, released: Forest, n_bins: Ints) -> Mapping[str, Any]:
         """Give the model."""
         return {"model_": TreeModel(released, n_bins)}
 

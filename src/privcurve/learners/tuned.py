@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from privcurve.coding import Codes, Records, decided
+from privcurve.coding import Codes, Floats, Records, decided
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier, PrivateClassifier, as_fitted
 from privcurve.learners.entry import Facts
@@ -209,8 +209,8 @@ class TunedClassifier(PrivateClassifier):
         exact = UNITS * int(records.counts[right].sum())
         return int(curator.whole_numbers(call, np.array([exact]))[0])
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        scores: NDArray[np.float64] = self.best_.decision_function(codes)
+    def _scores(self, codes: Codes) -> Floats:
+        scores: Floats = self.best_.decision_function(codes)
         return scores
 
     @property
@@ -225,7 +225,7 @@ class TunedClassifier(PrivateClassifier):
 
     @available_if(_gives_chances)
     @as_fitted
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Give the chance of each class, where the learner does.
 
         Parameters
@@ -237,7 +237,7 @@ class TunedClassifier(PrivateClassifier):
         ndarray of shape (n_rows, 2)
         """
         check_is_fitted(self)
-        chances: NDArray[np.float64] = self.best_.predict_proba(self._code(X, fit=False))
+        chances: Floats = self.best_.predict_proba(self._code(X, fit=False))
         return chances
 
     @property

@@ -207,20 +207,14 @@ def budget_of(
 
 
 def prices(
-    candidates: Sequence[Candidate],
-    budget: SelectionBudget,
-    facts: Facts,
-    n: int,
+    candidates: Sequence[Candidate], budget: SelectionBudget, facts: Facts, n: int
 ) -> list[float]:
     """Give ε with which each candidate is trained; see :func:`terms`."""
     return [one.epsilon for one in terms(candidates, budget, facts, n)]
 
 
 def terms(
-    candidates: Sequence[Candidate],
-    budget: SelectionBudget,
-    facts: Facts,
-    n: int,
+    candidates: Sequence[Candidate], budget: SelectionBudget, facts: Facts, n: int
 ) -> list[Terms]:
     """Give on which terms each candidate is trained, so that it spends what a run may.
 

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Ints, Records, Signs
 from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.curator import Curator
@@ -79,7 +78,7 @@ class Model(Protocol):
     def n_features_used(self) -> int:
         """Distinct questions that they ask."""
 
-    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
+    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
         """Sum the votes for each row.
 
         Parameters
@@ -96,7 +95,7 @@ class Model(Protocol):
     def measures(self) -> dict[str, float]:
         """Give sizes of the model."""
 
-    def check(self, n_bins: NDArray[np.int64]) -> Any:
+    def check(self, n_bins: Ints) -> Any:
         """Check what was read from a file; give what was released, as of the weak learner.
 
         Raises
@@ -109,24 +108,14 @@ class Model(Protocol):
 class WeakLearner(Protocol):
     """What is boosted. It keeps nothing of a fit."""
 
-    def prepare(
-        self,
-        codes: Codes,
-        n_bins: NDArray[np.int64],
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-    ) -> Any:
+    def prepare(self, codes: Codes, n_bins: Ints, signs: Signs, counts: Ints) -> Any:
         """Give the rows as :meth:`train` takes them; all settings share them."""
 
     def plan(self, learner: Any, boosting: Boosting, n: int) -> Any:
         """Settle the parameters of a learner for n records: a :class:`Plan`."""
 
     def train(
-        self,
-        rows: Any,
-        plan: Any,
-        curator: Curator,
-        begin: NDArray[np.int64] | None = None,
+        self, rows: Any, plan: Any, curator: Curator, begin: Ints | None = None
     ) -> tuple[Any, float]:
         """Draw all noise and train all rounds.
 
@@ -147,7 +136,7 @@ class WeakLearner(Protocol):
             κn times the largest normalised weight of all rounds; see ``kernels.projection``.
         """
 
-    def attributes(self, released: Any, n_bins: NDArray[np.int64]) -> Mapping[str, Any]:
+    def attributes(self, released: Any, n_bins: Ints) -> Mapping[str, Any]:
         """Give what a fitted learner holds of it: ``model_``, a :class:`Model`, and more."""
 
 
@@ -177,7 +166,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
     def _boosting(self) -> Boosting:
         return ONE_ROUND
 
-    def _begin(self, codes: Codes, signs: NDArray[np.int8]) -> NDArray[np.int64] | None:
+    def _begin(self, codes: Codes, signs: Signs) -> Ints | None:
         """Give the margins of rows before the first round, in votes; None: 0 for all."""
         return None
 
@@ -193,7 +182,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         codes[:, list(self._hidden())] = 0
         return codes
 
-    def _seen_bins(self) -> NDArray[np.int64]:
+    def _seen_bins(self) -> Ints:
         """Give how many codes of each column voters see."""
         bins = self.n_bins_.copy()
         bins[list(self._hidden())] = 1
@@ -204,10 +193,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return self._weak.plan(self, self._boosting(), n)
 
     def _fit_batch(
-        self,
-        learners: Sequence[Self],
-        records: Records,
-        curators: Sequence[Curator],
+        self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         codes, signs, counts, _ = records
         n = int(counts.sum())
@@ -235,11 +221,11 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         for name, value in self._weak.attributes(released, self._seen_bins()).items():
             setattr(self, name, value)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        votes: NDArray[np.int64] = self.model_.tally(self._seen(codes))
+    def _scores(self, codes: Codes) -> Floats:
+        votes: Ints = self.model_.tally(self._seen(codes))
         return votes.astype(np.float64)
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
         codes = self._seen(codes)
         votes = np.zeros(len(codes), dtype=np.int64)
         for t in range(self.model_.n_rounds):

@@ -19,8 +19,9 @@ from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from privcurve.coding import Floats
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
     GAUSSIAN_KIND,
@@ -54,7 +55,7 @@ Shape = int | tuple[int, ...]
 class Draw(Protocol):
     """How a mechanism's noise is drawn."""
 
-    def __call__(self, rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    def __call__(self, rng: Source, size: Shape, scale: float = 1.0) -> Floats:
         """Draw noise of a shape and scale."""
 
 
@@ -83,7 +84,7 @@ class Mechanism:
     words: str
     kind: str
     draw: Draw
-    probabilities: Callable[[ArrayLike, float], NDArray[np.float64]] | None = None
+    probabilities: Callable[[ArrayLike, float], Floats] | None = None
 
     def bounded_range(self, epsilon: float) -> float | None:
         """Give the range of the privacy loss of an ε-private call; None if it may be 2ε.
@@ -119,38 +120,38 @@ def score_range(sensitivity: float, neighbours: str, monotone: bool = False) -> 
 # Noise ---------------------------------------------------------------------------------
 
 
-def _gumbel(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _gumbel(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     return rng.gumbel(scale=scale, size=size)
 
 
-def _exponential(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _exponential(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     return rng.exponential(scale=scale, size=size)
 
 
-def _laplace(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _laplace(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     return rng.laplace(scale=scale, size=size)
 
 
-def _two_laplace(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _two_laplace(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     noise = _laplace(rng, size, scale)
     noise -= _laplace(rng, size, scale)
     return noise
 
 
-def _logistic(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     return rng.logistic(scale=scale, size=size)
 
 
-def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw logistic noise from 1 − U: the label is + just where a uniform U is below its chance."""
     return -rng.logistic(scale=scale, size=size)
 
 
-def _normal(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _normal(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     return rng.normal(scale=scale, size=size)
 
 
-def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw a vector whose density falls as e^{−‖b‖/scale}: a direction, and a Gamma(d) norm.
 
     The sums of four are diffprivlib's, against attacks on floating-point numbers; the law of
@@ -161,7 +162,7 @@ def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.flo
     return np.asarray(direction / np.linalg.norm(direction, 2) * norm)
 
 
-def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw a vector whose density falls as e^{−‖b‖_∞/scale}.
 
     A Gamma(k + 1) number times a point of the cube [−1, 1]^k: the largest entry of the point
@@ -174,7 +175,7 @@ def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.floa
 # Chances -------------------------------------------------------------------------------
 
 
-def exponential_probabilities(scores: ArrayLike, rate: float) -> NDArray[np.float64]:
+def exponential_probabilities(scores: ArrayLike, rate: float) -> Floats:
     """Give the exponential mechanism's probabilities, P(r) ∝ exp(η s_r).
 
     Parameters
@@ -191,7 +192,7 @@ def exponential_probabilities(scores: ArrayLike, rate: float) -> NDArray[np.floa
     return weights / weights.sum()
 
 
-def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> NDArray[np.float64]:
+def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> Floats:
     """Give permute-and-flip's probabilities, exactly.
 
     With qᵢ = exp(η(sᵢ − max s)), P(r) = q_r ∫₀¹ Π_{i≠r} (1 − qᵢu) du. The integrand is a
@@ -208,13 +209,13 @@ def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> NDArray[np
 
 
 @lru_cache(maxsize=64)
-def _quadrature(n_nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _quadrature(n_nodes: int) -> tuple[Floats, Floats]:
     """Give the nodes and weights of Gauss–Legendre quadrature on [-1, 1], worked out once."""
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     return nodes, weights
 
 
-def _flip_chances(scores: ArrayLike, rate: float) -> NDArray[np.float64]:
+def _flip_chances(scores: ArrayLike, rate: float) -> Floats:
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
         raise ValueError("scores must be a non-empty one-dimensional array")
@@ -224,12 +225,10 @@ def _flip_chances(scores: ArrayLike, rate: float) -> NDArray[np.float64]:
     return np.exp(rate * gaps)
 
 
-def _positive(
-    wrong: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-) -> Callable[[ArrayLike, float], NDArray[np.float64]]:
+def _positive(wrong: Callable[[Floats], Floats]) -> Callable[[ArrayLike, float], Floats]:
     """Turn P(noise > x), x ≥ 0, of symmetric noise into the chance of + for each margin."""
 
-    def probabilities(margins: ArrayLike, rate: float) -> NDArray[np.float64]:
+    def probabilities(margins: ArrayLike, rate: float) -> Floats:
         x = rate * np.asarray(margins, dtype=np.float64)
         missed = wrong(np.abs(x))
         return np.where(x < 0, missed, 1.0 - missed)
@@ -398,7 +397,7 @@ def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.G
 
 def draw_share(
     mechanism: str, rng: Source, shape: tuple[int, ...], scale: float, parts: int
-) -> NDArray[np.float64]:
+) -> Floats:
     """Draw a share of noise, `parts` of which add up to noise of `scale`.
 
     σ²/m each of m Gaussians; of a Laplace number the difference of two Gamma(1/m) numbers, m of

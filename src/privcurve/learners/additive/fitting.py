@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import Ints
 from privcurve.kernels.privgam_smoothing import smooth
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
@@ -49,7 +50,7 @@ class Step:
 
     column: int
     rate: float
-    shapes: dict[int, NDArray[np.int64]]
+    shapes: dict[int, Ints]
 
 
 class Fit:
@@ -196,7 +197,7 @@ class Fit:
         self._set(LINE, rate, range(self.intercept + 1))
 
     def _noisy(
-        self, exact: NDArray[np.int64], share: float, sensitivity: float, what: str
+        self, exact: Ints, share: float, sensitivity: float, what: str
     ) -> tuple[NDArray[Any], float, float]:
         """Release whole numbers; return them, the variance of their noise, and its rate."""
         entry = self._spend(share, self.budget.release, what, sensitivity)
@@ -221,11 +222,7 @@ class Fit:
         return Call(entry.mechanism, self.budget.on_grid(rate, bits), entry)
 
     def _with_noise(
-        self,
-        exact: NDArray[np.int64],
-        entry: LedgerEntry | None,
-        bits: int | None = None,
-        beside: bool = False,
+        self, exact: Ints, entry: LedgerEntry | None, bits: int | None = None, beside: bool = False
     ) -> tuple[NDArray[Any], float, float]:
         unit = 2.0 ** -(self.budget.bits if bits is None else bits)
         call = self._call(entry, bits, beside)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, code_type
+from privcurve.coding import Codes, Floats, Ints, Signs, code_type
 from privcurve.kernels.privgam import (
     add_to_scores,
     edges_of_columns,
@@ -33,7 +33,7 @@ PLACE_BITS = 10
 CHUNK = 65_536
 
 
-def residual_table(bits: int) -> NDArray[np.int64]:
+def residual_table(bits: int) -> Ints:
     """Give the residual by margin, clipped, in whole multiples of 2^-bits.
 
     The first entry is for margins up to 0. The others are taken in the middle of their steps.
@@ -44,7 +44,7 @@ def residual_table(bits: int) -> NDArray[np.int64]:
     return np.minimum(np.concatenate([[clip], residuals]), clip)
 
 
-def bin_maps(n_bins: NDArray[np.int64], ordered: Sequence[bool], merged: bool) -> list[Any]:
+def bin_maps(n_bins: Ints, ordered: Sequence[bool], merged: bool) -> list[Any]:
     """Give the bin of each code of each column: codes, or neighbours of them together."""
     found = []
     for count, has_order in zip(n_bins.tolist(), ordered, strict=True):
@@ -82,12 +82,7 @@ class Residuals:
     """
 
     def __init__(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        maps: list[Codes],
-        bits: int,
+        self, codes: Codes, signs: Signs, counts: Ints, maps: list[Codes], bits: int
     ) -> None:
         if int(counts.sum()) >= MOST_RECORDS:
             raise ValueError(f"privgam adds up to {MOST_RECORDS - 1:,} records without overflow")
@@ -119,14 +114,14 @@ class Residuals:
         self.shapes.append(np.zeros(width[0] * width[1], dtype=np.int64))
         return len(self.shapes) - 1
 
-    def set_shape(self, j: int, shape: NDArray[np.float64]) -> None:
+    def set_shape(self, j: int, shape: Floats) -> None:
         """Put another shape function in the place of a column's."""
         clipped = np.clip(shape, -LARGEST_SHAPE, LARGEST_SHAPE)
         wanted = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
         add_to_scores(self.column(j), wanted - self.shapes[j], self._scores)
         self.shapes[j] = wanted
 
-    def sums(self, j: int) -> NDArray[np.int64]:
+    def sums(self, j: int) -> Ints:
         """Sum the residuals by label and bin of a column."""
         return residual_sums(
             self.column(j),
@@ -138,13 +133,13 @@ class Residuals:
             len(self.shapes[j]),
         )
 
-    def each(self) -> NDArray[np.int64]:
+    def each(self) -> Ints:
         """Give the clipped residual of each row, for the audit: it is no release."""
         margins = np.where(self._labels == 1, self._scores, -self._scores)
         steps = ((margins - 1) >> self._shift) + 1
         return self._table[np.clip(steps, 0, len(self._table) - 1)]
 
-    def edges(self) -> NDArray[np.int64]:
+    def edges(self) -> Ints:
         """Give Σ_b |G_b| of all columns and of the intercept."""
         return edges_of_columns(
             self.columns,
@@ -156,7 +151,7 @@ class Residuals:
             self._shift,
         )
 
-    def slopes(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def slopes(self, places: Ints) -> Ints:
         """Sum the signed residuals times the places of records, column by column."""
         return slopes_of_columns(
             self.columns,
@@ -169,7 +164,7 @@ class Residuals:
             self._shift,
         )
 
-    def gram(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def gram(self, places: Ints) -> Ints:
         """Sum the products of the places of records in each two columns.
 
         Numbers are whole and their sums below 2^53, so no order of adding up shows.

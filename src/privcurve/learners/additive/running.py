@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.learners.additive import rule
 
 
@@ -16,12 +16,8 @@ class Running:
         self.weight = 0.0
 
     def add(
-        self,
-        sums: NDArray[np.float64],
-        cell_variance: float,
-        shape: NDArray[np.float64],
-        weight: float,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, sums: Floats, cell_variance: float, shape: Floats, weight: float
+    ) -> tuple[Floats, Floats]:
         """Take one Newton step more into the weighted mean of all.
 
         Parameters
@@ -49,7 +45,7 @@ class Running:
         noise = np.minimum(rule.MOST_NOISE, self.variance / down**2 + weight / down)
         return self.numerator / down, noise
 
-    def of_records(self) -> NDArray[np.float64]:
+    def of_records(self) -> Floats:
         """Give about the variance that the mean would have without noise, from records alone.
 
         A residual of a bin has the variance 1/4 at most, and their sum falls with the score by

@@ -9,8 +9,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Ints
 from privcurve.privacy.accountants.compose import BASIC, ZCDP_CKS
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, LAPLACE_KIND, Cost
 from privcurve.privacy.budget import PUBLISHED, check_budget
@@ -53,14 +53,12 @@ CAVEAT_PUBLISHED = (
 PARALLEL = "the trees of an ensemble and the nodes of a level"
 
 
-def leaf_bounds(n_trees: int, learning_rate: float) -> NDArray[np.float64]:
+def leaf_bounds(n_trees: int, learning_rate: float) -> Floats:
     """Bounds of the leaf values (geometric leaf clipping): g*(1 − η)^(t−1), t = 1 … T."""
     return GRADIENT_BOUND * (1.0 - learning_rate) ** np.arange(n_trees, dtype=np.float64)
 
 
-def leaf_l1(
-    n_trees: int, learning_rate: float, regularisation: float, calibration: str
-) -> NDArray[np.float64]:
+def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibration: str) -> Floats:
     """L1 sensitivity of all leaf values of a tree together, for each tree.
 
     One record more or less changes one leaf by at most ΔV = min{g*/(1+λ), 2g*(1−η)^(t−1)}.
@@ -84,9 +82,7 @@ def leaf_l1(
     return one if calibration == PUBLISHED else 2.0 * one
 
 
-def chunk_ends(
-    n: int, trees_per_ensemble: int, learning_rate: float, chunks: str
-) -> NDArray[np.int64]:
+def chunk_ends(n: int, trees_per_ensemble: int, learning_rate: float, chunks: str) -> Ints:
     """Divide n records among the trees of an ensemble.
 
     Parameters

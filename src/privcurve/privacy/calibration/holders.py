@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, check_budget, is_private
@@ -55,8 +55,8 @@ class LevelNoise:
     statement : PrivacyStatement
     """
 
-    ranges: NDArray[np.float64]
-    amounts: NDArray[np.float64]
+    ranges: Floats
+    amounts: Floats
     mechanism: str
     statement: PrivacyStatement
 
@@ -220,7 +220,7 @@ def level_holders(
     )
 
 
-def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+def _frozen(array: Floats) -> Floats:
     array.flags.writeable = False
     return array
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import (
     ADAPTIVE,
     ADVANCED,
@@ -42,7 +42,7 @@ class OneRuleNoise:
     statement : PrivacyStatement
     """
 
-    rates: NDArray[np.float64]
+    rates: Floats
     mechanism: str
     normalise: bool
     statement: PrivacyStatement

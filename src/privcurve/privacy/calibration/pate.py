@@ -35,12 +35,7 @@ def margins_l1(n_answers: int, n_teachers: int) -> float:
 
 
 def pate_statement(
-    *,
-    n_answers: int,
-    n_teachers: int,
-    epsilon: float,
-    calibration: str,
-    public: tuple[int, ...],
+    *, n_answers: int, n_teachers: int, epsilon: float, calibration: str, public: tuple[int, ...]
 ) -> PrivacyStatement:
     """Calibrate PATE: the noise of each answer is in the ledger.
 

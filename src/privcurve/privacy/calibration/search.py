@@ -42,10 +42,7 @@ class Calibration:
 
 @lru_cache(maxsize=4096)
 def calibrate(
-    costs: tuple[Cost, ...],
-    epsilon: float,
-    delta: float,
-    accountants: tuple[str, ...] = _BEST_OF,
+    costs: tuple[Cost, ...], epsilon: float, delta: float, accountants: tuple[str, ...] = _BEST_OF
 ) -> Calibration:
     """Find the largest noise rates that a budget allows, under the best valid accountant.
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
 from privcurve.privacy.budget import (
@@ -70,8 +70,8 @@ class TreeNoiseRates:
     statement : PrivacyStatement
     """
 
-    rates: NDArray[np.float64]
-    label_rates: NDArray[np.float64]
+    rates: Floats
+    label_rates: Floats
     mechanism: str
     label_noise: str
     rules: bool
@@ -205,9 +205,7 @@ def _check_published(
         )
 
 
-def _published(
-    learner: str, zeta: NDArray[np.float64], n_splits: int, epsilon: float
-) -> TreeNoiseRates:
+def _published(learner: str, zeta: Floats, n_splits: int, epsilon: float) -> TreeNoiseRates:
     each = epsilon / (len(zeta) * 2 * n_splits)
     rates = each / (sensitivity.TOP_DOWN_SPLIT * zeta)
     label_rates = n_splits * each / sensitivity.lazybb_margins_l1(1.0) / zeta
@@ -261,8 +259,8 @@ def _published(
 
 def _certified(
     learner: str,
-    zeta: NDArray[np.float64],
-    spread: NDArray[np.float64],
+    zeta: Floats,
+    spread: Floats,
     depth: int,
     split_share: float | None,
     leaves: str,
@@ -363,8 +361,8 @@ def _shares(
 
 def _rates(
     learner: str,
-    rates: NDArray[np.float64],
-    label_rates: NDArray[np.float64],
+    rates: Floats,
+    label_rates: Floats,
     mechanism: str,
     label_noise: str,
     rules: bool,

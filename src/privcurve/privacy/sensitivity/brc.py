@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.privacy.sensitivity.impurity import check_n
 
 
@@ -30,7 +30,7 @@ def brc_delta_published(n: int, c1: float, c2: float) -> float:
     return c1 * c2 / n
 
 
-def brc_delta_rounds(n: int, c1: float, c2: float, alphas: Sequence[float]) -> NDArray[np.float64]:
+def brc_delta_rounds(n: int, c1: float, c2: float, alphas: Sequence[float]) -> Floats:
     """Sensitivity Δ_t of BRC's error from the transcript of released α's; Δ₁ = 1/n.
 
     Δ_t = w̄/((n − 1)w̲ + w̄) with w̄ = min(c₂, e^{Σα⁺}), w̲ = max(1/c₁, e^{Σα⁻}) over the
@@ -57,7 +57,7 @@ def brc_delta_rounds(n: int, c1: float, c2: float, alphas: Sequence[float]) -> N
     return largest / ((n - 1) * smallest + largest)
 
 
-def brc_edge_rounds(n: int, c2: float, alphas: Sequence[float]) -> NDArray[np.float64]:
+def brc_edge_rounds(n: int, c2: float, alphas: Sequence[float]) -> Floats:
     """Sensitivity w̄_t/n of BRC's edge from the transcript of released α's; 1/n at first.
 
     w̄_t is that of :func:`brc_delta_rounds`. Replace-one. Source: §d (proved).
