@@ -230,7 +230,7 @@ def rows_that_are_not_scaled(patch):
 
 def noise_for_one_cell_of_two(patch):
     """Naive Bayes: a record leaves a cell, and is not thought to enter another."""
-    patch.setattr(noisy_bayes, "column_counts_l1", lambda m: float(m))
+    patch.setattr(noisy_bayes, "feature_histograms_l1", lambda m: float(m))
 
 
 def columns_by_exact_scores(patch):

@@ -15,7 +15,7 @@ from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.random_trees import Stumps
 from privcurve.privacy.mechanisms import GAUSSIAN
-from privcurve.privacy.sensitivity.holders import LARGEST_UNIT
+from privcurve.privacy.sensitivity.counts import LARGEST_UNIT
 
 # Values of leaves are clipped to this, before the learning rate.
 LARGEST_VALUE = 2.0

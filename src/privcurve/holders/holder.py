@@ -24,7 +24,7 @@ from privcurve.kernels.holder_counts import (
 from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves, residuals, sum_leaves
 from privcurve.privacy.curator import Call, Curator, party_of
 from privcurve.privacy.mechanisms import LAPLACE
-from privcurve.privacy.sensitivity.holders import residual_norm
+from privcurve.privacy.sensitivity.counts import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
 # Nodes whose counts a holder keeps at hand: the two children of the last split.

@@ -78,7 +78,7 @@ def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Int
         Divides ½.
     longest : float
         What a residual is shortened to, see
-        :func:`privcurve.privacy.sensitivity.holders.residual_norm`.
+        :func:`privcurve.privacy.sensitivity.counts.residual_norm`.
 
     Returns
     -------

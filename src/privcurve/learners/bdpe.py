@@ -37,9 +37,11 @@ from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, NOISY_LABEL, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced, noise_of
-from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, margins_l1
-from privcurve.privacy.sensitivity.ensembles import (
+from privcurve.privacy.sensitivity.counts import (
     ensemble_weight_bound,
+    histogram_l1,
+    histogram_l2,
+    margins_l1,
     margins_l2,
     released_error,
 )

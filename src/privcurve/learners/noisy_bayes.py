@@ -20,17 +20,17 @@ from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import score_range
 from privcurve.privacy.noise import Announced, noise_of
-from privcurve.privacy.sensitivity.noisy_bayes import (
-    column_counts_l1,
-    column_counts_l2,
-)
-from privcurve.privacy.sensitivity.noisy_bayes import column_score as column_score_sensitivity
+from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_histograms_l2
 
 # What calls release.
 CHOICE = "choice of column {}"
 COUNTS = "counts of {} columns by code and label"
 
 SOURCE = "docs/partial.md, P3"
+
+# Of Q_j = ½ Σ_c |Σ_i y_i [x_ij = c]|, how much a column tells of the label: a changed record moves
+# two of the inner sums by 1, or one by 2 (docs/partial.md, P3; enumerated in the tests).
+SCORE_SENSITIVITY = 1.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -105,13 +105,13 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
         counts = Announced(
             COUNTS.format(m),
             share=1 - share,
-            l1=column_counts_l1(m),
-            l2=column_counts_l2(m),
+            l1=feature_histograms_l1(m),
+            l2=feature_histograms_l2(m),
             source=SOURCE,
         )
         if m == n_private:
             return (counts,)
-        score = score_range(column_score_sensitivity(), REPLACE_ONE)
+        score = score_range(SCORE_SENSITIVITY, REPLACE_ONE)
         return Announced(CHOICE, share=share, times=m, score_range=score, source=SOURCE), counts
 
     def _release(self, records: Records, curator: Curator) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE, is_private
 from privcurve.privacy.ledger import (
     ASSUMED,
     NOT_COVERED,
@@ -48,7 +48,10 @@ def state(
     Returns
     -------
     PrivacyStatement
+        That of a method without privacy at ε = ∞.
     """
+    if not is_private(epsilon):
+        return PrivacyStatement.not_private(learner)
     excluded = [*exclusions, *NOT_COVERED]
     if public is not None:
         excluded.append(NOT_IMPLIED)

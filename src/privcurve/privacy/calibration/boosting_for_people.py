@@ -77,8 +77,6 @@ class PeopleNoise:
 
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
         """Make the statement of a fit; see :meth:`BRCNoise.statement`."""
-        if not is_private(self.epsilon):
-            return PrivacyStatement.not_private(LEARNER)
         calls = [
             (self._weights(t), self._learned(t), self.error.estimate_entry(alphas[:t]))
             for t in range(self.error.n_rounds)

@@ -16,7 +16,8 @@ from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_priv
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.curator import Call, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
-from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
+from privcurve.privacy.mechanisms import EXPONENTIAL
+from privcurve.privacy.noise import Announced
 from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.brc import (
     brc_delta_published,
@@ -115,30 +116,19 @@ class BRCNoise:
         if not is_private(self.epsilon) or self.choice_share == 0:
             return None
         spread, bound = self._amounts()[1], self.sensitivity(alphas)
-        return LedgerEntry(
-            mechanism=EXPONENTIAL,
-            what=f"round {len(alphas) + 1}: choice of a threshold",
-            noise_rate=spread / (2 * bound),
-            sensitivity=bound,
-            epsilon=spread,
-            bounded_range=spread,
-            source="PRIVACY.md §d iii",
-        )
+        what = f"round {len(alphas) + 1}: choice of a threshold"
+        choice = Announced(what, score_range=2 * bound, by=EXPONENTIAL, source="PRIVACY.md §d iii")
+        return choice.entries(spread, self._pure)[0]
 
     def estimate_entry(self, alphas: Sequence[float]) -> LedgerEntry | None:
         """Return what the next round's estimate is charged to; None at ε = ∞."""
         if not is_private(self.epsilon):
             return None
         amount, bound = self._amounts()[0], self.sensitivity(alphas)
-        published = self.calibration == PUBLISHED
-        return LedgerEntry(
-            mechanism=LAPLACE if self._pure else GAUSSIAN,
-            what=f"round {len(alphas) + 1}: weighted {self.estimate} of the private classifier",
-            noise_rate=amount / bound,
-            sensitivity=bound,
-            epsilon=amount if self._pure else math.inf,
-            source="Shen et al., Theorems 3 and 4; PRIVACY.md §d" if published else "PRIVACY.md §d",
-        )
+        what = f"round {len(alphas) + 1}: weighted {self.estimate} of the private classifier"
+        source = "Shen et al., Theorems 3 and 4; " if self.calibration == PUBLISHED else ""
+        error = Announced(what, l1=bound, l2=bound, source=f"{source}PRIVACY.md §d")
+        return error.entries(amount, self._pure)[0]
 
     def _amounts(self) -> tuple[float, float, str]:
         """Give Δ_t/noise of an estimate, the range of a choice, and the accountant."""

@@ -15,13 +15,13 @@ from privcurve.privacy.budget import CERTIFIED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
+from privcurve.privacy.noise import Announced, frozen
 from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.counts import (
     feature_histograms_l1,
     feature_histograms_l2,
 )
-from privcurve.privacy.sensitivity.holders import vote_range
-from privcurve.privacy.sensitivity.impurity import split_sensitivity
+from privcurve.privacy.sensitivity.impurity import split_range, split_sensitivity
 
 SINGLE = "single"
 NOISY_COUNTS = "noisy_counts"
@@ -79,7 +79,7 @@ class LevelNoise:
         """
         if math.isinf(self.ranges[level]):
             return math.inf
-        change = vote_range(max(size, 1), criterion)
+        change = split_range(max(size, 1), criterion)
         return float(self.ranges[level]) / change if change else 0.0
 
     def vote_what(self, level: int) -> str:
@@ -157,9 +157,9 @@ def level_holders(
     mechanism = LAPLACE if delta == 0 else GAUSSIAN
     share = vote_share if votes else 0.0
     if not is_private(epsilon):
-        whole = _frozen(np.full(depth, math.inf))
+        whole = frozen(np.full(depth, math.inf))
         none = PrivacyStatement.not_private("distributed_topdown")
-        return LevelNoise(whole if votes else _frozen(np.zeros(depth)), whole, mechanism, none)
+        return LevelNoise(whole if votes else frozen(np.zeros(depth)), whole, mechanism, none)
     weights = np.ones(depth) if budget == LEVELS else 2.0 ** -np.arange(depth)
     weights /= weights.sum()
     if delta == 0:
@@ -176,53 +176,34 @@ def level_holders(
     if votes:
         grows = "variance" if delta else "scale"
         counted = f"each voted column (of c of them: c times the {grows})"
-    ledger = []
+    ledger: list[LedgerEntry] = []
     for level in range(depth):
         if votes:
             last = level == depth - 1
             bound = split_sensitivity(max(n, 2), "zero_one" if last else criterion)
             each = float(ranges[level])
-            ledger.append(
-                LedgerEntry(
-                    EXPONENTIAL,
-                    f"level {level + 1}: votes of a holder at all nodes, by its number of records",
-                    each / (2 * bound),
-                    bound,
-                    each,
-                    each,
-                    None,
-                    "PRIVACY.md §0 L2, L3; §e (certified)",
-                    2**level,
-                    NODES,
-                )
-            )
+            what = f"level {level + 1}: votes of a holder at all nodes, by its number of records"
+            call = Announced(
+                what, score_range=2 * bound, by=EXPONENTIAL, calls=2**level, parallel=NODES,
+                source="PRIVACY.md §0 L2, L3; §e (certified)",
+            )  # fmt: skip
+            ledger += call.entries(each, delta == 0)
         amount = float(amounts[level])
         bound = histograms_sensitivity(1 if votes else n_columns, mechanism)
-        ledger.append(
-            LedgerEntry(
-                mechanism,
-                f"level {level + 1}: histograms of {counted}, all nodes",
-                amount / bound,
-                bound,
-                amount if delta == 0 else math.inf,
-                source="PRIVACY.md §e4, certified",
-                calls=2**level,
-                parallel=NODES,
-            )
-        )
+        what = f"level {level + 1}: histograms of {counted}, all nodes"
+        call = Announced(
+            what, l1=bound, l2=bound, calls=2**level, parallel=NODES,
+            source="PRIVACY.md §e4, certified",
+        )  # fmt: skip
+        ledger += call.entries(amount, delta == 0)
     return LevelNoise(
-        _frozen(ranges),
-        _frozen(amounts),
+        frozen(ranges),
+        frozen(amounts),
         mechanism,
         holders_statement(
             "distributed_topdown", epsilon, delta, accountant, ledger, trust, n_colluding
         ),
     )
-
-
-def _frozen(array: Floats) -> Floats:
-    array.flags.writeable = False
-    return array
 
 
 def holders_statement(

@@ -23,6 +23,7 @@ from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import Calibration, calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS, resolve
+from privcurve.privacy.noise import frozen
 from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
@@ -134,8 +135,7 @@ def _one_rule(
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
     published = calibration == PUBLISHED
     if math.isinf(epsilon):
-        rates = np.full(n_rounds, np.inf)
-        rates.flags.writeable = False
+        rates = frozen(np.full(n_rounds, np.inf))
         return OneRuleNoise(rates, mechanism, published, PrivacyStatement.not_private(learner))
     sensitivity.check_lazybb_rounding(n, density, normalise=published)
     found = _each_round(n_rounds, epsilon, delta, published)
@@ -148,8 +148,7 @@ def _one_rule(
     else:
         factor = sensitivity.ONE_RULE_CERTIFIED
         source = "docs/partial.md, P2" if started else "PRIVACY.md §a (free refinement), §b"
-    rates = each / (factor * zeta)
-    rates.flags.writeable = False
+    rates = frozen(each / (factor * zeta))
     # The range of the log-ratio is 2ηζ whatever the paper charges for it (§b).
     spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_CERTIFIED / factor * each)
     ledger = tuple(

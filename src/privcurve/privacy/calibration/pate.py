@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import PUBLISHED, is_private
-from privcurve.privacy.ledger import PROVED, REFUTED, LedgerEntry, PrivacyStatement
-from privcurve.privacy.mechanisms import LAPLACE
-from privcurve.privacy.public_facts import state
+from privcurve.privacy.budget import PUBLISHED
+from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
+from privcurve.privacy.noise import Announced, noise_of
 
 SOURCE = "docs/partial.md, PATE"
 NOT_OWN = "that no record that was trained on is asked about again, as predict does with its rows"
@@ -55,17 +53,12 @@ def pate_statement(
     PrivacyStatement
         With one entry in its ledger, for all answers.
     """
-    if not is_private(epsilon):
-        return PrivacyStatement.not_private("pate")
     published = calibration == PUBLISHED
     whole = margins_l1(n_answers, n_teachers)
     bound = 2.0 if published else whole
-    entry = LedgerEntry(
-        mechanism=LAPLACE,
-        what=("one answer" if published else f"{n_answers} answers") + " of the teachers",
-        noise_rate=epsilon / bound,
-        sensitivity=bound,
-        epsilon=epsilon,
+    answers = Announced(
+        ("one answer" if published else f"{n_answers} answers") + " of the teachers",
+        l1=bound,
         source="Shen et al., §7" if published else SOURCE,
     )
     refuted = (
@@ -73,16 +66,14 @@ def pate_statement(
         "about a training record asks all teachers about its own codes, and there are "
         f"{n_answers} answers (exact counterexample)"
     )
-    return state(
+    return noise_of(
         "pate",
+        [answers],
         epsilon=epsilon,
-        delta=0.0,
         calibration=calibration,
-        composition=BASIC,
-        ledger=[entry],
         public=public,
-        assumptions=[f"that at most {n_answers} answers are given", NOT_OWN],
-        exclusions=[NOT_OBJECT],
+        assumptions=(f"that at most {n_answers} answers are given", NOT_OWN),
+        exclusions=(NOT_OBJECT,),
         status=REFUTED if published else PROVED,
         caveat=refuted if published else "",
         proved_epsilon=epsilon * whole / bound if published else None,

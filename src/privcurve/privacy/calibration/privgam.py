@@ -25,12 +25,11 @@ from privcurve.privacy.ledger import (
     LedgerEntry,
     PrivacyStatement,
 )
-from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, LARGEST_SCALE, PERMUTE_AND_FLIP
-from privcurve.privacy.mechanisms import GAUSSIAN as GAUSSIAN_NOISE
+from privcurve.privacy.mechanisms import LARGEST_SCALE
+from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.privgam import (
     cells_l1,
     cells_l2,
-    edge,
     edge_range,
     products_l1,
     products_l2,
@@ -95,16 +94,6 @@ class Budget:
         """Whether ε is finite."""
         return is_private(self.epsilon)
 
-    @property
-    def released_with(self) -> str:
-        """The mechanism of releases."""
-        return LAPLACE if self.pure else GAUSSIAN_NOISE
-
-    @property
-    def chosen_with(self) -> str:
-        """The mechanism of choices."""
-        return PERMUTE_AND_FLIP if self.pure else EXPONENTIAL
-
     def of_release(self, share: float) -> float:
         """Give what a release costs that has a share: ε, or sensitivity/σ."""
         return share * self.amount if self.pure else math.sqrt(share) * self.amount
@@ -137,28 +126,13 @@ class Budget:
 
     def release(self, what: str, share: float, sensitivity: float) -> LedgerEntry:
         """Give the ledger's entry of a release."""
-        amount = self.of_release(share)
-        return LedgerEntry(
-            mechanism=self.released_with,
-            what=what,
-            noise_rate=amount / sensitivity,
-            sensitivity=sensitivity,
-            epsilon=amount if self.pure else math.inf,
-            source=SOURCE,
-        )
+        numbers = Announced(what, l1=sensitivity, l2=sensitivity, source=SOURCE)
+        return numbers.entries(self.of_release(share), self.pure)[0]
 
     def choice(self, what: str, share: float) -> LedgerEntry:
         """Give the ledger's entry of a choice among the columns."""
-        amount = self.of_choice(share)
-        return LedgerEntry(
-            mechanism=self.chosen_with,
-            what=what,
-            noise_rate=amount / edge_range(CLIP, self.neighbours),
-            sensitivity=edge(CLIP, self.neighbours),
-            epsilon=amount,
-            bounded_range=None if self.pure else amount,
-            source=SOURCE,
-        )
+        scores = Announced(what, score_range=edge_range(CLIP, self.neighbours), source=SOURCE)
+        return scores.entries(self.of_choice(share), self.pure)[0]
 
     def on_grid(self, rate: float, bits: int | None = None) -> int:
         """Give the scale of noise, 1/rate, on the grid, or on another one: rounded up.
