@@ -16,8 +16,7 @@ from privcurve.audit.contract import (
 )
 from privcurve.audit.contract_cases import BAYES, LINEAR, PARTIAL
 from privcurve.learners import brc, half_spaces, linear, log_odds, noisy_bayes
-from privcurve.learners.brc_weights import PrivateWeights
-from privcurve.learners.half_spaces import HalfSpaceVoteClassifier, Rounds
+from privcurve.learners.half_spaces import HalfSpaceVoteClassifier, PrivateWeights, Rounds
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.pate import PATEClassifier
 from privcurve.learners.roles import PublicRows

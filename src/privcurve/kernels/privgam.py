@@ -6,13 +6,34 @@ numbers: neither depends on another record, nor on the order in which anything i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Ints
+
+
+class Scored(NamedTuple):
+    """Rows with their scores, and the residual by margin.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,)
+        0 or 1.
+    counts, scores : ndarray of shape (n_rows,)
+    table : ndarray of shape (n_entries,)
+        The residual by margin, not increasing; its first entry is the clip.
+    shift : int
+        A step of the table is 2^shift in units of scores.
+    """
+
+    labels: NDArray[np.uint8]
+    counts: Ints
+    scores: Ints
+    table: Ints
+    shift: int
 
 
 @njit(cache=True, nogil=True)
@@ -42,33 +63,20 @@ def add_to_scores(column: NDArray[Any], change: Ints, scores: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def residual_sums(
-    column: NDArray[Any],
-    labels: NDArray[np.uint8],
-    counts: Ints,
-    scores: Ints,
-    table: Ints,
-    shift: int,
-    n_bins: int,
-) -> Ints:
+def residual_sums(column: NDArray[Any], n_bins: int, rows: Scored) -> Ints:
     """Sum the clipped residuals by label and bin of a column.
 
     Parameters
     ----------
     column : ndarray of unsigned integers, shape (n_rows,)
-    labels : ndarray of shape (n_rows,)
-        0 or 1.
-    counts, scores : ndarray of shape (n_rows,)
-    table : ndarray of shape (n_entries,)
-        The residual by margin, not increasing; its first entry is the clip.
-    shift : int
-        A step of the table is 2^shift in units of scores.
     n_bins : int
+    rows : Scored
 
     Returns
     -------
     ndarray of shape (2, n_bins)
     """
+    labels, counts, scores, table, shift = rows
     sums = np.zeros((2, n_bins), dtype=np.int64)
     for i in range(len(column)):
         label = labels[i]
@@ -78,28 +86,20 @@ def residual_sums(
 
 
 @njit(cache=True, nogil=True)
-def edges_of_columns(
-    columns: NDArray[Any],
-    n_bins: Ints,
-    labels: NDArray[np.uint8],
-    counts: Ints,
-    scores: Ints,
-    table: Ints,
-    shift: int,
-) -> Ints:
-    """Give Σ_b |G_b| of each column: what the best labelling of its bins gains on the residuals.
+def edges_of_columns(columns: NDArray[Any], n_bins: Ints, rows: Scored) -> Ints:
+    """Return Σ_b |G_b| of each column: what the best labelling of its bins gains on the residuals.
 
     Parameters
     ----------
     columns : ndarray of unsigned integers, shape (n_columns, n_rows)
     n_bins : ndarray of shape (n_columns,)
-    labels, counts, scores, table, shift
-        See :func:`residual_sums`.
+    rows : Scored
 
     Returns
     -------
     ndarray of shape (n_columns,)
     """
+    labels, counts, scores, table, shift = rows
     n = len(labels)
     signed = np.empty(n, dtype=np.int64)
     for i in range(n):
@@ -118,31 +118,23 @@ def edges_of_columns(
 
 
 @njit(cache=True, nogil=True)
-def slopes_of_columns(
-    columns: NDArray[Any],
-    places: Ints,
-    place_bits: int,
-    labels: NDArray[np.uint8],
-    counts: Ints,
-    scores: Ints,
-    table: Ints,
-    shift: int,
-) -> Ints:
+def slopes_of_columns(columns: NDArray[Any], places: Ints, place_bits: int, rows: Scored) -> Ints:
     """Sum the signed clipped residuals times the place of the record in each column.
 
     Parameters
     ----------
-    columns, labels, counts, scores, table, shift
-        See :func:`edges_of_columns`.
+    columns : ndarray of unsigned integers, shape (n_columns, n_rows)
     places : ndarray of shape (n_columns, largest number of bins)
         Of each bin, in units of 2^-place_bits; at most half in size. What a record adds is
         rounded towards 0.
     place_bits : int
+    rows : Scored
 
     Returns
     -------
     ndarray of shape (n_columns,)
     """
+    labels, counts, scores, table, shift = rows
     n = len(labels)
     residuals = np.empty(n, dtype=np.int64)
     for i in range(n):

@@ -9,7 +9,7 @@ nothing of it is read from the rows.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -434,3 +434,26 @@ class PrivateClassifier(CodedClassifier):
     epsilon: float = 1.0
     delta: float = 0.0
     calibration: str = CERTIFIED
+
+
+class StagedClassifier(CodedClassifier):
+    """A learner with `staged_decision_function`; a subclass says what a stage is (`_stages`)."""
+
+    @as_fitted
+    def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
+        """Score rows by the first round alone, by the first two, and so on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+
+        Yields
+        ------
+        ndarray of shape (n_rows,)
+            The last is the decision function.
+        """
+        check_is_fitted(self)
+        yield from self._stages(self._code(X, fit=False))
+
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
+        raise NotImplementedError

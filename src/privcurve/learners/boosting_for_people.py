@@ -9,8 +9,12 @@ import numpy as np
 
 from privcurve.coding import Floats, Ints, Records, Signs
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.brc_weights import PrivateWeights
-from privcurve.learners.half_spaces import HalfSpace, HalfSpaceVoteClassifier, Rounds
+from privcurve.learners.half_spaces import (
+    HalfSpace,
+    HalfSpaceVoteClassifier,
+    PrivateWeights,
+    Rounds,
+)
 from privcurve.learners.log_odds import perturbed_logistic
 from privcurve.learners.roles import Roles
 from privcurve.learners.threads import one_thread

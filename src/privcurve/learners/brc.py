@@ -11,10 +11,10 @@ import numpy as np
 from privcurve.coding import Bools, Floats, Ints, Records
 from privcurve.kernels.brc import positive_rows, project_rows
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.half_spaces import (
     HalfSpace,
     HalfSpaceVoteClassifier,
+    PrivateWeights,
     Rounds,
     Vote,
     private_vote,

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn import ensemble
 
 from privcurve.coding import Codes, Floats, Records
+from privcurve.learners.base import StagedClassifier
+from privcurve.learners.chances import CERTAIN, only_label
 from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.one_label import CERTAIN, only_label
-from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 

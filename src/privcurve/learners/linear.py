@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from privcurve.coding import Codes, Floats, Records
+from privcurve.coding import Codes, Floats, Records, one_hot, scaled
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.linear_inputs import SCALED, LinearClassifier
-from privcurve.learners.log_odds import logistic_loss, perturbed_logistic
+from privcurve.learners.log_odds import OneHotClassifier, logistic_loss, perturbed_logistic
 from privcurve.learners.public_part import (
     NO_START,
     PUBLIC_START,
@@ -31,6 +31,41 @@ from privcurve.privacy.calibration.objective import COEFFICIENTS, Objective, box
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.public_facts import state_public
+
+SCALED = "scaled"
+
+
+class LinearClassifier(OneHotClassifier):
+    """A learner that is linear in some columns, one-hot coded or scaled.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_inputs,)
+        One for each bin of the columns that are read (``one_hot``), or one a column
+        (``scaled``).
+    """
+
+    columns: str
+    encoding: str
+    public_columns: Sequence[int] | None
+
+    def _read(self) -> NDArray[np.intp]:
+        """Give the positions of the columns that are read."""
+        roles = Roles.of(self._learner, self.public_columns, self.n_features_in_)
+        return roles.columns(self.columns)
+
+    def _width(self) -> int:
+        columns = self._read()
+        return len(columns) if self.encoding == SCALED else int(self.n_bins_[columns].sum())
+
+    def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | Floats:
+        columns = self._read()
+        if self.encoding == SCALED:
+            return value * scaled(codes[:, columns], self.n_bins_[columns])
+        if not len(columns):
+            return np.zeros((len(codes), 0))
+        return one_hot(codes[:, columns], self.n_bins_[columns], value)
+
 
 # The gradient (of a mean over records) at which the solver stops. The proof is about the
 # exact minimum, so this is far below the noise; diffprivlib's default is 1e-4.

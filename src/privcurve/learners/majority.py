@@ -11,9 +11,9 @@ from scipy.special import logit
 from sklearn.dummy import DummyClassifier
 
 from privcurve.coding import Codes, Floats, Records
+from privcurve.learners.chances import CERTAIN, log_shares
 from privcurve.learners.checks import require
 from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.one_label import CERTAIN, log_shares
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from privcurve.coding import Bools, Codes, Ints, Signs, bin_starts
+from privcurve.coding import Bools, Codes, Ints, Records, bin_starts
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import PackedRows, pack
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.checks import all_between, require
-from privcurve.learners.voting import Boosting, VotingClassifier
+from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
 from privcurve.privacy.curator import Curator, call_of
 
@@ -157,25 +157,14 @@ class RulePlan:
 class OneRules:
     """1-rules as weak learners, see :class:`~privcurve.learners.voting.WeakLearner`."""
 
-    def prepare(self, codes: Codes, n_bins: Ints, signs: Signs, counts: Ints) -> RuleRows:
+    def prepare(self, records: Records) -> RuleRows:
         """Pack the rows."""
+        codes, signs, counts, n_bins = records
         return RuleRows(pack(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 
-    def plan(self, learner: Any, boosting: Boosting, n: int) -> RulePlan:
+    def plan(self, learner: Any, setting: Mapping[str, Any]) -> RulePlan:
         """Calibrate."""
-        noise = lazybb_one_rule(
-            learner=learner._learner,
-            n=n,
-            n_rounds=boosting.n_rounds,
-            density=boosting.density,
-            learning_rate=boosting.learning_rate,
-            epsilon=float(learner.epsilon),
-            delta=float(learner.delta),
-            calibration=learner.calibration,
-            mechanism=learner.mechanism,
-            started=boosting.started,
-        )
-        return RulePlan(boosting.density, boosting.learning_rate, noise)
+        return RulePlan(setting["density"], setting["learning_rate"], lazybb_one_rule(**setting))
 
     def train(
         self, rows: RuleRows, plan: RulePlan, curator: Curator, begin: Ints | None = None
@@ -184,16 +173,9 @@ class OneRules:
         calls = [call_of(entry, plan.noise.mechanism) for entry in plan.noise.statement.ledger]
         noise = curator.noise(calls, (len(calls), rows.n_literals)) if calls else None
         return boost(
-            rows.packed,
-            rows.positive,
-            rows.counts,
-            plan.density,
-            plan.learning_rate,
-            plan.noise.rates,
-            plan.noise.normalise,
-            noise,
-            begin,
-        )
+            rows.packed, rows.positive, rows.counts, plan.density, plan.learning_rate,
+            plan.noise.rates, plan.noise.normalise, noise, begin,
+        )  # fmt: skip
 
     def attributes(self, released: Ints, n_bins: Ints) -> Mapping[str, Any]:
         """Give the picks and the model that they make."""

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, scaled
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.chances import only_label
 from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.one_label import only_label
 from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles, distinct_keys
 from privcurve.learners.threads import one_thread

@@ -9,9 +9,9 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, bin_starts
 from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees
+from privcurve.learners.base import StagedClassifier
 from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.checks import all_between, check_complete, require
-from privcurve.learners.staged import StagedClassifier
 
 
 def shrunk(margins: Floats, scale: float, n: int) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privcurve.coding import Codes, Ints, Signs
+from privcurve.coding import Codes, Ints, Records
 from privcurve.kernels.lazybb_trees import (
     BinnedRows,
     Forest,
@@ -19,10 +19,8 @@ from privcurve.kernels.lazybb_trees import (
     node_count,
 )
 from privcurve.learners.checks import all_between, require
-from privcurve.learners.voting import Boosting
 from privcurve.privacy.budget import PUBLISHED
-from privcurve.privacy.calibration import trees as calibration_trees
-from privcurve.privacy.calibration.trees import TreeNoiseRates
+from privcurve.privacy.calibration.trees import TreeNoiseRates, lazybb_trees
 from privcurve.privacy.curator import Curator, call_of
 
 EQUALITY = "equality"
@@ -55,57 +53,42 @@ class TreePlan:
     noise: TreeNoiseRates
 
     @classmethod
-    def make(
-        cls,
-        *,
-        learner: str,
-        n: int,
-        n_rounds: int,
-        density: float,
-        learning_rate: float,
-        depth: int,
-        n_splits: int | None,
-        splits: str,
-        criterion: str,
-        split_share: float | None,
-        leaves: str,
-        epsilon: float,
-        delta: float,
-        calibration: str,
-        mechanism: str,
-        started: bool = False,
-    ) -> TreePlan:
-        """Settle a setting; see ``calibration_trees.lazybb_trees``.
+    def make(cls, *, depth: int, n_splits: int | None, splits: str, **setting: Any) -> TreePlan:
+        """Settle a setting.
+
+        Parameters
+        ----------
+        depth : int
+        n_splits : int or None
+        splits : str
+        **setting
+            The rest of what ``calibration.trees.lazybb_trees`` takes.
 
         Raises
         ------
         ValueError
             If the calibration does not offer what is asked for.
         """
-        if n_splits is not None and calibration != PUBLISHED:
+        learner, published = setting["learner"], setting["calibration"] == PUBLISHED
+        if n_splits is not None and not published:
             raise ValueError(
                 f"{learner}: n_splits = {n_splits} is for calibration='published', which grows "
                 "trees best first; certified trees grow by levels: give depth"
             )
-        if splits != EQUALITY and calibration == PUBLISHED:
+        if splits != EQUALITY and published:
             raise ValueError(
                 f"{learner}: splits = {splits!r} is for calibration='certified'; published trees "
                 "ask for one code of a column"
             )
         t = 2**depth - 1 if n_splits is None else n_splits
-        noise = calibration_trees.lazybb_trees(
-            learner=learner, n=n, n_rounds=n_rounds, density=density,
-            learning_rate=learning_rate, depth=depth, n_splits=t, criterion=criterion,
-            split_share=split_share, leaves=leaves, epsilon=epsilon, delta=delta,
-            calibration=calibration, mechanism=mechanism, started=started,
-        )  # fmt: skip
+        noise = lazybb_trees(depth=depth, n_splits=t, **setting)
         return cls(
             depth if noise.by_levels else 0,
             t,
             splits != EQUALITY,
-            criterion,
-            density,
-            learning_rate,
+            setting["criterion"],
+            setting["density"],
+            setting["learning_rate"],
             noise,
         )
 
@@ -306,29 +289,21 @@ class TreeRows(NamedTuple):
 class TopDownTrees:
     """DP-TopDown trees as weak learners, see :class:`~privcurve.learners.voting.WeakLearner`."""
 
-    def prepare(self, codes: Codes, n_bins: Ints, signs: Signs, counts: Ints) -> TreeRows:
+    def prepare(self, records: Records) -> TreeRows:
         """Turn codes into places of histograms."""
+        codes, signs, counts, n_bins = records
         return TreeRows(bin_rows(codes, n_bins, signs, counts), int(n_bins.sum()))
 
-    def plan(self, learner: Any, boosting: Boosting, n: int) -> TreePlan:
+    def plan(self, learner: Any, setting: Mapping[str, Any]) -> TreePlan:
         """Settle shape and noise."""
         return TreePlan.make(
-            learner=learner._learner,
-            n=n,
-            n_rounds=boosting.n_rounds,
-            density=boosting.density,
-            learning_rate=boosting.learning_rate,
             depth=int(learner.depth),
             n_splits=None if learner.n_splits is None else int(learner.n_splits),
             splits=learner.splits,
             criterion=learner.criterion,
             split_share=None if learner.split_share is None else float(learner.split_share),
             leaves=learner.leaves,
-            epsilon=float(learner.epsilon),
-            delta=float(learner.delta),
-            calibration=learner.calibration,
-            mechanism=learner.mechanism,
-            started=boosting.started,
+            **setting,
         )
 
     def train(

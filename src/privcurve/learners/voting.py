@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs
+from privcurve.learners.base import StagedClassifier
 from privcurve.learners.chances import LinkedClassifier
-from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sensitivity.lazybb import check_largest_weight
@@ -43,76 +43,21 @@ class Boosting(NamedTuple):
 ONE_ROUND = Boosting(1, 1.0, 1.0)
 
 
-class Noise(Protocol):
-    """What a calibration gives."""
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """What the noise guarantees."""
-
-
-class Plan(Protocol):
-    """One setting of a weak learner, settled for a number of records."""
-
-    @property
-    def density(self) -> float:
-        """κ."""
-
-    @property
-    def learning_rate(self) -> float:
-        """λ."""
-
-    @property
-    def noise(self) -> Noise:
-        """Rates and mechanisms of all rounds."""
-
-
-class Model(Protocol):
-    """Voters in the order of the rounds, each of which answers −1 or +1."""
-
-    @property
-    def n_rounds(self) -> int:
-        """How many there are."""
-
-    @property
-    def n_features_used(self) -> int:
-        """Distinct questions that they ask."""
-
-    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
-        """Sum the votes for each row.
-
-        Parameters
-        ----------
-        codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-        start, stop : int
-            Rounds that vote: from `start` to before `stop`; default all.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-
-    def measures(self) -> dict[str, float]:
-        """Give sizes of the model."""
-
-    def check(self, n_bins: Ints) -> Any:
-        """Check what was read from a file; give what was released, as of the weak learner.
-
-        Raises
-        ------
-        ValueError
-            If it is no model of columns with so many codes.
-        """
-
-
 class WeakLearner(Protocol):
     """What is boosted. It keeps nothing of a fit."""
 
-    def prepare(self, codes: Codes, n_bins: Ints, signs: Signs, counts: Ints) -> Any:
+    def prepare(self, records: Records) -> Any:
         """Give the rows as :meth:`train` takes them; all settings share them."""
 
-    def plan(self, learner: Any, boosting: Boosting, n: int) -> Any:
-        """Settle the parameters of a learner for n records: a :class:`Plan`."""
+    def plan(self, learner: Any, setting: Mapping[str, Any]) -> Any:
+        """Settle the parameters of a learner: its noise, and what its rounds are made with.
+
+        Parameters
+        ----------
+        learner : VotingClassifier
+        setting : mapping
+            What all weak learners have: the learner's name, n, the rounds and the budget.
+        """
 
     def train(
         self, rows: Any, plan: Any, curator: Curator, begin: Ints | None = None
@@ -123,7 +68,8 @@ class WeakLearner(Protocol):
         ----------
         rows : object
             As of :meth:`prepare`.
-        plan : Plan
+        plan : object
+            As of :meth:`plan`.
         curator : Curator
         begin : ndarray of shape (n_rows,), optional
             The margin of each row before the first round, in votes; 0 by default.
@@ -137,7 +83,7 @@ class WeakLearner(Protocol):
         """
 
     def attributes(self, released: Any, n_bins: Ints) -> Mapping[str, Any]:
-        """Give what a fitted learner holds of it: ``model_``, a :class:`Model`, and more."""
+        """Give what a fitted learner holds of it: ``model_`` and more."""
 
 
 class VotingClassifier(LinkedClassifier, StagedClassifier):
@@ -148,8 +94,8 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
 
     Attributes
     ----------
-    model_ : Model
-        The vote, readable.
+    model_ : VoteModel or TreeModel
+        The vote, readable: voters in the order of the rounds, each of which answers −1 or +1.
     n_features_used_ : int
         Distinct questions that the voters ask.
     n_records_ : int
@@ -190,7 +136,16 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
 
     def _plan(self, n: int) -> Any:
         """Settle the parameters for n records."""
-        return self._weak.plan(self, self._boosting(), n)
+        setting = {
+            "learner": self._learner,
+            "n": n,
+            **self._boosting()._asdict(),
+            "epsilon": float(self.epsilon),
+            "delta": float(self.delta),
+            "calibration": self.calibration,
+            "mechanism": self.mechanism,
+        }
+        return self._weak.plan(self, setting)
 
     def _fit_batch(
         self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
@@ -201,8 +156,8 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         for learner, curator in zip(learners, curators, strict=True):
             weak, hidden = learner._weak, learner._hidden()
             if (weak, hidden) not in prepared:
-                bins = learner._seen_bins()
-                prepared[weak, hidden] = weak.prepare(learner._seen(codes), bins, signs, counts)
+                seen = Records(learner._seen(codes), signs, counts, learner._seen_bins())
+                prepared[weak, hidden] = weak.prepare(seen)
             plan = learner._plan(n)
             begin = learner._begin(codes, signs)
             released, largest = weak.train(prepared[weak, hidden], plan, curator, begin)

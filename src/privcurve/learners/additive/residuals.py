@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Signs, code_type
 from privcurve.kernels.privgam import (
+    Scored,
     add_to_scores,
     edges_of_columns,
     residual_sums,
@@ -90,11 +91,9 @@ class Residuals:
         self.columns: NDArray[Any] = np.zeros((len(maps) + 1, len(codes)), code_type(self.n_bins))
         for j, bins in enumerate(maps):
             np.take(bins.astype(self.columns.dtype), codes[:, j], out=self.columns[j])
-        self._labels = (signs > 0).astype(np.uint8)
-        self._counts = counts
-        self._scores = np.zeros(len(codes), dtype=np.int64)
-        self._table = residual_table(bits)
-        self._shift = SCORE_BITS - STEP_BITS
+        labels = (signs > 0).astype(np.uint8)
+        scores = np.zeros(len(codes), dtype=np.int64)
+        self._rows = Scored(labels, counts, scores, residual_table(bits), SCORE_BITS - STEP_BITS)
         self.shapes = [np.zeros(count, dtype=np.int64) for count in self.n_bins.tolist()]
         self._crossed: list[NDArray[np.uint8]] = []
 
@@ -118,51 +117,26 @@ class Residuals:
         """Put another shape function in the place of a column's."""
         clipped = np.clip(shape, -LARGEST_SHAPE, LARGEST_SHAPE)
         wanted = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
-        add_to_scores(self.column(j), wanted - self.shapes[j], self._scores)
+        add_to_scores(self.column(j), wanted - self.shapes[j], self._rows.scores)
         self.shapes[j] = wanted
 
     def sums(self, j: int) -> Ints:
         """Sum the residuals by label and bin of a column."""
-        return residual_sums(
-            self.column(j),
-            self._labels,
-            self._counts,
-            self._scores,
-            self._table,
-            self._shift,
-            len(self.shapes[j]),
-        )
+        return residual_sums(self.column(j), len(self.shapes[j]), self._rows)
 
     def each(self) -> Ints:
         """Give the clipped residual of each row, for the audit: it is no release."""
-        margins = np.where(self._labels == 1, self._scores, -self._scores)
-        steps = ((margins - 1) >> self._shift) + 1
-        return self._table[np.clip(steps, 0, len(self._table) - 1)]
+        labels, _, scores, table, shift = self._rows
+        steps = ((np.where(labels == 1, scores, -scores) - 1) >> shift) + 1
+        return table[np.clip(steps, 0, len(table) - 1)]
 
     def edges(self) -> Ints:
         """Give Σ_b |G_b| of all columns and of the intercept."""
-        return edges_of_columns(
-            self.columns,
-            self.n_bins,
-            self._labels,
-            self._counts,
-            self._scores,
-            self._table,
-            self._shift,
-        )
+        return edges_of_columns(self.columns, self.n_bins, self._rows)
 
     def slopes(self, places: Ints) -> Ints:
         """Sum the signed residuals times the places of records, column by column."""
-        return slopes_of_columns(
-            self.columns,
-            places,
-            PLACE_BITS,
-            self._labels,
-            self._counts,
-            self._scores,
-            self._table,
-            self._shift,
-        )
+        return slopes_of_columns(self.columns, places, PLACE_BITS, self._rows)
 
     def gram(self, places: Ints) -> Ints:
         """Sum the products of the places of records in each two columns.
@@ -170,8 +144,8 @@ class Residuals:
         Numbers are whole and their sums below 2^53, so no order of adding up shows.
         """
         total = np.zeros((len(places), len(places)))
-        for start in range(0, len(self._labels), CHUNK):
+        for start in range(0, len(self._rows.labels), CHUNK):
             part = slice(start, start + CHUNK)
             rows = np.stack([places[j][c[part]] for j, c in enumerate(self.columns)]).astype(float)
-            total += (rows * self._counts[part]) @ rows.T
+            total += (rows * self._rows.counts[part]) @ rows.T
         return total.astype(np.int64)
