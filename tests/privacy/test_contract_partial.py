@@ -24,7 +24,7 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS
 from privcurve.privacy.calibration import objective
 from privcurve.privacy.calibration import pate as answers
 from privcurve.privacy.calibration.brc import BRCNoise
-from privcurve.privacy.calibration.logistic_regression import Perturbation
+from privcurve.privacy.calibration.objective import Perturbation
 from privcurve.privacy.curator import Curator
 
 

@@ -115,14 +115,8 @@ def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Tran
         of_batch = slice(start, start + plan.batch)
         chosen = Stumps(trees.columns[of_batch], trees.low[of_batch], trees.high[of_batch], unit)
         transcript.begin_round()
-        messages = []
-        for i, holder in enumerate(holders):
-            message = holder.leaves(chosen, release)
-            transcript.send(start, i, "leaves", message, sums.shows_messages)
-            messages.append(message)
-        total = sums.add_up(messages, release)
-        if not sums.shows_messages:
-            transcript.show_sum(start, "leaves", total)
+        messages = (holder.leaves(chosen, release) for holder in holders)
+        total = transcript.collect(start, "leaves", messages, sums, release)
         curvature = share * np.maximum(total[:, :, -1:], 0.0)
         values = np.clip(-total[:, :, :-1] / (curvature + least), -LARGEST_VALUE, LARGEST_VALUE)
         values *= plan.learning_rate / len(values)

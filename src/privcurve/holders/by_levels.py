@@ -145,14 +145,8 @@ class _Coordinator:
     def _counts(self, level: int, node: int, columns: list[int]) -> tuple[Floats, float]:
         """Give noisy counts by class and bin, 0 where none are asked for, and their variance."""
         plan, release = self.plan, self._release(level, len(columns))
-        messages = []
-        for i, holder in enumerate(self.holders):
-            message = holder.counts(node, columns, release)
-            self.transcript.send(level, i, "counts", message, self.sums.shows_messages)
-            messages.append(message)
-        total = self.sums.add_up(messages, release)
-        if not self.sums.shows_messages:
-            self.transcript.show_sum(level, "counts", total)
+        messages = (holder.counts(node, columns, release) for holder in self.holders)
+        total = self.transcript.collect(level, "counts", messages, self.sums, release)
         starts = plan.questions.starts
         table = np.zeros((plan.n_classes, int(starts[-1])))
         table[:, np.concatenate([np.arange(starts[j], starts[j + 1]) for j in columns])] = total

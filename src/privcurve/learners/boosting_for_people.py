@@ -18,7 +18,7 @@ from privcurve.learners.half_spaces import (
 from privcurve.learners.log_odds import perturbed_logistic
 from privcurve.learners.roles import Roles
 from privcurve.learners.threads import one_thread
-from privcurve.privacy.calibration.boosting_for_people import PeopleNoise, people_noise
+from privcurve.privacy.calibration.brc import PeopleNoise, people_noise
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
@@ -47,7 +47,7 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         Must be 0.
     calibration : str
         ``certified`` or ``published``, see
-        :class:`~privcurve.privacy.calibration.boosting_for_people.PeopleNoise`.
+        :class:`~privcurve.privacy.calibration.brc.PeopleNoise`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 

@@ -20,8 +20,7 @@ from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.dealt import as_dealt, check_ordered, deal_to_holders
-from privcurve.learners.topdown import TopDownTreeClassifier
-from privcurve.learners.trees import TreeModel
+from privcurve.learners.trees import TopDownTreeClassifier, TreeModel
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 from privcurve.privacy.calibration.holders import (
     DECAY,
@@ -30,8 +29,8 @@ from privcurve.privacy.calibration.holders import (
     NOISY_COUNTS,
     SINGLE,
     level_holders,
+    published_holders,
 )
-from privcurve.privacy.calibration.holders_published import published_holders
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 

@@ -55,7 +55,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     ----------
     weak_learner : str
         ``one_rule``, or ``topdown``: trees as of
-        :class:`~privcurve.learners.topdown.TopDownTreeClassifier`.
+        :class:`~privcurve.learners.trees.TopDownTreeClassifier`.
     n_rounds : int
         τ, rounds and voters.
     learning_rate : float

@@ -26,8 +26,13 @@ from privcurve.learners.public_part import (
 from privcurve.learners.roles import ALL, PUBLIC, Roles
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
-from privcurve.privacy.calibration.logistic_regression import Perturbation
-from privcurve.privacy.calibration.objective import COEFFICIENTS, Objective, box, box_statement
+from privcurve.privacy.calibration.objective import (
+    COEFFICIENTS,
+    Objective,
+    Perturbation,
+    box,
+    box_statement,
+)
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.public_facts import state_public

@@ -298,7 +298,7 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
             # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
             Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _normal),
             # Δ/scale-DP for the vector, Δ its L2 sensitivity; what is minimised with it costs
-            # more: calibration/logistic_regression.py.
+            # more: calibration/objective.py.
             Mechanism(
                 OBJECTIVE_PERTURBATION,
                 "objective",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from privcurve.datasets import Dataset
-from privcurve.privacy.calibration.right_answers import PARTS, right_answers_scale
+from privcurve.privacy.calibration.selection import PARTS, right_answers_scale
 
 if TYPE_CHECKING:
     import numpy as np

@@ -26,11 +26,69 @@ from privcurve.privacy.accountants.cost import (
     only,
     solve,
 )
-from privcurve.privacy.accountants.gaussian import gaussian_delta
-from privcurve.privacy.accountants.pld import pld_delta
-from privcurve.privacy.accountants.pure import advanced, basic, kov_delta
 from privcurve.privacy.accountants.zcdp import total_rho, zcdp_delta, zcdp_simple
 from privcurve.privacy.budget import relation
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """Give δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) of Gaussian noise, μ = sensitivity/σ (§d)."""
+    from scipy.special import log_ndtr
+
+    upper = math.exp(log_ndtr(mu / 2 - epsilon / mu))
+    return max(0.0, upper - math.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)))
+
+
+def pld_delta(costs: Costs, epsilon: float) -> float:
+    """Give δ(ε) of Laplace and Gaussian calls by dp-accounting: an independent accountant.
+
+    Each Laplace call must release one number: for vectors its worst case is not proved.
+    The grid is a fixed part of the smallest amount, so that δ is smooth in a common scale.
+    """
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    step = min(cost.amount for cost in costs) / 50
+    total = None
+    for cost in costs:
+        if cost.kind == LAPLACE_KIND:
+            one = pld.from_laplace_mechanism(1 / cost.amount, value_discretization_interval=step)
+        else:
+            one = pld.from_gaussian_mechanism(1 / cost.amount, value_discretization_interval=step)
+        several = one.self_compose(cost.count) if cost.count > 1 else one
+        total = several if total is None else total.compose(several)
+    assert total is not None
+    return float(total.get_delta_for_epsilon(epsilon))
+
+
+def basic(costs: Costs) -> float:
+    """Sum the pure ε's (infinite if a call has none)."""
+    return math.fsum(cost.count * cost.epsilon for cost in costs)
+
+
+def advanced(epsilon_each: float, n_calls: int, delta: float) -> float:
+    """Compose as in the thesis: √(2k ln 1/δ) ε₀ + k ε₀ (e^{ε₀} − 1) (Theorem 2.5.3)."""
+    if epsilon_each > 700:
+        return math.inf
+    spread = math.sqrt(2 * n_calls * math.log(1 / delta)) * epsilon_each
+    return spread + n_calls * epsilon_each * math.expm1(epsilon_each)
+
+
+def kov_delta(epsilon_each: float, n_calls: int, epsilon: float) -> float:
+    """Give δ(ε) of k pure ε₀ mechanisms: the optimum of Kairouz, Oh and Viswanath [cited, §g].
+
+    The worst case is k-fold randomised response: its loss is (k − 2i)ε₀ with i of the k
+    answers flipped.
+    """
+    k = n_calls
+    log_total = k * (epsilon_each + math.log1p(math.exp(-epsilon_each)))
+    terms = []
+    for i in range(k // 2 + 1):
+        gap = (k - 2 * i) * epsilon_each - epsilon
+        if gap <= 0:
+            break
+        log_choose = math.lgamma(k + 1) - math.lgamma(i + 1) - math.lgamma(k - i + 1)
+        terms.append(math.exp(log_choose + (k - i) * epsilon_each - log_total) * -math.expm1(-gap))
+    return math.fsum(terms)
+
 
 BASIC = "basic"
 ADVANCED = "advanced"

@@ -16,7 +16,8 @@ from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, LAPLACE_KIND,
 from privcurve.privacy.budget import PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import PROVED, REFUTED, LedgerEntry, PrivacyStatement
-from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, MECHANISMS, PERMUTE_AND_FLIP
+from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, PERMUTE_AND_FLIP
+from privcurve.privacy.noise import Announced
 from privcurve.privacy.public_facts import state
 
 # g*: the largest gradient that is not filtered, that of square loss on ±1 labels at 0.
@@ -167,28 +168,23 @@ def dpboost(
     # Permute-and-flip is not bounded-range: only for sums of pure ε.
     mechanism = EXPONENTIAL if published or accountant != BASIC else PERMUTE_AND_FLIP
     gain_range = GAIN_RANGE_PUBLISHED if published else GAIN_RANGE_CERTIFIED
-    rate = level_epsilon / (gain_range * GRADIENT_BOUND**2)
     sensitivities = leaf_l1(n_trees, learning_rate, regularisation, calibration)
     source = SOURCE_PUBLISHED if published else SOURCE
-    ledger = []
+    ledger: list[LedgerEntry] = []
     for e in range(n_ensembles):
         first = e * trees_per_ensemble
         last = min(n_trees, first + trees_per_ensemble)
         trees = f"ensemble {e + 1}, each of its {last - first} trees (disjoint records)"
-        ledger += [
-            LedgerEntry(
-                mechanism=mechanism,
-                what=f"{trees}: the splits of level {level}",
-                noise_rate=rate,
-                sensitivity=gain_range / 2 * GRADIENT_BOUND**2,
-                epsilon=level_epsilon,
-                bounded_range=MECHANISMS[mechanism].bounded_range(level_epsilon),
-                source=source,
+        for level in range(1, max_depth + 1):
+            splits = Announced(
+                f"{trees}: the splits of level {level}",
+                score_range=gain_range * GRADIENT_BOUND**2,
+                by=mechanism,
                 calls=(last - first) * 2 ** (level - 1),
                 parallel=PARALLEL,
+                source=source,
             )
-            for level in range(1, max_depth + 1)
-        ]
+            ledger += splits.entries(level_epsilon, delta == 0)
         # Of the first tree; later ones have less noise and as much less to hide.
         leaf = float(sensitivities[first])
         ledger.append(

@@ -235,3 +235,33 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     """Give ε that ρ-zCDP is worth at δ, by the conversion of Canonne, Kamath and Steinke."""
     root = math.sqrt(rho * math.log(1 / delta))
     return solve(lambda each: -log_ratio(zcdp_delta(rho, each), delta), rho + 2 * root)
+
+
+# Noise is in whole parts of a record.
+PARTS = 2**10
+
+
+def right_answers_scale(epsilon: float) -> int:
+    """Give the scale of discrete Laplace noise, in parts of a record, for replaced records.
+
+    Parameters
+    ----------
+    epsilon : float
+        Above 0 and finite.
+
+    Returns
+    -------
+    int
+        With it the number is ε-DP for ``replace-one`` neighbours (``discrete_laplace``).
+
+    Raises
+    ------
+    ValueError
+        If ε is so small that the sampler has no room for its noise.
+    """
+    if not epsilon * LARGEST_SCALE > PARTS * SCORE_SENSITIVITY:
+        raise ValueError(
+            f"epsilon = {epsilon:g} is so small that the noise of an accuracy has no room in 64 "
+            "bits: give a larger one"
+        )
+    return math.ceil(PARTS * SCORE_SENSITIVITY / epsilon)
