@@ -186,12 +186,9 @@ class LocalHolder:
 
     def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
         """Count by class and bin of some columns."""
-        rows, starts = self.rows, self.questions.starts
+        starts = self.questions.starts
         chosen = np.asarray(columns, dtype=np.int64)
-        table = count_node(
-            rows.bins, rows.classes, rows.counts, self._nodes[node],
-            self.n_classes, int(starts[-1]),
-        )  # fmt: skip
+        table = self._table(node)
         if len(chosen) < len(starts) - 1:
             table = np.concatenate([table[:, starts[j] : starts[j + 1]] for j in chosen], axis=1)
         return self._say(table, release)
@@ -239,13 +236,15 @@ class LocalHolder:
     def _count(self, node: int) -> tuple[Floats, Floats]:
         """Give the records of a node by class, and those of them that say yes to each question."""
         if node not in self._kept:
-            rows, asked = self.rows, self.questions
-            table = count_node(
-                rows.bins, rows.classes, rows.counts, self._nodes[node],
-                self.n_classes, int(asked.starts[-1]),
-            )  # fmt: skip
+            asked, table = self.questions, self._table(node)
             totals = table[:, : asked.starts[1]].sum(axis=1).astype(np.float64)
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[node] = totals, answers(table, asked.low, asked.high)
         return self._kept[node]
+
+    def _table(self, node: int) -> Ints:
+        """Return the counts of a node by class and bin."""
+        rows, width = self.rows, int(self.questions.starts[-1])
+        of_node = self._nodes[node]
+        return count_node(rows.bins, rows.classes, rows.counts, of_node, self.n_classes, width)

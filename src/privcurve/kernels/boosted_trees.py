@@ -105,6 +105,23 @@ def leaf_weights(
     return positive, negative
 
 
+class Weighted(NamedTuple):
+    """Rows with the weights that a tree is grown by.
+
+    Attributes
+    ----------
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+    signs, weights
+        As for :meth:`Growth.begin`.
+    bin_starts : ndarray of shape (n_columns + 1,)
+    """
+
+    codes: NDArray[Any]
+    signs: Signs
+    weights: Floats
+    bin_starts: Ints
+
+
 class Growth(NamedTuple):
     """A tree that is grown level by level.
 
@@ -168,16 +185,9 @@ class Growth(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def grow_level(
-    splits: Ints,
-    order: Ints,
-    starts: Ints,
-    sums: Floats,
-    possible: Bools,
+    tree: Growth,
     level: int,
-    codes: NDArray[Any],
-    signs: Signs,
-    weights: Floats,
-    bin_starts: Ints,
+    data: Weighted,
     alpha: float,
     by_error: bool,
     chooses: int,
@@ -190,14 +200,11 @@ def grow_level(
 
     Parameters
     ----------
-    splits, order, starts, sums, possible
-        Of a `Growth`, grown down to this level.
+    tree : Growth
+        Grown down to this level.
     level : int
         From 0 on.
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    signs, weights
-        As for :meth:`Growth.begin`.
-    bin_starts : ndarray of shape (n_columns + 1,)
+    data : Weighted
     alpha : float
     by_error : bool
         Whether α is multiplied, at each node, by the error of the tree so far relative to that of
@@ -213,6 +220,8 @@ def grow_level(
     rng : numpy.random.Generator
         Used with `DRAWN`.
     """
+    splits, order, starts, sums, possible = tree
+    codes, signs, weights, bin_starts = data
     width = bin_starts[-1]
     restrict = len(possible) > 1
     asked = questions(possible[0], bin_starts)
@@ -242,11 +251,9 @@ def grow_level(
             chooses == DRAWN
             and bayes_weight(whole[1], whole[0], here) / scale_here <= MOST_REJECTED
         ):
-            split = _draw_by_rejection(
-                codes, rows, signs, weights, bin_starts, whole, here, scale_here, asked, rng
-            )
+            split = _draw_by_rejection(data, rows, whole, here, scale_here, asked, rng)
         else:
-            _count(codes, rows, signs, weights, bin_starts, histogram)
+            _count(data, rows, histogram)
             _score(histogram, whole, bin_starts, here, scores)
             if chooses == DRAWN:
                 split = _draw_among(scores, asked, scale_here, rng)
@@ -285,15 +292,9 @@ def grow_level(
 
 
 @njit(cache=True, nogil=True)
-def _count(
-    codes: NDArray[Any],
-    rows: Ints,
-    signs: Signs,
-    weights: Floats,
-    bin_starts: Ints,
-    histogram: Floats,
-) -> None:
+def _count(data: Weighted, rows: Ints, histogram: Floats) -> None:
     """Add up the weights of each code of each column by label, negative first."""
+    codes, signs, weights, bin_starts = data
     n_columns = len(bin_starts) - 1
     histogram[:] = 0.0
     for i in range(len(rows)):
@@ -352,11 +353,8 @@ def _draw_among(scores: Floats, asked: Ints, scale: float, rng: np.random.Genera
 
 @njit(cache=True, nogil=True)
 def _draw_by_rejection(
-    codes: NDArray[Any],
+    data: Weighted,
     rows: Ints,
-    signs: Signs,
-    weights: Floats,
-    bin_starts: Ints,
     whole: Floats,
     alpha: float,
     scale: float,
@@ -369,6 +367,7 @@ def _draw_by_rejection(
     exp(−Φ/scale) has just the chances ∝ exp(−Φ/scale). Φ of the undivided node bounds
     all Φ, and so the number of questions that are thrown away.
     """
+    codes, signs, weights, bin_starts = data
     while True:
         b = asked[rng.integers(0, len(asked))]
         j = column_of(bin_starts, b)

@@ -168,19 +168,16 @@ def boost_trees(
     n = int(rows.counts.sum())
     levels, spread, step = start_levels(begin, len(rows.counts))
     splits, children, labels, largest = _boost(
-        *rows, levels, spread, step, density, learning_rate / step,
+        rows, levels, spread, step, density, learning_rate / step,
         depth, n_splits, thresholds, CRITERIA.index(criterion),
-        rates, label_rates, rules, normalise, *noise, 1 << fixed_point_bits(n),
+        rates, label_rates, rules, normalise, noise, 1 << fixed_point_bits(n),
     )  # fmt: skip
     return Forest(splits, children, labels), float(largest)
 
 
 @njit(cache=True, nogil=True)
 def _boost(
-    bins: NDArray[Any],
-    columns: Ints,
-    positive: Bools,
-    counts: Ints,
+    binned: BinnedRows,
     levels: Ints,
     spread: int,
     step: int,
@@ -194,11 +191,11 @@ def _boost(
     label_rates: Floats,
     rules: bool,
     normalise: bool,
-    split_noise: Floats,
-    rule_noise: Floats,
-    label_noise: Floats,
+    noise: TreeNoise,
     unit: int,
 ) -> tuple[Ints, Ints, Signs, float]:
+    bins, columns, positive, counts = binned
+    split_noise, rule_noise, label_noise = noise
     n_rows = len(counts)
     n_bins = len(columns)
     n_rounds, n_nodes = label_noise.shape

@@ -15,12 +15,12 @@ from privcurve.kernels.boosted_trees import (
     DRAWN,
     NOISY,
     Growth,
+    Weighted,
     draw_tree,
     find_leaves,
     grow_level,
     leaf_weights,
 )
-from privcurve.kernels.dpboost import NO_SPLIT
 from privcurve.kernels.m_alpha import (
     largest_link,
     link_of_leaves,
@@ -252,9 +252,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     def _release(self, records: Records, curator: Curator) -> None:
         signs, counts = records.labels, records.counts
         n_trees, depth, alpha = int(self.n_trees), int(self.depth), float(self.boost_alpha)
-        self.n_records_ = records.n
-        self.splits_ = np.full((n_trees, 2**depth - 1), NO_SPLIT, dtype=np.int64)
-        self.leaf_values_ = np.zeros((n_trees, 2**depth))
+        self._begin(depth, records.n)
         self.leverages_ = np.zeros(n_trees)
         self.alphas_ = np.tile(self._level_alphas(), (n_trees, 1))
         scores, reach = np.zeros(len(signs)), 0.0
@@ -300,6 +298,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             slope = self._sensitivity(n, 1.0) / self._sensitivity(n, 0.0) - 1
         elif is_private(self.epsilon):
             chooses, noise = NOISY, curator.noise(calls, (len(calls), int(starts[-1])))
+        data = Weighted(codes, signs, weights, starts)
         tree = Growth.begin(splits, signs, weights, int(starts[-1]), restrict)
         by_error, root = self.calibrate_alpha == EXACT, 0.0
         for level in range(len(alphas)):
@@ -313,8 +312,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
                     alphas[level] *= min(max(seen / root, 0.0), 1.0)
                 scale *= self._sensitivity(n, float(alphas[level]))
             grow_level(
-                *tree, level, codes, signs, weights, starts, float(alphas[level]), by_error,
-                chooses, scale, slope, noise, coins,
+                tree, level, data, float(alphas[level]), by_error, chooses, scale, slope, noise,
+                coins,
             )  # fmt: skip
         return tree.leaves()
 

@@ -109,9 +109,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
         n_trees, depth = int(self.n_trees), int(self.depth)
         starts = self._bin_starts()
         what = "labels" if self.leaves == EXPONENTIAL_LEAVES else "margins"
-        self.n_records_ = records.n
-        self.splits_ = np.zeros((n_trees, 2**depth - 1), dtype=np.int64)
-        self.leaf_values_ = np.zeros((n_trees, 2**depth))
+        self._begin(depth, records.n)
         weights = counts.astype(np.float64)
         for t in range(n_trees):
             draw_tree(starts, self.calibration == CERTIFIED, curator.coins, self.splits_[t])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records
-from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
+from privcurve.kernels.dpboost import grow_tree
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.tree_sums import TreeSumClassifier
 from privcurve.privacy.calibration.dpboost import (
@@ -111,10 +111,8 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         statement = self._guarantee(records.n)
-        n_trees, depth = int(self.n_trees), int(self.max_depth)
-        self.n_records_ = records.n
-        self.splits_ = np.full((n_trees, 2**depth - 1), NO_SPLIT, dtype=np.int64)
-        self.leaf_values_ = np.zeros((n_trees, 2**depth))
+        depth = int(self.max_depth)
+        self._begin(depth, records.n)
         if statement.private:
             calls = [call_of(entry) for entry in statement.ledger]
             # Of each ensemble its levels, and then its leaves.

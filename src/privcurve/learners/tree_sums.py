@@ -47,12 +47,20 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         Records trained on: the sum of the counts. Public, for neighbours have equally many.
     """
 
+    n_trees: int
     splits_: Ints
 
     _released: ClassVar[Mapping[str, Any]] = {
         "splits_": Ints,
         "leaf_values_": Floats,
     }
+
+    def _begin(self, depth: int, n: int) -> None:
+        """Make room for complete trees of so many levels, which ask for nothing yet."""
+        n_trees = int(self.n_trees)
+        self.n_records_ = n
+        self.splits_ = np.full((n_trees, 2**depth - 1), NO_SPLIT, dtype=np.int64)
+        self.leaf_values_ = np.zeros((n_trees, 2**depth))
 
     def _tree_values(self) -> Floats:
         """Give what each leaf of each tree adds to the score: shape (n_trees, 2**depth)."""

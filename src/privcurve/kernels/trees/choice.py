@@ -165,17 +165,10 @@ def pick_rule(answers: Ints, totals: Ints, scale: float, noise: Floats) -> int:
     int
         See :func:`rule_error`.
     """
-    best = 0
-    best_score = -np.inf
-    for rule in range(len(answers) + 2):
-        wrong = rule_error(answers, totals, rule)
-        score = -float(wrong)
-        if len(noise) > 0:
-            noise[rule] += scale * score
-            score = noise[rule]
-        if score > best_score:
-            best, best_score = rule, score
-    return best
+    errors = np.empty(len(answers) + 2)
+    for rule in range(len(errors)):
+        errors[rule] = rule_error(answers, totals, rule)
+    return pick_least(errors, scale, noise)
 
 
 @njit(cache=True, nogil=True)

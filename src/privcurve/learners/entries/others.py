@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privcurve.learners import costs
-from privcurve.learners.entries.private import INPUTS, C
+from privcurve.learners.entries.private import INPUTS, C, positive
 from privcurve.learners.entry import LearnerEntry, Parameter
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 
@@ -17,7 +17,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         calibrations=(PUBLISHED,),
         approximate=True,
         parameters={
-            "learning_rate": Parameter(0.1, float, low=0, open_low=True),
+            "learning_rate": positive(0.1),
             "max_rounds": Parameter(300, int, low=1, size=True),
             "max_bins": Parameter(32, int, low=3),
             "max_leaves": Parameter(3, int, low=2),
@@ -80,7 +80,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         parameters={
             "n_estimators": Parameter(100, int, low=1, size=True),
             "max_depth": Parameter(3, int, low=1),
-            "learning_rate": Parameter(0.1, float, low=0, open_low=True),
+            "learning_rate": positive(0.1),
         },
         seconds=costs.gradient_boosting,
     ),

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from privcurve.learners import costs
 from privcurve.learners.entry import LearnerEntry, Parameter
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 
 BOTH = (PUBLISHED, CERTIFIED)
+
+
+def positive(default: float | None, **more: Any) -> Parameter:
+    """Return a parameter that is a number above 0."""
+    return Parameter(default, float, low=0, open_low=True, **more)
+
+
+def share(default: float | None, **more: Any) -> Parameter:
+    """Return a parameter that is a part of a whole, neither none nor all of it."""
+    return Parameter(default, float, 0, 1, open_low=True, open_high=True, **more)
+
 
 MECHANISM = Parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
 TREE = {
@@ -17,7 +29,7 @@ TREE = {
     "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
     "splits": Parameter("equality", choices=("equality", "threshold")),
     "leaves": Parameter("labels", choices=("labels", "rules")),
-    "split_share": Parameter(None, float, 0, 1, open_low=True, open_high=True),
+    "split_share": share(None),
 }
 START = Parameter("none", choices=("none", "public"), with_public=("public",))
 INPUTS = {
@@ -26,7 +38,7 @@ INPUTS = {
     ),
     "encoding": Parameter("one_hot", choices=("one_hot", "scaled")),
 }
-C = Parameter(1.0, float, low=0, open_low=True)
+C = positive(1.0)
 
 BOOSTED_TREE = {
     name: replace(known, used_with={**known.used_with, "weak_learner": ("topdown",)})
@@ -76,9 +88,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "ties": Parameter("auto", choices=("auto", "last_round", "negative")),
             **BOOSTED_TREE,
             "start": START,
-            "vote_worth": Parameter(
-                None, float, low=0, open_low=True, used_with={"start": ("public",)}
-            ),
+            "vote_worth": positive(None, used_with={"start": ("public",)}),
         },
         seconds=costs.boosting,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
@@ -149,9 +159,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             **INPUTS,
             "noise": Parameter("ball", choices=("ball", "box")),
             "start": replace(START, used_with={"noise": ("box",)}),
-            "curvature_share": Parameter(
-                0.1, float, 0, 1, open_low=True, open_high=True, used_with={"noise": ("box",)}
-            ),
+            "curvature_share": share(0.1, used_with={"noise": ("box",)}),
         },
         seconds=costs.logistic_regression,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
@@ -167,9 +175,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         parameters={
             **HALF_SPACES,
             "intercept": Parameter("uniform", choices=("uniform", "zero", "threshold", "em")),
-            "intercept_share": Parameter(
-                0.5, float, 0, 1, open_low=True, open_high=True, used_with={"intercept": ("em",)}
-            ),
+            "intercept_share": share(0.5, used_with={"intercept": ("em",)}),
             "estimate": Parameter("error", choices=("error", "edge")),
             "weights": Parameter("clipped", choices=("clipped", "adaboost")),
             "algorithm": Parameter("auto", choices=("auto", "private")),
@@ -212,9 +218,9 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         approximate=True,
         parameters={
             "n_columns": Parameter(None, int, low=1),
-            "choice_share": Parameter(0.3, float, 0, 1, open_low=True, open_high=True),
+            "choice_share": share(0.3),
             "damping": Parameter(1.0, float, 0, 1, open_low=True),
-            "smoothing": Parameter(5.0, float, low=0, open_low=True),
+            "smoothing": positive(5.0),
             "start": START,
         },
         seconds=costs.noisy_bayes,
@@ -234,18 +240,10 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             **HOLDERS,
             "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
             "budget": Parameter(None, choices=("decay", "uniform", "levels")),
-            "leaf_share": Parameter(None, float, 0, 1, open_low=True, open_high=True),
+            "leaf_share": share(None),
             "n_splits": Parameter(None, int, low=1, high=10_000),
             "depth": Parameter(None, int, low=1, high=80),
-            "vote_share": Parameter(
-                0.4,
-                float,
-                0,
-                1,
-                open_low=True,
-                open_high=True,
-                used_with={"protocol": ("local_rnm",)},
-            ),
+            "vote_share": share(0.4, used_with={"protocol": ("local_rnm",)}),
             "smallest_weight": Parameter(0.1, float, low=0),
             "smallest_gain": Parameter(0.01, float, low=0),
         },
@@ -265,7 +263,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "n_trees": Parameter(100, int, low=1, high=10_000, size=True),
             "depth": Parameter(4, int, low=1, high=12, size=True),
             "batch": Parameter(5, int, low=1),
-            "learning_rate": Parameter(1.0, float, low=0, open_low=True),
+            "learning_rate": positive(1.0),
             "trust": Parameter("secure_sum", choices=TRUSTS),
             **HOLDERS,
         },
@@ -298,14 +296,10 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             ),
             "boost_alpha": Parameter(1.0, float, low=0, high=1, open_low=True),
             "tree_share": Parameter(None, float, low=0, high=1, open_high=True, used_with=_CHOSEN),
-            "clamp": Parameter(
-                10.0, float, low=0, open_low=True, used_with={"votes": (None, "link")}
-            ),
+            "clamp": positive(10.0, used_with={"votes": (None, "link")}),
             "splits": Parameter("chosen", choices=("chosen", "random")),
             "votes": Parameter(None, choices=("link", "shrunk", "sign")),
-            "step": Parameter(
-                1.0, float, low=0, open_low=True, used_with={"votes": (None, "shrunk", "sign")}
-            ),
+            "step": positive(1.0, used_with={"votes": (None, "shrunk", "sign")}),
             "leverage": Parameter(None, choices=("exact", "constant")),
         },
         seconds=costs.boosted_ensemble,
