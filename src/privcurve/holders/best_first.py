@@ -118,7 +118,7 @@ class _Coordinator:
         return float(total[0]) / self.plan.n
 
     def _choose(self, nodes: list[int], level: int) -> list[Chosen]:
-        """Give a question for each node of a level: PrivateSplit."""
+        """Return a question for each node of a level: PrivateSplit."""
         plan, budget = self.plan, self.noise.split_budget(level)
         if self.noise.protocol == SINGLE:
             return [self._best(node, level, budget) for node in nodes]
@@ -144,7 +144,7 @@ class _Coordinator:
         return Chosen(int(found[0]), float(found[1]))
 
     def _vote(self, node: int, level: int, budget: float) -> list[int]:
-        """Give one candidate a holder, repeated where several name the same."""
+        """Return one candidate a holder, repeated where several name the same."""
         ballot = Ballot(LAPLACE, self.plan.criterion, budget)
         named = []
         for i, holder in enumerate(self.holders):

@@ -76,7 +76,7 @@ def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Ge
 
 
 def stumps(questions: Questions, drawn: Ints) -> Stumps:
-    """Give drawn trees as the kernels have them."""
+    """Return drawn trees as the kernels have them."""
     columns, low, high = (
         np.append(part, nobody)[drawn] for part, nobody in zip(questions[:3], NOBODY, strict=True)
     )
@@ -84,7 +84,7 @@ def stumps(questions: Questions, drawn: Ints) -> Stumps:
 
 
 def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Transcript) -> Floats:
-    """Give the leaves of random trees values by Newton steps on noisy sums.
+    """Return the leaves of random trees values by Newton steps on noisy sums.
 
     Each round has a batch of trees: a holder sends, for each leaf, the sum of its records'
     clipped residuals and the sum of their sizes. Of two classes a half of the second is the
@@ -128,5 +128,5 @@ def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Tran
 
 
 def curvature_share(n_classes: int) -> float:
-    """Give what times Σ‖g‖ stands for the curvature of one score."""
+    """Return what times Σ‖g‖ stands for the curvature of one score."""
     return 0.5 if n_classes == 2 else 1 / n_classes

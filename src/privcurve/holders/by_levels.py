@@ -121,7 +121,7 @@ class _Coordinator:
         return tree
 
     def _columns(self, level: int, nodes: list[int]) -> dict[int, list[int]]:
-        """Give the columns that are counted at each node: all, or those of the votes."""
+        """Return the columns that are counted at each node: all, or those of the votes."""
         asked, noise = self.plan.questions, self.plan.noise
         everything = list(range(len(self.widths)))
         if not noise.votes or len(asked.columns) == 0:
@@ -143,7 +143,7 @@ class _Coordinator:
         return found
 
     def _counts(self, level: int, node: int, columns: list[int]) -> tuple[Floats, float]:
-        """Give noisy counts by class and bin, 0 where none are asked for, and their variance."""
+        """Return noisy counts by class and bin, 0 where none are asked for, and their variance."""
         plan, release = self.plan, self._release(level, len(columns))
         messages = (holder.counts(node, columns, release) for holder in self.holders)
         total = self.transcript.collect(level, "counts", messages, self.sums, release)
@@ -176,7 +176,7 @@ class _Coordinator:
     def _choose(
         self, level: int, table: Floats, columns: list[int], variance: float, known: Estimate
     ) -> tuple[int, Estimate, Estimate] | None:
-        """Give the best question and what is known of both sides; None: the node is a leaf."""
+        """Return the best question and what is known of both sides; None: the node is a leaf."""
         plan, asked = self.plan, self.plan.questions
         counted = np.flatnonzero(np.isin(asked.columns, columns))
         if len(counted) == 0:

@@ -107,7 +107,7 @@ class HolderRows(NamedTuple):
 
 
 def named(question: int, questions: Questions) -> NDArray[Any]:
-    """Give the vote for a question: two bytes, or four where there are more than 2^16."""
+    """Return the vote for a question: two bytes, or four where there are more than 2^16."""
     return np.array([question], np.uint16 if len(questions.columns) <= 2**16 else np.uint32)
 
 
@@ -234,7 +234,7 @@ class LocalHolder:
         return release.message(exact, self.curator)
 
     def _count(self, node: int) -> tuple[Floats, Floats]:
-        """Give the records of a node by class, and those of them that say yes to each question."""
+        """Return the records of a node by class, and those that say yes to each question."""
         if node not in self._kept:
             asked, table = self.questions, self._table(node)
             totals = table[:, : asked.starts[1]].sum(axis=1).astype(np.float64)

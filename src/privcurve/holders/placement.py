@@ -91,7 +91,7 @@ def deal(
 
 
 def _ends(n: int, n_holders: int, placement: str) -> Ints:
-    """Give where the records of all holders but the last one end."""
+    """Return where the records of all holders but the last one end."""
     shares = np.ones(n_holders)
     if placement == SIZES:
         shares = SPREAD ** (-np.arange(n_holders) / (n_holders - 1))
@@ -106,7 +106,7 @@ def _by_shares(records: Ints, n_holders: int, rng: np.random.Generator) -> list[
 
 
 def _part(records: Ints, n_rows: int) -> Part:
-    """Give the distinct rows of records: by counting all rows, or by sorting where that is less."""
+    """Return the distinct rows of records: by counting all rows or, if less, by sorting."""
     if n_rows > 8 * len(records):
         return Part(*np.unique(records, return_counts=True))
     counts = np.bincount(records, minlength=n_rows)

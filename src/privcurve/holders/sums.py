@@ -198,7 +198,7 @@ def ring_unit(largest: float, bits: int = 32) -> float:
 
 
 def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:
-    """Give the sums of a trust model.
+    """Return the sums of a trust model.
 
     Parameters
     ----------

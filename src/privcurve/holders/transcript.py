@@ -147,7 +147,7 @@ class Transcript:
         return total
 
     def measures(self) -> dict[str, float]:
-        """Give rounds, messages, and bytes: up of the busiest holder, down of each, all."""
+        """Return rounds, messages, and bytes: up of the busiest holder, down of each, all."""
         up = self.bits_sent // 8
         down = self.received // 8
         return {

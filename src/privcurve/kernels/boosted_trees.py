@@ -28,7 +28,7 @@ MOST_REJECTED = 1.0
 
 @njit(cache=True, nogil=True)
 def questions(possible: Bools, bin_starts: Ints) -> Ints:
-    """Give the candidates that tell two possible codes of their column apart."""
+    """Return the candidates that tell two possible codes of their column apart."""
     found = np.empty(len(possible), np.int64)
     n = 0
     for j in range(len(bin_starts) - 1):
@@ -68,7 +68,7 @@ def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits
 
 @njit(cache=True, nogil=True)
 def find_leaves(codes: NDArray[Any], bin_starts: Ints, splits: Ints) -> Ints:
-    """Give the leaf that each row ends in, from 0 on.
+    """Return the leaf that each row ends in, from 0 on.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ def _score(
 def both_sides(
     positive: float, negative: float, all_positive: float, all_negative: float, alpha: float
 ) -> float:
-    """Give Φ of a question whose first side has A and B, out of those of the node."""
+    """Return Φ of a question whose first side has A and B, out of those of the node."""
     return bayes_weight(positive, negative, alpha) + bayes_weight(
         all_positive - positive, all_negative - negative, alpha
     )

@@ -22,7 +22,7 @@ BLOCK = 512
 
 
 def weight_bits(n: int, largest: float) -> int:
-    """Give the fractional bits of weights, so that the sum of n fits in 62 bits.
+    """Return the fractional bits of weights, so that the sum of n fits in 62 bits.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def _add_columns(points: Floats, coefficients: Floats, start: int, out: Floats) 
 
 @njit(cache=True, nogil=True)
 def project_rows(points: Floats, coefficients: Floats) -> Floats:
-    """Give a·x of each row for several vectors a, added up in the order of columns.
+    """Return a·x of each row for several vectors a, added up in the order of columns.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> B
 
 @njit(cache=True, nogil=True)
 def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
-    """Give the weight of the records that are wrong, and of all."""
+    """Return the weight of the records that are wrong, and of all."""
     missed = 0
     total = 0
     for i in range(len(weights)):

@@ -184,7 +184,7 @@ def divide(
 
 @njit(cache=True, nogil=True)
 def column_of(bin_starts: Ints, split: int) -> int:
-    """Give the column of a candidate."""
+    """Return the column of a candidate."""
     return int(np.searchsorted(bin_starts, split, side="right")) - 1
 
 

@@ -75,7 +75,7 @@ def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
 
 @njit(cache=True, nogil=True)
 def impure(counts: NDArray[Any], criterion: int) -> float:
-    """Give F = n·G(shares of the classes), a criterion times the number of records.
+    """Return F = n·G(shares of the classes), a criterion times the number of records.
 
     G is the entropy (base 2), 2(1 − Σp²), 2√(q(1 − q)) of two classes, or 2(1 − max p): at two
     even classes each of them is 1.
@@ -160,7 +160,7 @@ def count_classes(classes: Ints, counts: Ints, rows: Ints, n_classes: int) -> In
 def part_node(
     bins: NDArray[Any], rows: Ints, column: int, low: int, high: int
 ) -> tuple[Ints, Ints]:
-    """Give the rows of a node that say no, and those that say yes."""
+    """Return the rows of a node that say no, and those that say yes."""
     no = np.empty(len(rows), np.int64)
     yes = np.empty(len(rows), np.int64)
     n_no = 0
@@ -178,7 +178,7 @@ def part_node(
 
 @njit(cache=True, nogil=True)
 def answers(table: NDArray[Any], low: Ints, high: Ints) -> Floats:
-    """Give how many records of each class say yes to each question.
+    """Return how many records of each class say yes to each question.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def answers(table: NDArray[Any], low: Ints, high: Ints) -> Floats:
 
 @njit(cache=True, nogil=True)
 def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
-    """Give F of both sides of each question together; counts below 0 count as 0.
+    """Return F of both sides of each question together; counts below 0 count as 0.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
 
 @njit(cache=True, nogil=True)
 def family_counts(yes: Floats, totals: Floats) -> Floats:
-    """Give the three families of counts of each question (NoisyCounts, appendix A.4).
+    """Return the three families of counts of each question (NoisyCounts, appendix A.4).
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def family_counts(yes: Floats, totals: Floats) -> Floats:
 
 @njit(cache=True, nogil=True)
 def family_gains(families: Floats, criterion: int) -> Floats:
-    """Give J(h) = G(node) − Σ share of a side · G(side) of noisy families of counts.
+    """Return J(h) = G(node) − Σ share of a side · G(side) of noisy families of counts.
 
     Counts below 0 count as 0. G of the node is of its counts by class, shares are of the counts
     by side, G of a side is of its joint counts; where one of them has nothing, J = −1.

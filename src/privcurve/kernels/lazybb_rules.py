@@ -194,7 +194,7 @@ def _least(bins: Ints, positive_weight: int, negative_weight: int) -> int:
 
 @njit(cache=True, nogil=True)
 def literal_error(bins: Ints, positive_weight: int, negative_weight: int, literal: int) -> int:
-    """Give the weight of the rows that a literal gets wrong.
+    """Return the weight of the rows that a literal gets wrong.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def round_scores(
     normalise: bool,
     begin: Ints | None = None,
 ) -> Floats:
-    """Give the errors of all literals in the round after some picks.
+    """Return the errors of all literals in the round after some picks.
 
     What a round picks from: with the rates and the mechanism it fixes the exact
     distribution of the next pick. For tests and audits; :func:`boost` does not use it.

@@ -103,7 +103,7 @@ def bin_rows(codes: NDArray[Any], n_bins: Ints, signs: Signs, counts: NDArray[An
 
 
 def node_count(depth: int, n_splits: int) -> int:
-    """Give the number of nodes: of a full tree of `depth`, or if that is 0, of `n_splits`."""
+    """Return the number of nodes: of a full tree of `depth`, or if that is 0, of `n_splits`."""
     return 2 ** (depth + 1) - 1 if depth else 2 * n_splits + 1
 
 

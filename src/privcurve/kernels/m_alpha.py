@@ -21,7 +21,7 @@ ZETA = 1e-4
 
 @njit(cache=True, nogil=True, inline="always")
 def bayes_weight(positive: float, negative: float, alpha: float) -> float:
-    """Give (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B); 0 where A or B is."""
+    """Return (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B); 0 where A or B is."""
     if positive <= 0.0 or negative <= 0.0:
         return 0.0
     return alpha * 2.0 * math.sqrt(positive * negative) + (1.0 - alpha) * 2.0 * min(
@@ -31,14 +31,14 @@ def bayes_weight(positive: float, negative: float, alpha: float) -> float:
 
 @njit(cache=True, nogil=True)
 def link(q: float, alpha: float) -> float:
-    """Give ψ(q) = −L′(q) = α(2q − 1)/√(q(1 − q)) + 2(1 − α)·sign(2q − 1), for q in (0, 1)."""
+    """Return ψ(q) = −L′(q) = α(2q − 1)/√(q(1 − q)) + 2(1 − α)·sign(2q − 1), for q in (0, 1)."""
     odd = 2.0 * q - 1.0
     return float(alpha * odd / math.sqrt(q * (1.0 - q)) + 2.0 * (1.0 - alpha) * np.sign(odd))
 
 
 @njit(cache=True, nogil=True)
 def inverse(margin: float, alpha: float) -> float:
-    """Give ψ⁻¹(z), which is ½ for all |z| ≤ 2(1 − α); at α = 0 a step at |z| = 2."""
+    """Return ψ⁻¹(z), which is ½ for all |z| ≤ 2(1 − α); at α = 0 a step at |z| = 2."""
     beyond = abs(margin) / 2.0 - (1.0 - alpha)
     if beyond <= 0.0:
         return 0.5
@@ -47,7 +47,7 @@ def inverse(margin: float, alpha: float) -> float:
 
 
 def log_odds_of_margins(scores: Floats, alpha: float) -> Floats:
-    """Give ln(q/(1 − q)) of q = ψ⁻¹(z): ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½.
+    """Return ln(q/(1 − q)) of q = ψ⁻¹(z): ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ def log_odds_of_margins(scores: Floats, alpha: float) -> Floats:
 
 
 def largest_link(alpha: float) -> float:
-    """Give the link of the share 1 − ζ: no leaf has a larger one."""
+    """Return the link of the share 1 − ζ: no leaf has a larger one."""
     return float(link(1.0 - ZETA, alpha))
 
 
 @njit(cache=True, nogil=True)
 def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
-    """Give ψ⁻¹(−y·H(x)) of each record.
+    """Return ψ⁻¹(−y·H(x)) of each record.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
 
 @njit(cache=True, nogil=True)
 def link_of_leaves(positive: Floats, negative: Floats, alpha: float) -> NDArray[Any]:
-    """Give the link of each leaf, its share kept ζ away from 0 and 1; 0 of an empty leaf."""
+    """Return the link of each leaf, its share kept ζ away from 0 and 1; 0 of an empty leaf."""
     values = np.zeros(len(positive))
     for leaf in range(len(positive)):
         a, b = max(positive[leaf], 0.0), max(negative[leaf], 0.0)

@@ -111,7 +111,7 @@ def logistic_gradient(
 
 
 def _weighted_square(rows: Floats | csr_array, weights: Floats) -> Floats:
-    """Give Σ wᵢ xᵢxᵢᵀ."""
+    """Return Σ wᵢ xᵢxᵢᵀ."""
     if isinstance(rows, np.ndarray):
         return np.asarray((rows.T * weights) @ rows)
     return np.asarray((rows.T @ rows.multiply(weights[:, None])).toarray())

@@ -133,7 +133,7 @@ def _number_cells(
 
 @njit(cache=True, nogil=True)
 def _join(joint: Ints, n_cells: int, column: NDArray[np.uint16], n_bins: int, out: Ints) -> int:
-    """Give the pairs (joint code, code) that occur a number each, and count them."""
+    """Return the pairs (joint code, code) that occur a number each, and count them."""
     number = np.full(n_cells * n_bins, -1, np.int32)
     found = 0
     for i in range(len(column)):

@@ -20,7 +20,7 @@ LARGEST_BITS = 52
 
 
 def fixed_point_bits(n: int) -> int:
-    """Give the number of fractional bits of a weight, so that n weights fit in 62 bits.
+    """Return the number of fractional bits of a weight, so that n weights fit in 62 bits.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def fixed_point_bits(n: int) -> int:
 
 
 def start_levels(begin: Ints | None, n_rows: int) -> tuple[Ints, int, int]:
-    """Give the levels that rows begin at, where margins need not begin at 0.
+    """Return the levels that rows begin at, where margins need not begin at 0.
 
     With margins of any parity the level of a row is its margin less the smallest that is
     possible, so that a vote moves it by 0 or 2, and `project` is given the number of levels

@@ -43,7 +43,7 @@ class Stumps(NamedTuple):
 
 
 def find_leaves(bins: NDArray[Any], trees: Stumps) -> Ints:
-    """Give the leaf of each row in each tree: shape (n_trees, n_rows)."""
+    """Return the leaf of each row in each tree: shape (n_trees, n_rows)."""
     return _find_leaves(bins, trees.columns, trees.low, trees.high)
 
 
@@ -64,7 +64,7 @@ def _find_leaves(bins: NDArray[Any], columns: Ints, low: Ints, high: Ints) -> In
 
 @njit(cache=True, nogil=True)
 def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Ints:
-    """Give the clipped residuals of rows and their norms, in whole units.
+    """Return the clipped residuals of rows and their norms, in whole units.
 
     With one score: p − y and its size. With K scores: the vector p − e_y and its length; rounding
     to units adds at most half a unit to each entry.

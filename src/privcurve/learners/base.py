@@ -222,14 +222,14 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return fitted
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Give the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
+        """Return the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
         if entry(self._learner).multiclass:
             return check_labels(y, self.classes, n_rows, MOST_CLASSES)
         labels, positions = check_labels(y, self.classes, n_rows)
         return labels, (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Give all that is public of a fit: what its random stream follows from."""
+        """Return all that is public of a fit: what its random stream follows from."""
         settled = {"n_bins": self.n_bins_, "classes": self.classes_}
         parameters = {**self.get_params(deep=False), **settled}
         del parameters["random_state"]
@@ -364,7 +364,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return {}
 
     def _handed_over(self) -> CodedClassifier:
-        """Give the learner whose model is written to a file: of a choice, what was chosen."""
+        """Return the learner whose model is written to a file: of a choice, what was chosen."""
         return self
 
     def _restore(self) -> None:

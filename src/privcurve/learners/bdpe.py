@@ -271,11 +271,11 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         self._count_questions()
 
     def _weight_bound(self, reach: float) -> float:
-        """Give w̄, the largest weight where |H| is at most `reach`."""
+        """Return w̄, the largest weight where |H| is at most `reach`."""
         return ensemble_weight_bound(reach, float(self.boost_alpha))
 
     def _sensitivity(self, n: int, alpha: float) -> float:
-        """Give that of a split's score, for weights of at most 1: Δ₀ + α(Δ₁ − Δ₀)."""
+        """Return that of a split's score, for weights of at most 1: Δ₀ + α(Δ₁ − Δ₀)."""
         if self.calibration == PUBLISHED:
             return boosted_split_published(n, "m_alpha", alpha)
         # One record alone has a score of 0, whatever it is.
@@ -284,7 +284,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     def _grow(
         self, t: int, records: Records, weights: Floats, weight_bound: float, curator: Curator
     ) -> Ints:
-        """Choose the questions of tree t; give the leaf of each row."""
+        """Choose the questions of tree t; return the leaf of each row."""
         codes, signs, n = records.codes, records.labels, self.n_records_
         starts, splits, alphas = self._bin_starts(), self.splits_[t], self.alphas_[t]
         restrict = self.calibration == CERTIFIED
@@ -318,7 +318,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return tree.leaves()
 
     def _node_calls(self, t: int, curator: Curator) -> list[Call]:
-        """Give the call of each inner node of tree t."""
+        """Return the call of each inner node of tree t."""
         nodes = range(len(self.splits_[t]))
         if is_private(self.epsilon) and self.tree_share == 0:
             # Noise alone.
@@ -332,7 +332,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     def _vote(
         self, t: int, positive: Floats, negative: Floats, weight_bound: float, curator: Curator
     ) -> tuple[Floats, float]:
-        """Give the votes of a tree's leaves and its β, from the weights in each by label."""
+        """Return the votes of a tree's leaves and its β, from the weights in each by label."""
         n, alpha, step, kind = self.n_records_, float(self.boost_alpha), self.step, self._votes()
         # M; without privacy the largest link.
         clamp = float(self.clamp) if is_private(self.epsilon) else largest_link(alpha)
@@ -354,7 +354,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return votes, max(0.0, self._leverage(votes, positive - negative, n, clamp))
 
     def _leverage(self, votes: Floats, margins: Floats, n: int, clamp: float) -> float:
-        """Give β = (a/m) Σ h(λ)(A − B), a = α/M²."""
+        """Return β = (a/m) Σ h(λ)(A − B), a = α/M²."""
         return float(float(self.boost_alpha) / clamp**2 / n * (votes @ margins))
 
     def _votes(self) -> str:
@@ -366,11 +366,11 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return np.asarray(float(self.alpha) * float(self.alpha_decay) ** np.arange(self.depth))
 
     def _of_leaves(self) -> str:
-        """Give what is released of certified leaves."""
+        """Return what is released of certified leaves."""
         return "weights by label" if self._votes() == LINK else "margins"
 
     def _tree_share(self) -> float:
-        """Give the part of a tree's budget that its splits get."""
+        """Return the part of a tree's budget that its splits get."""
         if self.splits == RANDOM:
             return 0.0
         return TREE_SHARE if self.tree_share is None else float(self.tree_share)

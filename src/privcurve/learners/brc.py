@@ -179,7 +179,7 @@ class _RandomHalfSpaces:
         return self.of(t)
 
     def of(self, t: int) -> HalfSpace:
-        """Give the half-space of round t."""
+        """Return the half-space of round t."""
         intercept = float(self._intercepts[t])
         positive = self._sums[t] + intercept > 0 if self._chooses else self._sides[t]
         return HalfSpace(self._coefficients[t], intercept, positive)

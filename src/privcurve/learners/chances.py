@@ -22,12 +22,12 @@ CERTAIN = float(-logit(np.finfo(np.float32).eps))
 
 
 def only_label(signs: Signs) -> int | None:
-    """Give the sign that all records share, None if both occur."""
+    """Return the sign that all records share, None if both occur."""
     return int(signs[0]) if (signs == signs[0]).all() else None
 
 
 def log_shares(labels: NDArray[Any], counts: Ints, n_classes: int) -> Floats:
-    """Give the logarithm of each class's share of the records, at least minus `CERTAIN`.
+    """Return the logarithm of each class's share of the records, at least minus `CERTAIN`.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ class ChanceClassifier(CodedClassifier):
 
     @as_fitted
     def chances(self, scores: Floats) -> Floats:
-        """Give what :meth:`predict_proba` does, of scores that `decision_function` gave."""
+        """Return what :meth:`predict_proba` does, of scores that `decision_function` gave."""
         odds: NDArray[Any] = self._log_odds(scores)
         if odds.ndim == 2:
             return np.asarray(softmax(odds, axis=1))
         return np.column_stack([expit(-odds), expit(odds)])
 
     def _log_odds(self, scores: Floats) -> Floats:
-        """Give the log-odds of the positive label, or the logarithms of classes' shares."""
+        """Return the log-odds of the positive label, or the logarithms of classes' shares."""
         return scores
 
 
@@ -89,12 +89,12 @@ class LinkedClassifier(ChanceClassifier):
         return np.asarray(self._link(scores) + SLOPE * scores)
 
     def _link(self, scores: Floats) -> Floats:
-        """Give the log-odds that scores mean, sign by sign: a vote of one is worth 1."""
+        """Return the log-odds that scores mean, sign by sign: a vote of one is worth 1."""
         return scores
 
 
 def whole_residuals(scores: Floats) -> Floats:
-    """Give the log-odds that a fit to clipped residuals means: ±(ln(1 + e^{|score|}) − ln 2).
+    """Return the log-odds that a fit to clipped residuals means: ±(ln(1 + e^{|score|}) − ln 2).
 
     See :class:`privcurve.learners.additive.model.AdditiveModel`.
     """
@@ -102,7 +102,7 @@ def whole_residuals(scores: Floats) -> Floats:
 
 
 def succession(votes: Floats, n_voters: int) -> Floats:
-    """Give the log-odds by Laplace's rule of succession: of (v₊ + 1)/(T + 2).
+    """Return the log-odds by Laplace's rule of succession: of (v₊ + 1)/(T + 2).
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
 
 
 def capped_weights(votes: Floats, learning_rate: float, cap: float) -> Floats:
-    """Give the log-odds at which both labels weigh the same, by weights min(1, e^{cap − λσ})."""
+    """Return the log-odds at which both labels weigh the same, by weights min(1, e^{cap − λσ})."""
     margins = learning_rate * np.abs(votes)
     weights = np.minimum(cap + margins, 0.0) - np.minimum(cap - margins, 0.0)
     return np.asarray(np.sign(votes) * weights)

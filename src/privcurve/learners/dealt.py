@@ -34,7 +34,7 @@ class Dealing(Protocol):
 
 
 def check_ordered(ordered: Sequence[bool] | None, n_columns: int) -> Sequence[bool]:
-    """Give which columns have an order: by default all.
+    """Return which columns have an order: by default all.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def check_ordered(ordered: Sequence[bool] | None, n_columns: int) -> Sequence[bo
 
 
 def bin_codes(codes: Codes, n_bins: Ints) -> NDArray[np.unsignedinteger[Any]]:
-    """Give the bin of each code, among those of all columns together."""
+    """Return the bin of each code, among those of all columns together."""
     width = int(n_bins.sum())
     dtype = np.uint16 if width <= 2**16 else np.uint32
     starts = np.cumsum(n_bins) - n_bins

@@ -158,7 +158,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             self.leaf_values_[t] = self.learning_rate * values
 
     def _per_ensemble(self) -> int:
-        """Give the trees of an ensemble: no more than there are, so that no chunk stays unused."""
+        """Return the trees of an ensemble: at most all, so that no chunk stays unused."""
         return min(int(self.trees_per_ensemble), int(self.n_trees))
 
     def _boost(self, records: Records) -> None:
@@ -182,7 +182,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         scale: float,
         noise: Floats,
     ) -> Floats:
-        """Choose the splits of tree t; give its leaf values, unclipped."""
+        """Choose the splits of tree t; return its leaf values, unclipped."""
         sums, totals = grow_tree(
             codes, rows, gradients, weights, self._bin_starts(), int(self.max_depth),
             self._thresholds(), float(self.regularisation), scale, noise, self.splits_[t],

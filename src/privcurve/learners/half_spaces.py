@@ -119,7 +119,7 @@ class Proposer(Protocol):
     """Where the private classifier of a round comes from."""
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
-        """Give the half-space of round t, by what was released and with noise of its own."""
+        """Return the half-space of round t, by what was released and with noise of its own."""
 
 
 class Rounds:
@@ -224,7 +224,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     _released: ClassVar[Mapping[str, Any]] = {"votes_": tuple[Vote, ...]}
 
     def _roles_read(self) -> Roles:
-        """Give which columns are public, by the parameters."""
+        """Return which columns are public, by the parameters."""
         raise NotImplementedError
 
     def _restore(self) -> None:
@@ -234,7 +234,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         require(all(widths), "its half-spaces are of other columns")
 
     def _kept(self) -> int:
-        """Give how many rounds vote."""
+        """Return how many rounds vote."""
         return len(self.votes_)
 
     def _boost(self, rounds: Rounds, codes: Codes, signs: Signs, counts: Ints) -> None:
@@ -256,7 +256,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         self.n_features_used_ = sum(len(self._columns(public)) for public in used)
 
     def _points(self, codes: Codes, public: bool) -> Floats:
-        """Give scaled columns as the kernel takes them, a column after the other."""
+        """Return scaled columns as the kernel takes them, a column after the other."""
         columns = list(self._columns(public))
         return np.ascontiguousarray(scaled(codes[:, columns], self.n_bins_[columns], order="F").T)
 
@@ -270,7 +270,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         return np.asarray(self._staged(codes)[-1])
 
     def _staged(self, codes: Codes) -> Floats:
-        """Give the scores after each kept round, a row each."""
+        """Return the scores after each kept round, a row each."""
         votes = self.votes_[: self._kept()]
         sides = np.empty((len(votes), len(codes)))
         for public in (False, True):

@@ -261,7 +261,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
 
 
 def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, counts: Ints) -> Floats:
-    """Give the advantage of the voter of each round over guessing.
+    """Return the advantage of the voter of each round over guessing.
 
     The weight of the records that it gets right under the normalised distribution of its
     round, less 1/2 (thesis, Definition 2.3.3). Not private: for the holder of the data.

@@ -55,7 +55,7 @@ class LinearClassifier(OneHotClassifier):
     public_columns: Sequence[int] | None
 
     def _read(self) -> NDArray[np.intp]:
-        """Give the positions of the columns that are read."""
+        """Return the positions of the columns that are read."""
         roles = Roles.of(self._learner, self.public_columns, self.n_features_in_)
         return roles.columns(self.columns)
 
@@ -282,7 +282,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
 
     def _objective(self) -> Objective:
-        """Give what is minimised with box noise."""
+        """Return what is minimised with box noise."""
         return box(
             n_columns=len(self._read()),
             C=float(self.C),
@@ -291,7 +291,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         )
 
     def _dense(self, codes: Codes) -> Floats:
-        """Give the rows that box noise is for: inputs in [−1, 1], and a 1."""
+        """Return the rows that box noise is for: inputs in [−1, 1], and a 1."""
         rows = self._rows(codes)
         inputs = rows if isinstance(rows, np.ndarray) else rows.toarray()
         return np.column_stack([inputs, np.ones(len(codes))])

@@ -23,7 +23,7 @@ MOST_STEPS = 5_000
 def logistic_loss(
     model: Floats, rows: csr_array | Floats, signs: Signs, counts: Ints, penalty: float
 ) -> tuple[float, Floats]:
-    """Give the mean logistic loss with an L2 penalty, and its gradient.
+    """Return the mean logistic loss with an L2 penalty, and its gradient.
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ class OneHotClassifier(LogOddsClassifier):
     }
 
     def _width(self) -> int:
-        """Give how many inputs there are."""
+        """Return how many inputs there are."""
         return int(self.n_bins_.sum())
 
     def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | Floats:
-        """Give the inputs: what the score is linear in, times a value."""
+        """Return the inputs: what the score is linear in, times a value."""
         return one_hot(codes, self.n_bins_, value)
 
     def _restore(self) -> None:

@@ -194,7 +194,7 @@ def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) 
 
 
 def column_score(table: Ints) -> float:
-    """Give Q = ½ Σ_c |n₊(c) − n₋(c)|, the score by which a column is chosen."""
+    """Return Q = ½ Σ_c |n₊(c) − n₋(c)|, the score by which a column is chosen."""
     return float(np.abs(table[:, 1] - table[:, 0]).sum()) / 2
 
 

@@ -92,11 +92,11 @@ class VoteModel:
         return count_votes(codes, starts, *vote_table(picks, int(starts[-1])))
 
     def measures(self) -> dict[str, float]:
-        """Give rounds, and distinct bins that are asked for."""
+        """Return rounds, and distinct bins that are asked for."""
         return {"rounds": self.n_rounds, "bins": self.n_features_used}
 
     def check(self, n_bins: Ints) -> Ints:
-        """Give the picks if they are of these columns and make this model."""
+        """Return the picks if they are of these columns and make this model."""
         picks = np.array(self.literals, dtype=np.int64)
         inside = len(picks) and all_between(picks, 0, 2 * int(n_bins.sum()) + 2)
         require(inside, "it has 1-rules of other columns, or none")
@@ -178,7 +178,7 @@ class OneRules:
         )  # fmt: skip
 
     def attributes(self, released: Ints, n_bins: Ints) -> Mapping[str, Any]:
-        """Give the picks and the model that they make."""
+        """Return the picks and the model that they make."""
         return {"chosen_": released, "model_": VoteModel.from_picks(released, n_bins)}
 
 

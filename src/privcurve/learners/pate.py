@@ -220,7 +220,7 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
         return statement
 
     def _private_rows(self, codes: Codes) -> Floats:
-        """Give scaled private columns, and a 1."""
+        """Return scaled private columns, and a 1."""
         columns = list(self._roles.private)
         return np.column_stack(
             [scaled(codes[:, columns], self.n_bins_[columns]), np.ones(len(codes))]
@@ -241,7 +241,7 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
         return self.student_.of(inputs)
 
     def _ask(self, codes: Codes) -> Floats:
-        """Give the answers about scored rows, −1 or +1, and charge those that are new."""
+        """Return the answers about scored rows, −1 or +1, and charge those that are new."""
         private = np.ascontiguousarray(codes[:, list(self._roles.private)].astype("<u2"))
         same = np.zeros(len(codes), dtype=np.int8)
         keys, row_of = distinct_keys(private, same, self.n_bins_[list(self._roles.private)])
@@ -263,7 +263,7 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
 
 
 def _laplace(key: bytes, row: bytes) -> float:
-    """Give standard Laplace noise that is a fixed function of a key and a row."""
+    """Return standard Laplace noise that is a fixed function of a key and a row."""
     digest = hashlib.blake2b(row, key=key, digest_size=8).digest()
     # Between 0 and 1, never either.
     u = (int.from_bytes(digest, "little") + 0.5) / 2.0**64
@@ -271,7 +271,7 @@ def _laplace(key: bytes, row: bytes) -> float:
 
 
 def _margins(rows: Floats, teachers: Floats) -> Floats:
-    """Give n₊ − n₋ of each row."""
+    """Return n₊ − n₋ of each row."""
     return np.asarray((2 * (rows @ teachers.T > 0).sum(axis=1) - len(teachers)).astype(np.float64))
 
 

@@ -137,7 +137,7 @@ class PublicStart:
         require(same and fits, "its start is of other public columns")
 
     def of_rows(self, codes: Codes) -> Floats:
-        """Give the log-odds of rows of a coded matrix (all columns)."""
+        """Return the log-odds of rows of a coded matrix (all columns)."""
         if not self.columns:
             return np.full(len(codes), self.intercept)
         found = one_hot(codes[:, list(self.columns)], self.n_bins) @ self.coefficients
@@ -147,7 +147,7 @@ class PublicStart:
 def started_roles(
     learner: str, start: str, public_columns: Sequence[int] | None, n_columns: int
 ) -> Roles:
-    """Give the roles that a learner with a `start` parameter reads.
+    """Return the roles that a learner with a `start` parameter reads.
 
     Raises
     ------

@@ -92,7 +92,7 @@ class Roles:
         return REPLACE_ONE if self.public is None else PRIVATE_COLUMNS
 
     def columns(self, which: str) -> NDArray[np.intp]:
-        """Give positions of columns.
+        """Return positions of columns.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class PublicRows:
 
 
 def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any], Ints]:
-    """Give a number to each distinct (row, label) pair, in lexicographic order.
+    """Return a number to each distinct (row, label) pair, in lexicographic order.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any
 
 
 def _ranked(keys: Ints, width: int) -> tuple[Ints, Ints]:
-    """Give the distinct numbers among keys below `width`, increasing, and the place of each key."""
+    """Return the distinct numbers among keys below `width`, increasing, and each key's place."""
     if width > SPARSE * len(keys):
         known, places = np.unique(keys, return_inverse=True)
         return known, places.astype(np.int64)

@@ -15,7 +15,7 @@ from privcurve.learners.checks import all_between, check_complete, require
 
 
 def shrunk(margins: Floats, scale: float, n: int) -> Floats:
-    """Give votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1).
+    """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1).
 
     The scale of the noise says how far a margin D is to be trusted.
 
@@ -63,7 +63,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         self.leaf_values_ = np.zeros((n_trees, 2**depth))
 
     def _tree_values(self) -> Floats:
-        """Give what each leaf of each tree adds to the score: shape (n_trees, 2**depth)."""
+        """Return what each leaf of each tree adds to the score: shape (n_trees, 2**depth)."""
         raise NotImplementedError
 
     def _bin_starts(self) -> Ints:

@@ -187,7 +187,7 @@ class TreeModel:
         return count_tree_votes(codes, self.columns, self.values, *voters)
 
     def measures(self) -> dict[str, float]:
-        """Give rounds, distinct questions, and sizes of all trees together or of the deepest."""
+        """Return rounds, distinct questions, and sizes of all trees together or of the deepest."""
         parents = self.forest.children > 0
         inner = int(parents.sum())
         depth = np.zeros(self.forest.children.shape, dtype=np.int64)
@@ -205,7 +205,7 @@ class TreeModel:
         }
 
     def check(self, n_bins: Ints, labels: Sequence[int] = (-1, 1)) -> Forest:
-        """Give the trees if they are of these columns and their leaves have these labels.
+        """Return the trees if they are of these columns and their leaves have these labels.
 
         Raises
         ------
@@ -320,7 +320,7 @@ class TopDownTrees:
         )  # fmt: skip
 
     def attributes(self, released: Forest, n_bins: Ints) -> Mapping[str, Any]:
-        """Give the model."""
+        """Return the model."""
         return {"model_": TreeModel(released, n_bins)}
 
 

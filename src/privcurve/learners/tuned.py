@@ -122,7 +122,7 @@ class TunedClassifier(PrivateClassifier):
         )
 
     def _names(self) -> list[str]:
-        """Give the names of the learners that are drawn from, each once."""
+        """Return the names of the learners that are drawn from, each once."""
         candidates = candidates_of(self.learner, self.settings)
         return list(dict.fromkeys(one.learner for one in candidates))
 
@@ -226,7 +226,7 @@ class TunedClassifier(PrivateClassifier):
     @available_if(_gives_chances)
     @as_fitted
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Give the chance of each class, where the learner does.
+        """Return the chance of each class, where the learner does.
 
         Parameters
         ----------

@@ -47,7 +47,7 @@ class WeakLearner(Protocol):
     """What is boosted. It keeps nothing of a fit."""
 
     def prepare(self, records: Records) -> Any:
-        """Give the rows as :meth:`train` takes them; all settings share them."""
+        """Return the rows as :meth:`train` takes them; all settings share them."""
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> Any:
         """Settle the parameters of a learner: its noise, and what its rounds are made with.
@@ -83,7 +83,7 @@ class WeakLearner(Protocol):
         """
 
     def attributes(self, released: Any, n_bins: Ints) -> Mapping[str, Any]:
-        """Give what a fitted learner holds of it: ``model_`` and more."""
+        """Return what a fitted learner holds of it: ``model_`` and more."""
 
 
 class VotingClassifier(LinkedClassifier, StagedClassifier):
@@ -113,15 +113,15 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return ONE_ROUND
 
     def _begin(self, codes: Codes, signs: Signs) -> Ints | None:
-        """Give the margins of rows before the first round, in votes; None: 0 for all."""
+        """Return the margins of rows before the first round, in votes; None: 0 for all."""
         return None
 
     def _hidden(self) -> tuple[int, ...]:
-        """Give the columns that no voter may ask for."""
+        """Return the columns that no voter may ask for."""
         return ()
 
     def _seen(self, codes: Codes) -> Codes:
-        """Give the codes as voters see them: a hidden column has one code alone."""
+        """Return the codes as voters see them: a hidden column has one code alone."""
         if not self._hidden():
             return codes
         codes = codes.copy()
@@ -129,7 +129,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return codes
 
     def _seen_bins(self) -> Ints:
-        """Give how many codes of each column voters see."""
+        """Return how many codes of each column voters see."""
         bins = self.n_bins_.copy()
         bins[list(self._hidden())] = 1
         return bins

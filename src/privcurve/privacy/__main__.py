@@ -21,7 +21,7 @@ TUNE = "tune"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; give the exit code."""
+    """Run the command line; return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [TUNE]:
         return selection_table.main(words[1:])

@@ -133,7 +133,7 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _below_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Ints]:
-    """Compare a fresh uniform number with the fraction whose words are x; give x, if longer."""
+    """Compare a fresh uniform number with the fraction whose words are x; return x, if longer."""
     i = 0
     while True:
         if i == len(x):

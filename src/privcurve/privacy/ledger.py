@@ -172,7 +172,7 @@ class PrivacyStatement:
 
     @classmethod
     def not_private(cls, learner: str) -> Self:
-        """Give the statement of a method without privacy: ε = ∞, an empty ledger."""
+        """Return the statement of a method without privacy: ε = ∞, an empty ledger."""
         return cls(learner, math.inf, 0.0, REPLACE_ONE, None, accountants.NONE, (), (), ())
 
     @property
@@ -284,7 +284,7 @@ class PrivacyStatement:
         return parts
 
     def _shown(self) -> str:
-        """Give what of a record is not protected; empty but under ``private-columns``."""
+        """Return what of a record is not protected; empty but under ``private-columns``."""
         public = [f"its public {self._named()}"] if self.public_columns else []
         return _listed([*public, "its label"] if self.public_label else public)
 

@@ -87,7 +87,7 @@ class Mechanism:
     probabilities: Callable[[ArrayLike, float], Floats] | None = None
 
     def bounded_range(self, epsilon: float) -> float | None:
-        """Give the range of the privacy loss of an ε-private call; None if it may be 2ε.
+        """Return the range of the privacy loss of an ε-private call; None if it may be 2ε.
 
         For a choice, ε is the rate times the scores' range; for labels, the rate times the
         L1 sensitivity of all margins (§c, §f6): the leaves' intervals add up to that.
@@ -176,7 +176,7 @@ def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
 
 
 def exponential_probabilities(scores: ArrayLike, rate: float) -> Floats:
-    """Give the exponential mechanism's probabilities, P(r) ∝ exp(η s_r).
+    """Return the exponential mechanism's probabilities, P(r) ∝ exp(η s_r).
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def exponential_probabilities(scores: ArrayLike, rate: float) -> Floats:
 
 
 def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> Floats:
-    """Give permute-and-flip's probabilities, exactly.
+    """Return permute-and-flip's probabilities, exactly.
 
     With qᵢ = exp(η(sᵢ − max s)), P(r) = q_r ∫₀¹ Π_{i≠r} (1 − qᵢu) du. The integrand is a
     polynomial, so Gauss–Legendre quadrature of the right order has no error but rounding,
@@ -210,7 +210,7 @@ def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> Floats:
 
 @lru_cache(maxsize=64)
 def _quadrature(n_nodes: int) -> tuple[Floats, Floats]:
-    """Give the nodes and weights of Gauss–Legendre quadrature on [-1, 1], worked out once."""
+    """Return the nodes and weights of Gauss–Legendre quadrature on [-1, 1], worked out once."""
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     return nodes, weights
 
@@ -326,7 +326,7 @@ OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
 
 
 def resolve(mechanism: str, delta: float, calibration: str) -> str:
-    """Give the selection that the word ``auto`` stands for; check any other word.
+    """Return the selection that the word ``auto`` stands for; check any other word.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ EXPECTED = (1.0, 3.0, 5.0, 10.0, 15.0, 30.0)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Give the parser of ``python -m privcurve.privacy tune``."""
+    """Return the parser of ``python -m privcurve.privacy tune``."""
     made = argparse.ArgumentParser(
         prog="python -m privcurve.privacy tune",
         description="What private selection leaves for each training, of epsilon and delta of all "
@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the table; give the exit code."""
+    """Print the table; return the exit code."""
     known = parser()
     given = known.parse_args(arguments)
     needed = {"lazybb": ("rows", "rounds", "density"), "one_rule": ("rows",)}

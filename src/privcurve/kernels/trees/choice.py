@@ -19,7 +19,7 @@ _GINI, _ENTROPY, _ROOT_GINI = 0, 1, 2
 
 @njit(cache=True, nogil=True)
 def impure_weight(positive: float, negative: float, criterion: int) -> float:
-    """Give F(a, b) = (a + b)·G(a / (a + b)), the criterion times the weight of a node.
+    """Return F(a, b) = (a + b)·G(a / (a + b)), the criterion times the weight of a node.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def pick_least(values: Floats, scale: float, noise: Floats) -> int:
 
 @njit(cache=True, nogil=True)
 def rule_error(answers: Ints, totals: Ints, rule: int) -> int:
-    """Give the weight of the rows of a node that a 1-rule gets wrong.
+    """Return the weight of the rows of a node that a 1-rule gets wrong.
 
     Parameters
     ----------

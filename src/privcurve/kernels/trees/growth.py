@@ -91,7 +91,7 @@ def _count_rows(bins: NDArray[Any], mass: Ints, rows: Ints, histogram: Ints) -> 
 
 @njit(cache=True, nogil=True)
 def _part_rows(rows: Weighed, question: int, tree: Tree, start: int, stop: int) -> int:
-    """Bring the rows of a node that say no before those that say yes; give the border."""
+    """Bring the rows of a node that say no before those that say yes; return the border."""
     order, buffer = tree.order, tree.buffer
     n_bins = len(rows.columns)
     b = question % n_bins

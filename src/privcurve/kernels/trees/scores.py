@@ -51,7 +51,7 @@ def weigh(
     learning_rate: float,
     normalise: bool,
 ) -> tuple[Ints, float]:
-    """Give the weights of a round.
+    """Return the weights of a round.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def score_node(
 
 
 def says_yes(rows: BinnedRows, question: int) -> Bools:
-    """Give each row's answer to a question."""
+    """Return each row's answer to a question."""
     n_bins = len(rows.columns)
     b = question % n_bins
     place = rows.bins[:, rows.columns[b]].astype(np.int64) % n_bins

@@ -90,7 +90,7 @@ class Running:
         return self.numerator / down, noise
 
     def of_records(self) -> Floats:
-        """Give about the variance that the mean would have without noise, from records alone.
+        """Return about the variance that the mean would have without noise, from records alone.
 
         A residual of a bin has the variance 1/4 at most, and their sum falls with the score by
         half of the curvature at least: 4/curvature.
@@ -281,7 +281,7 @@ class Fit:
         return (released + middle) * unit, times * (call.scale * unit) ** 2, entry.noise_rate
 
     def _set(self, asked: int, rate: float, changed: Sequence[int]) -> None:
-        """Give the records the shape functions as they are now, and note the step."""
+        """Return the records the shape functions as they are now, and note the step."""
         for j in changed:
             crossed = j > self.intercept
             line = 0.0 if self._line is None or crossed else self._line.shape(j)
@@ -320,7 +320,7 @@ class Fit:
                 active = self._kept(active)
 
     def ask_pairs(self, share: float) -> float:
-        """Ask pairs of columns twice, at last those that have an effect; give what is left over."""
+        """Ask pairs of columns twice, at last those with an effect; return what is left over."""
         n = self.intercept
         shapes = [shape / 2.0**SCORE_BITS for shape in self.records.shapes[:n]]
         weights = [running.denominator for running in self._running[:n]]
@@ -337,7 +337,7 @@ class Fit:
         return 0.0
 
     def _cross(self, crossing: Crossing) -> int:
-        """Take a pair of columns as one column more; give its number."""
+        """Take a pair of columns as one column more; return its number."""
         j = self.records.cross(crossing)
         width = len(self.records.shapes[j])
         self.crossings.append(crossing)
@@ -349,7 +349,7 @@ class Fit:
         return j
 
     def _in_order(self, active: list[int]) -> list[int]:
-        """Give the columns in an order of public coins; as they are where nothing is private."""
+        """Return the columns in an order of public coins; as they are where nothing is private."""
         if not self.budget.private:
             return active
         order: list[int] = self.curator.coins.permutation(active).tolist()

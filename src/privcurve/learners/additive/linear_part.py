@@ -48,7 +48,7 @@ class LinearPart:
         return len(self.coefficients)
 
     def shape(self, j: int) -> Floats:
-        """Give what the linear part adds to the score in each bin of a column."""
+        """Return what the linear part adds to the score in each bin of a column."""
         places = self.places[j, : self._n_bins[j]]
         return np.asarray(self.coefficients[j] * places / 2**PLACE_BITS)
 

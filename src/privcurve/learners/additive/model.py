@@ -46,7 +46,7 @@ class PairShape:
             require(bool(known), "a pair's groups are not those of its values")
 
     def scores(self, codes: Codes) -> Floats:
-        """Give the value of each row."""
+        """Return the value of each row."""
         first, second = (
             groups[codes[:, j]] for j, groups in zip(self.columns, self.groups, strict=True)
         )
@@ -82,7 +82,7 @@ class AdditiveModel:
 
     @classmethod
     def of(cls, fit: Fit, maps: Sequence[Codes]) -> Self:
-        """Give the model of a fit, for codes and not for merged bins."""
+        """Return the model of a fit, for codes and not for merged bins."""
         values = [shape / 2.0**SCORE_BITS for shape in fit.records.shapes]
         apart = fit.intercept
         pairs = []
@@ -132,7 +132,7 @@ class AdditiveModel:
         return len(alone.union(*(pair.columns for pair in self.pairs)))
 
     def scores(self, codes: Codes) -> Floats:
-        """Give the scores of rows.
+        """Return the scores of rows.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class AdditiveModel:
         return found
 
     def log_odds(self, codes: Codes) -> Floats:
-        """Give the log-odds of the positive label, ±(ln(1 + e^{|score|}) − ln 2), of rows.
+        """Return the log-odds of the positive label, ±(ln(1 + e^{|score|}) − ln 2), of rows.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ class Crossing:
 def crossings(
     shapes: Sequence[Floats], weights: Sequence[Floats], ordered: Sequence[bool]
 ) -> list[Crossing]:
-    """Give the pairs of the columns whose shape functions matter most.
+    """Return the pairs of the columns whose shape functions matter most.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def crossings(
 
 
 def spread(shape: Floats, weights: Floats) -> float:
-    """Give the standard deviation of a shape function over bins of given weights."""
+    """Return the standard deviation of a shape function over bins of given weights."""
     total = weights.sum()
     if total <= 0 or len(shape) == 1:
         return 0.0

@@ -35,7 +35,7 @@ CHUNK = 65_536
 
 
 def residual_table(bits: int) -> Ints:
-    """Give the residual by margin, clipped, in whole multiples of 2^-bits.
+    """Return the residual by margin, clipped, in whole multiples of 2^-bits.
 
     The first entry is for margins up to 0. The others are taken in the middle of their steps.
     """
@@ -46,7 +46,7 @@ def residual_table(bits: int) -> Ints:
 
 
 def bin_maps(n_bins: Ints, ordered: Sequence[bool], merged: bool) -> list[Any]:
-    """Give the bin of each code of each column: codes, or neighbours of them together."""
+    """Return the bin of each code of each column: codes, or neighbours of them together."""
     found = []
     for count, has_order in zip(n_bins.tolist(), ordered, strict=True):
         codes = np.arange(count, dtype=np.int64)
@@ -98,12 +98,12 @@ class Residuals:
         self._crossed: list[NDArray[np.uint8]] = []
 
     def column(self, j: int) -> NDArray[Any]:
-        """Give the bin of each row in a column, the intercept, or a crossed column."""
+        """Return the bin of each row in a column, the intercept, or a crossed column."""
         n = len(self.columns)
         return self.columns[j] if j < n else self._crossed[j - n]
 
     def cross(self, crossing: Crossing) -> int:
-        """Add a column that crosses two others; give its number."""
+        """Add a column that crosses two others; return its number."""
         first, second = (
             groups[self.columns[j]]
             for j, groups in zip(crossing.columns, crossing.groups, strict=True)
@@ -125,13 +125,13 @@ class Residuals:
         return residual_sums(self.column(j), len(self.shapes[j]), self._rows)
 
     def each(self) -> Ints:
-        """Give the clipped residual of each row, for the audit: it is no release."""
+        """Return the clipped residual of each row, for the audit: it is no release."""
         labels, _, scores, table, shift = self._rows
         steps = ((np.where(labels == 1, scores, -scores) - 1) >> shift) + 1
         return table[np.clip(steps, 0, len(table) - 1)]
 
     def edges(self) -> Ints:
-        """Give Σ_b |G_b| of all columns and of the intercept."""
+        """Return Σ_b |G_b| of all columns and of the intercept."""
         return edges_of_columns(self.columns, self.n_bins, self._rows)
 
     def slopes(self, places: Ints) -> Ints:

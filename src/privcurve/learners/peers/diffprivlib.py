@@ -41,11 +41,11 @@ class _RandomTrees(CodedClassifier):
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:
-        """Give diffprivlib's unfitted model."""
+        """Return diffprivlib's unfitted model."""
         raise NotImplementedError
 
     def _trees(self) -> list[DecisionTreeClassifier]:
-        """Give the fitted trees."""
+        """Return the fitted trees."""
         raise NotImplementedError
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:

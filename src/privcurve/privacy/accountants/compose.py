@@ -31,7 +31,7 @@ from privcurve.privacy.budget import relation
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """Give δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) of Gaussian noise, μ = sensitivity/σ (§d)."""
+    """Return δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) of Gaussian noise, μ = sensitivity/σ (§d)."""
     from scipy.special import log_ndtr
 
     upper = math.exp(log_ndtr(mu / 2 - epsilon / mu))
@@ -39,7 +39,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 
 def pld_delta(costs: Costs, epsilon: float) -> float:
-    """Give δ(ε) of Laplace and Gaussian calls by dp-accounting: an independent accountant.
+    """Return δ(ε) of Laplace and Gaussian calls by dp-accounting: an independent accountant.
 
     Each Laplace call must release one number: for vectors its worst case is not proved.
     The grid is a fixed part of the smallest amount, so that δ is smooth in a common scale.
@@ -73,7 +73,7 @@ def advanced(epsilon_each: float, n_calls: int, delta: float) -> float:
 
 
 def kov_delta(epsilon_each: float, n_calls: int, epsilon: float) -> float:
-    """Give δ(ε) of k pure ε₀ mechanisms: the optimum of Kairouz, Oh and Viswanath [cited, §g].
+    """Return δ(ε) of k pure ε₀ mechanisms: the optimum of Kairouz, Oh and Viswanath [cited, §g].
 
     The worst case is k-fold randomised response: its loss is (k − 2i)ε₀ with i of the k
     answers flipped.
@@ -153,7 +153,7 @@ class Accountant:
         return self.epsilon(costs, delta) - epsilon
 
     def compose(self, costs: Costs, delta: float, near: float | None = None) -> float:
-        """Give ε of costs that it admits; see :func:`compose`."""
+        """Return ε of costs that it admits; see :func:`compose`."""
         if self.epsilon is not None:
             return self.epsilon(costs, delta)
         assert self.delta is not None
@@ -268,7 +268,7 @@ ACCOUNTANTS = (
 
 
 def of_selection(runs: selection.Runs) -> Accountant:
-    """Give the accountant of private selection: the costs are those of one run.
+    """Return the accountant of private selection: the costs are those of one run.
 
     The ε's of a run add up; or, for δ > 0, their ρ's, if that is less (docs/tuning.md).
 
@@ -297,7 +297,7 @@ def of_selection(runs: selection.Runs) -> Accountant:
 
 
 def accountant(name: str) -> Accountant:
-    """Give an accountant by its name; that of private selection names its number of runs.
+    """Return an accountant by its name; that of private selection names its number of runs.
 
     Raises
     ------
@@ -315,7 +315,7 @@ def accountant(name: str) -> Accountant:
 
 
 def compose(name: str, costs: Costs, delta: float, near: float | None = None) -> float:
-    """Give ε of composed calls.
+    """Return ε of composed calls.
 
     Parameters
     ----------

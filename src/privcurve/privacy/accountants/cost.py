@@ -45,7 +45,7 @@ class Cost:
 
     @property
     def rho(self) -> float:
-        """Give ρ (zCDP) of one call: ε²/8 for bounded range (§0, L1), ε²/2 for pure ε (§g)."""
+        """Return ρ (zCDP) of one call: ε²/8 for bounded range (§0, L1), ε²/2 for pure ε (§g)."""
         if self.kind == BOUNDED_RANGE_KIND:
             return self.amount**2 / 8.0
         if self.kind == LAPLACE_KIND:
@@ -64,7 +64,7 @@ def scaled(costs: Costs, scale: float) -> tuple[Cost, ...]:
 
 
 def only(costs: Costs) -> Cost | None:
-    """Give the one kind of call that there is; None if there are several."""
+    """Return the one kind of call that there is; None if there are several."""
     return costs[0] if len(costs) == 1 else None
 
 

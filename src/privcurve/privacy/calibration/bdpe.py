@@ -159,7 +159,7 @@ def truth_of_published(
 
 
 def _flip_loss(clamp: float, largest_link: float, scale: float) -> float:
-    """Give ln P(M | +R)/P(M | −R), R the largest link, of noise before the clamp (§f5)."""
+    """Return ln P(M | +R)/P(M | −R), R the largest link, of noise before the clamp (§f5)."""
     far = (clamp + largest_link) / scale
     near = (clamp - largest_link) / scale
     kept = 1 - math.exp(near) / 2 if near < 0 else math.exp(-near) / 2

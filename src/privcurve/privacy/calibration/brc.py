@@ -85,7 +85,7 @@ class BRCNoise:
         return self.delta == 0 or self.calibration == PUBLISHED
 
     def sensitivity(self, alphas: Sequence[float]) -> float:
-        """Give Δ_t of the round after those whose α are given."""
+        """Return Δ_t of the round after those whose α are given."""
         if self.calibration == PUBLISHED:
             return brc_delta_published(self.n, 1 / self.smallest, self.largest)
         if self.estimate == EDGE:
@@ -93,7 +93,7 @@ class BRCNoise:
         return float(brc_delta_rounds(self.n, 1 / self.smallest, self.largest, alphas)[-1])
 
     def alpha(self, released: float, alphas: Sequence[float]) -> float:
-        """Give α of a released estimate.
+        """Return α of a released estimate.
 
         Certified estimates are put back into the range that is public (post-processing);
         published ones are left as they are.
@@ -132,7 +132,7 @@ class BRCNoise:
         return error.entries(amount, self._pure)[0]
 
     def _amounts(self) -> tuple[float, float, str]:
-        """Give Δ_t/noise of an estimate, the range of a choice, and the accountant."""
+        """Return Δ_t/noise of an estimate, the range of a choice, and the accountant."""
         share, rounds = self.choice_share, self.n_rounds
         if self._pure:
             each = self.epsilon / rounds

@@ -76,7 +76,7 @@ class LevelNoise:
         return bool(self.ranges[0] > 0)
 
     def vote_rate(self, level: int, size: int, criterion: str) -> float:
-        """Give the rate of a holder's votes on a level; 0 where F is the same for all records.
+        """Return the rate of a holder's votes on a level; 0 where F is the same for all records.
 
         Parameters
         ----------
@@ -103,13 +103,13 @@ class LevelNoise:
         return ledger[(2 if self.votes else 1) * (level + 1) - 1].what if ledger else ""
 
     def counts_scale(self, level: int, n_columns: int) -> float:
-        """Give the scale of the noise of the histograms of some columns at a node."""
+        """Return the scale of the noise of the histograms of some columns at a node."""
         amount = float(self.amounts[level])
         return histograms_sensitivity(n_columns, self.mechanism) / amount
 
 
 def histograms_sensitivity(n_columns: int, mechanism: str) -> float:
-    """Give the sensitivity of some columns' histograms, in the norm of the mechanism."""
+    """Return the sensitivity of some columns' histograms, in the norm of the mechanism."""
     if mechanism == LAPLACE:
         return feature_histograms_l1(n_columns)
     return feature_histograms_l2(n_columns)
@@ -286,25 +286,25 @@ class PublishedNoise:
     statement: PrivacyStatement
 
     def level(self, depth: int) -> float:
-        """Give a_d = (1 − LPF)·α·B(d); the root has depth 1."""
+        """Return a_d = (1 − LPF)·α·B(d); the root has depth 1."""
         share = 2.0**-depth if self.budget == DECAY else 1 / self.n_splits
         return (1 - self.leaf_share) * self.epsilon * share
 
     def split_budget(self, depth: int) -> float:
-        """Give α′ of PrivateSplit: all of a_1 at the root, half of a_d below."""
+        """Return α′ of PrivateSplit: all of a_1 at the root, half of a_d below."""
         return self.level(depth) if depth == 1 else self.level(depth) / 2
 
     def weight_scale(self, depth: int) -> float:
-        """Give the scale of a count's noise, 2/a_d."""
+        """Return the scale of a count's noise, 2/a_d."""
         return 2 / self.level(depth)
 
     def families_scale(self, budget: float, n_questions: int) -> float:
-        """Give the scale of NoisyCounts, 3|H|/α′ (A3: the other one printed is a typo)."""
+        """Return the scale of NoisyCounts, 3|H|/α′ (A3: the other one printed is a typo)."""
         return noisy_counts_published(n_questions) / budget
 
     @property
     def label_scale(self) -> float:
-        """Give the scale of a leaf's counts: 2/(LPF·α) of one machine, else 1/(LPF·α)."""
+        """Return the scale of a leaf's counts: 2/(LPF·α) of one machine, else 1/(LPF·α)."""
         return (2 if self.protocol == SINGLE else 1) / (self.leaf_share * self.epsilon)
 
 
@@ -319,7 +319,7 @@ def published_holders(
     epsilon: float,
     delta: float,
 ) -> PublishedNoise:
-    """Give the noise of the published protocols, and say what it is worth.
+    """Return the noise of the published protocols, and say what it is worth.
 
     Parameters
     ----------

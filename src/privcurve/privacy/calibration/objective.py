@@ -191,34 +191,34 @@ class Perturbation:
 
     @classmethod
     def of(cls, C: float, n_columns: int, calibration: str) -> Perturbation:
-        """Give the objective of a calibration."""
+        """Return the objective of a calibration."""
         if calibration == PUBLISHED:
             return cls(n_columns, 1.0, C, True, math.sqrt(n_columns + 1), PUBLISHED)
         # The same model in other units: coefficients √n_columns times as large.
         return cls(n_columns, 1 / math.sqrt(n_columns), C * n_columns, False, 1.0, CERTIFIED)
 
     def _left(self, epsilon: float) -> float:
-        """Give what is left of ε when the Jacobian is paid for; this may be below 0."""
+        """Return what is left of ε when the Jacobian is paid for; this may be below 0."""
         alpha = 1 / self.C
         return epsilon - 2 * float(np.log(1 + CURVATURE * self.norm / alpha))
 
     def noise_epsilon(self, epsilon: float) -> float:
-        """Give ε', the part of ε that the noise vector gets (as diffprivlib computes it)."""
+        """Return ε', the part of ε that the noise vector gets (as diffprivlib computes it)."""
         left = self._left(epsilon)
         return left if left > 0 else epsilon / 2
 
     def noise_scale(self, epsilon: float) -> float:
-        """Give the scale 2R/ε' of the noise vector: its density falls as e^(−‖b‖/scale)."""
+        """Return the scale 2R/ε' of the noise vector: its density falls as e^(−‖b‖/scale)."""
         return self.norm * 2 / self.noise_epsilon(epsilon)
 
     def extra_penalty(self, epsilon: float) -> float:
-        """Give nΔ, the penalty of all coefficients and the intercept where ε is small."""
+        """Return nΔ, the penalty of all coefficients and the intercept where ε is small."""
         if self._left(epsilon) > 0:
             return 0.0
         return CURVATURE * self.norm / float(np.expm1(epsilon / 4)) - 1 / self.C
 
     def proved_epsilon(self, epsilon: float) -> float:
-        """Give the ε that follows from Chaudhuri et al.'s argument for this noise.
+        """Return the ε that follows from Chaudhuri et al.'s argument for this noise.
 
         The noise costs ε'. The Jacobian of the map from minimum to noise changes by at
         most 1 + c·xᵀH⁻¹x when the record x is put in place of another, where H holds
@@ -231,7 +231,7 @@ class Perturbation:
         return self.noise_epsilon(epsilon) + math.log1p(CURVATURE * change)
 
     def statement(self, learner: str, epsilon: float, tolerance: float) -> PrivacyStatement:
-        """Give the statement of a fit.
+        """Return the statement of a fit.
 
         Where the intercept has no penalty, the published noise has no ε at all. Let a record
         with the code 0 alone get the code 1, and all n be positive: the determinant of the

@@ -169,7 +169,7 @@ def _one_rule(
 
 
 def _each_round(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:
-    """Give ε₀: the pure ε (published) or the range (certified) of one round."""
+    """Return ε₀: the pure ε (published) or the range (certified) of one round."""
     if delta == 0:
         return Calibration(epsilon / n_rounds, BASIC)
     if published:
@@ -190,7 +190,7 @@ class TableRow:
 def lazybb_table(
     *, n: int, n_rounds: int, density: float, epsilon: float, delta: float
 ) -> list[TableRow]:
-    """Give LazyBB's noise rate with 1-rules under every accountant (PRIVACY.md §g).
+    """Return LazyBB's noise rate with 1-rules under every accountant (PRIVACY.md §g).
 
     Without the refinement of the first rounds: ζ = 1/(κn) throughout.
 

@@ -95,29 +95,29 @@ class Budget:
         return is_private(self.epsilon)
 
     def of_release(self, share: float) -> float:
-        """Give what a release costs that has a share: ε, or sensitivity/σ."""
+        """Return what a release costs that has a share: ε, or sensitivity/σ."""
         return share * self.amount if self.pure else math.sqrt(share) * self.amount
 
     def of_choice(self, share: float) -> float:
-        """Give what a choice costs that has a share: ε, or the length of its range."""
+        """Return what a choice costs that has a share: ε, or the length of its range."""
         return share * self.amount if self.pure else 2 * math.sqrt(share) * self.amount
 
     def sensitivity(self) -> float:
-        """Give the sensitivity of the sums of a column, in the norm of the noise."""
+        """Return the sensitivity of the sums of a column, in the norm of the noise."""
         bound = cells_l1 if self.pure else cells_l2
         return bound(CLIP, self.neighbours)
 
     def of_slopes(self, size: int) -> float:
-        """Give the sensitivity of the slopes of a linear part, in the norm of the noise."""
+        """Return the sensitivity of the slopes of a linear part, in the norm of the noise."""
         bound = slopes_l1 if self.pure else slopes_l2
         return bound(CLIP, size, self.neighbours)
 
     def of_products(self, size: int) -> float:
-        """Give the sensitivity of its sums of products, in the norm of the noise."""
+        """Return the sensitivity of its sums of products, in the norm of the noise."""
         return (products_l1 if self.pure else products_l2)(size, self.neighbours)
 
     def beside_diagonal(self, rate: float) -> float:
-        """Give the rate of the noise of products beside the diagonal.
+        """Return the rate of the noise of products beside the diagonal.
 
         In the norm of Frobenius such an element counts twice, so it takes noise of 1/√2 of the
         deviation; for Laplace noise there is no such thing (docs/privgam.md, proof 3).
@@ -125,17 +125,17 @@ class Budget:
         return rate if self.pure else rate / math.sqrt(0.5)
 
     def release(self, what: str, share: float, sensitivity: float) -> LedgerEntry:
-        """Give the ledger's entry of a release."""
+        """Return the ledger's entry of a release."""
         numbers = Announced(what, l1=sensitivity, l2=sensitivity, source=SOURCE)
         return numbers.entries(self.of_release(share), self.pure)[0]
 
     def choice(self, what: str, share: float) -> LedgerEntry:
-        """Give the ledger's entry of a choice among the columns."""
+        """Return the ledger's entry of a choice among the columns."""
         scores = Announced(what, score_range=edge_range(CLIP, self.neighbours), source=SOURCE)
         return scores.entries(self.of_choice(share), self.pure)[0]
 
     def on_grid(self, rate: float, bits: int | None = None) -> int:
-        """Give the scale of noise, 1/rate, on the grid, or on another one: rounded up.
+        """Return the scale of noise, 1/rate, on the grid, or on another one: rounded up.
 
         Raises
         ------
@@ -150,7 +150,7 @@ class Budget:
 
 @lru_cache(maxsize=1024)
 def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
-    """Give the budget of Gaussian releases alone, by their exact composition.
+    """Return the budget of Gaussian releases alone, by their exact composition.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
 
 @lru_cache(maxsize=1024)
 def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
-    """Give the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP.
+    """Return the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
 def chosen_budget(
     epsilon: float, delta: float, neighbours: str, n_choices: int, choice_share: float
 ) -> Budget:
-    """Give the budget of equal choices and Gaussian releases, by the better of two accountants.
+    """Return the budget of equal choices and Gaussian releases, by the better of two accountants.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def chosen_budget(
 
 
 def grid_bits(budget: Budget, least_share: float) -> int:
-    """Give the bits of a grid on which all scales of noise have room.
+    """Return the bits of a grid on which all scales of noise have room.
 
     Parameters
     ----------

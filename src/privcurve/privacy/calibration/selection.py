@@ -232,7 +232,7 @@ def epsilon_that_spends(
 
 @lru_cache(maxsize=1024)
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Give ε that ρ-zCDP is worth at δ, by the conversion of Canonne, Kamath and Steinke."""
+    """Return ε that ρ-zCDP is worth at δ, by the conversion of Canonne, Kamath and Steinke."""
     root = math.sqrt(rho * math.log(1 / delta))
     return solve(lambda each: -log_ratio(zcdp_delta(rho, each), delta), rho + 2 * root)
 
@@ -242,7 +242,7 @@ PARTS = 2**10
 
 
 def right_answers_scale(epsilon: float) -> int:
-    """Give the scale of discrete Laplace noise, in parts of a record, for replaced records.
+    """Return the scale of discrete Laplace noise, in parts of a record, for replaced records.
 
     Parameters
     ----------

@@ -298,7 +298,7 @@ def _shares(
     epsilon: float,
     delta: float,
 ) -> tuple[float, float, str]:
-    """Give ε (the range) of one level and of the last step of a round, and the accountant.
+    """Return ε (the range) of one level and of the last step of a round, and the accountant.
 
     With no level the first is not used.
     """

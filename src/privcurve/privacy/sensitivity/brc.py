@@ -22,7 +22,7 @@ def brc_delta(n: int, c1: float, c2: float) -> float:
 
 
 def brc_delta_published(n: int, c1: float, c2: float) -> float:
-    """Give paper 001's Δ = c₁c₂/n: valid, too large by 1 + (c₁c₂ − 1)/n.
+    """Return paper 001's Δ = c₁c₂/n: valid, too large by 1 + (c₁c₂ − 1)/n.
 
     Replace-one. Source: §d.
     """

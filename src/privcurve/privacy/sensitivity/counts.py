@@ -45,7 +45,7 @@ def candidate_counts_l1(n_candidates: int, neighbours: str = REPLACE_ONE) -> flo
 
 
 def noisy_counts_published(n_candidates: int) -> float:
-    """Give paper 003's L1 sensitivity 3|H| of NoisyCounts.
+    """Return paper 003's L1 sensitivity 3|H| of NoisyCounts.
 
     Right for add/remove; replace-one needs 6|H|. Source: §e4.
     """

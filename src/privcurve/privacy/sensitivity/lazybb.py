@@ -86,7 +86,7 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
 
 
 def lazybb_weight_unit(n: int) -> float:
-    """Give the unit of LazyBB's weights: 2^−b, b = min(52, 62 − ⌈log₂ n⌉).
+    """Return the unit of LazyBB's weights: 2^−b, b = min(52, 62 − ⌈log₂ n⌉).
 
     Weights are rounded up to multiples of it, so that n of them fit in 62 bits. The kernels
     have the same b (``kernels.projection.fixed_point_bits``); a test holds the two together.
