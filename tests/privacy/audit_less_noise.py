@@ -5,9 +5,8 @@ from dataclasses import replace
 from privcurve.learners import distributed_topdown, random_trees, tuned
 from privcurve.learners.additive import residuals, rule
 from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.calibration.privgam import CLIP, Budget
+from privcurve.privacy.calibration.privgam import CLIP, Budget, cells_l1
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.sensitivity.privgam import cells_l1
 
 
 def curator_with(patch, noise):

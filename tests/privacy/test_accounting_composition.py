@@ -17,8 +17,7 @@ from privcurve.privacy.accountants.bounded_range import (
     mixed_delta,
 )
 from privcurve.privacy.accountants.compose import advanced, gaussian_delta, kov_delta
-from privcurve.privacy.accountants.cost import Cost
-from privcurve.privacy.accountants.zcdp import zcdp_delta
+from privcurve.privacy.accountants.cost import Cost, zcdp_delta
 
 
 def game_with_moves_on_a_grid(

@@ -13,10 +13,8 @@ from privcurve.learners.half_spaces import (
     HalfSpace,
     HalfSpaceVoteClassifier,
     PrivateWeights,
-    Rounds,
 )
 from privcurve.learners.log_odds import perturbed_logistic
-from privcurve.learners.roles import Roles
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.calibration.brc import PeopleNoise, people_noise
 from privcurve.privacy.curator import Curator
@@ -59,17 +57,11 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
     _learner = "boosting_for_people"
 
-    n_rounds: int = 25
-    largest: float = 2**0.5
-    smallest: float = 0.5**0.5
-    public_columns: Sequence[int] | None = None
-
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, signs, counts, _ = records
         self._roles = self._roles_read()
-        n = records.n
         noise = people_noise(
-            n=n,
+            n=records.n,
             n_columns=len(self._roles.private),
             n_rounds=int(self.n_rounds),
             smallest=float(self.smallest),
@@ -79,14 +71,9 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         )
         points = self._points(codes, public=False)
         learned = _LearnedHalfSpaces(noise, points, signs, counts, curator)
-        rounds = Rounds(noise.error, learned, signs > 0, counts, curator)
         with one_thread():
-            self._boost(rounds, codes, signs, counts)
-        self._adopt(rounds.votes, rounds.estimates, n)
+            rounds = self._boost(noise.error, learned, records, curator)
         return noise.statement(rounds.alphas, self._roles.public)
-
-    def _roles_read(self) -> Roles:
-        return Roles.of(self._learner, self.public_columns, self.n_features_in_)
 
 
 class _LearnedHalfSpaces:

@@ -15,7 +15,6 @@ from privcurve.learners.half_spaces import (
     HalfSpace,
     HalfSpaceVoteClassifier,
     PrivateWeights,
-    Rounds,
     Vote,
     private_vote,
 )
@@ -85,16 +84,12 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
     _learner = "brc"
 
-    n_rounds: int = 25
-    largest: float = 2**0.5
-    smallest: float = 0.5**0.5
     intercept: str = "uniform"
     intercept_share: float = 0.5
     estimate: str = "error"
     weights: str = "clipped"
     algorithm: str = "auto"
     n_kept: int | None = None
-    public_columns: Sequence[int] | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -130,9 +125,7 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         if self.weights == "adaboost":
             self._adopt(*_adaboost(spaces, noise.n_rounds, signs > 0, counts), n)
             return noise.statement([], None)
-        rounds = Rounds(noise, spaces, signs > 0, counts, curator)
-        self._boost(rounds, codes, signs, counts)
-        self._adopt(rounds.votes, rounds.estimates, n)
+        rounds = self._boost(noise, spaces, records, curator)
         return noise.statement(rounds.alphas, self._roles.public)
 
     def _roles_read(self) -> Roles:

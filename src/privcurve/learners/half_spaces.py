@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from privcurve.coding import Bools, Codes, Floats, Ints, Signs, scaled
+from privcurve.coding import Bools, Codes, Floats, Ints, Records, scaled
 from privcurve.kernels.brc import positive_rows, reweight, weight_bits, weighted_sums
 from privcurve.learners.base import StagedClassifier
 from privcurve.learners.chances import LinkedClassifier
@@ -204,8 +205,18 @@ def private_vote(space: HalfSpace, alpha: float) -> Vote:
     return Vote(alpha, False, tuple(space.coefficients.tolist()), float(space.intercept))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     """A weighted vote of half-spaces, of public columns or of private ones.
+
+    Parameters
+    ----------
+    n_rounds : int
+        T.
+    largest, smallest : float
+        Caps of a weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
+    public_columns : sequence of int or None
+        Positions of public columns; the label is public then. None: nothing is.
 
     Attributes
     ----------
@@ -219,13 +230,17 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         Records trained on: the sum of the counts.
     """
 
-    _roles: Roles
-
     _released: ClassVar[Mapping[str, Any]] = {"votes_": tuple[Vote, ...]}
+
+    n_rounds: int = 25
+    largest: float = 2**0.5
+    smallest: float = 0.5**0.5
+    public_columns: Sequence[int] | None = None
+    _roles: Roles = field(init=False)
 
     def _roles_read(self) -> Roles:
         """Return which columns are public, by the parameters."""
-        raise NotImplementedError
+        return Roles.of(self._learner, self.public_columns, self.n_features_in_)
 
     def _restore(self) -> None:
         self._roles = self._roles_read()
@@ -237,16 +252,22 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         """Return how many rounds vote."""
         return len(self.votes_)
 
-    def _boost(self, rounds: Rounds, codes: Codes, signs: Signs, counts: Ints) -> None:
-        """Run the rounds, beside a public classifier where columns are public."""
+    def _boost(
+        self, noise: BRCNoise, proposer: Proposer, records: Records, curator: Curator
+    ) -> Rounds:
+        """Run all rounds, beside a public classifier where columns are public."""
+        codes, signs, counts, _ = records
+        rounds = Rounds(noise, proposer, signs > 0, counts, curator)
         public = self._roles.public
         if public is None:
             rounds.private()
-            return
-        rows = PublicRows.of(codes, signs, counts, public, self.n_bins_)
-        # One thread: equal bits on any machine, and faster for vectors this short.
-        with one_thread():
-            rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
+        else:
+            rows = PublicRows.of(codes, signs, counts, public, self.n_bins_)
+            # One thread: equal bits on any machine, and faster for vectors this short.
+            with one_thread():
+                rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
+        self._adopt(rounds.votes, rounds.estimates, records.n)
+        return rounds
 
     def _adopt(self, votes: Sequence[Vote], estimates: Sequence[float], n: int) -> None:
         self.votes_ = tuple(votes)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Ints, Signs
-from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
 ALL = "all"
 PUBLIC = "public"
@@ -85,11 +84,6 @@ class Roles:
         """Positions of the columns to protect."""
         known = set(self.public or ())
         return tuple(j for j in range(self.n_columns) if j not in known)
-
-    @property
-    def neighbours(self) -> str:
-        """The relation under which a learner that reads these roles is private."""
-        return REPLACE_ONE if self.public is None else PRIVATE_COLUMNS
 
     def columns(self, which: str) -> NDArray[np.intp]:
         """Return positions of columns.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
-from privcurve.kernels.privgam_smoothing import smooth
+from privcurve.kernels.privgam import smooth
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.pairs import Crossing, crossings

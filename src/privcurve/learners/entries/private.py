@@ -323,7 +323,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     ),
     LearnerEntry(
         name="noisy_majority",
-        path="privcurve.learners.noisy_majority:NoisyMajorityClassifier",
+        path="privcurve.learners.majority:NoisyMajorityClassifier",
         version=1,
         title="Noisy majority",
         calibrations=(CERTIFIED,),

@@ -25,8 +25,10 @@ from privcurve.privacy.accountants.cost import (
     log_ratio,
     only,
     solve,
+    total_rho,
+    zcdp_delta,
+    zcdp_simple,
 )
-from privcurve.privacy.accountants.zcdp import total_rho, zcdp_delta, zcdp_simple
 from privcurve.privacy.budget import relation
 
 

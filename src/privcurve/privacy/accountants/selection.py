@@ -19,7 +19,7 @@ from typing import Self
 
 import numpy as np
 
-from privcurve.privacy.accountants.zcdp import zcdp_delta
+from privcurve.privacy.accountants.cost import zcdp_delta
 
 Profile = Callable[[float], float]
 

@@ -13,8 +13,7 @@ from privcurve.privacy.accountants.compose import (
     Accountant,
     accountant,
 )
-from privcurve.privacy.accountants.cost import Cost, scaled, solve
-from privcurve.privacy.accountants.zcdp import total_rho
+from privcurve.privacy.accountants.cost import Cost, scaled, solve, total_rho
 from privcurve.privacy.budget import check_budget
 
 # Tried in this order; the first of equals is named.

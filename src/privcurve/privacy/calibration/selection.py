@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from privcurve.privacy.accountants.cost import log_ratio, solve
+from privcurve.privacy.accountants.cost import log_ratio, solve, zcdp_delta
 from privcurve.privacy.accountants.selection import Runs, runs
-from privcurve.privacy.accountants.zcdp import zcdp_delta
 from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE, check_budget, is_private
 from privcurve.privacy.calibration.search import SAFETY
 from privcurve.privacy.ledger import (

@@ -36,14 +36,6 @@ def margins_l1(weight_bound: float = 1.0) -> float:
     return 2 * weight_bound
 
 
-def candidate_counts_l1(n_candidates: int, neighbours: str = REPLACE_ONE) -> float:
-    """L1 sensitivity of the four joint counts (side × label) of each of |H| candidates.
-
-    2|H| (replace-one), |H| (add/remove). Source: §e4 (proved).
-    """
-    return per_change(neighbours) * n_candidates
-
-
 def noisy_counts_published(n_candidates: int) -> float:
     """Return paper 003's L1 sensitivity 3|H| of NoisyCounts.
 
@@ -67,22 +59,6 @@ def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> flo
     a record that moves leaves one cell a feature and enters one. Source: §e4 (proved).
     """
     return math.sqrt(per_change(neighbours) * n_features)
-
-
-def clamped_leaves_l1(bound: float) -> float:
-    """L1 sensitivity 4M of leaf values clamped to [−M, M] *before* noise is added.
-
-    A moved record can turn two leaves around. Replace-one. Source: §f5 (attained).
-    """
-    return 4 * bound
-
-
-def noisy_max_and_value_epsilon(n_candidates: int, alpha: float) -> float:
-    """Pure ε of releasing argmax *and* maximum of k scores with Lap(2Δ/α): kα/2, not α.
-
-    Source: §e1 (proved).
-    """
-    return n_candidates * alpha / 2
 
 
 def per_change(neighbours: str) -> float:
