@@ -101,12 +101,7 @@ class Transcript:
             self.messages.append(Message(self.rounds, level, THE_SUM, kind, numbers, 0))
 
     def collect(
-        self,
-        level: int,
-        kind: str,
-        messages: Iterable[NDArray[Any]],
-        sums: Sums,
-        release: Release,
+        self, level: int, kind: str, messages: Iterable[NDArray[Any]], sums: Sums, release: Release
     ) -> Floats:
         """Record a message of each holder, as it comes, and return their sum.
 

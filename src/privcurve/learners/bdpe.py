@@ -147,10 +147,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     """
 
     _learner = "bdpe"
-    _released: ClassVar[Mapping[str, Any]] = {
-        **TreeSumClassifier._released,
-        "leverages_": Floats,
-    }
+    _released: ClassVar[Mapping[str, Any]] = {**TreeSumClassifier._released, "leverages_": Floats}
 
     n_trees: int = 5
     depth: int = 3

@@ -9,11 +9,7 @@ import numpy as np
 
 from privcurve.coding import Floats, Ints, Records, Signs
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.half_spaces import (
-    HalfSpace,
-    HalfSpaceVoteClassifier,
-    PrivateWeights,
-)
+from privcurve.learners.half_spaces import HalfSpace, HalfSpaceVoteClassifier, PrivateWeights
 from privcurve.learners.log_odds import perturbed_logistic
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.calibration.brc import PeopleNoise, people_noise

@@ -108,10 +108,7 @@ class OneHotClassifier(LogOddsClassifier):
     coef_: Floats
     intercept_: float | Floats
 
-    _released: ClassVar[Mapping[str, Any]] = {
-        "coef_": Floats,
-        "intercept_": float | Floats,
-    }
+    _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float | Floats}
 
     def _width(self) -> int:
         """Return how many inputs there are."""

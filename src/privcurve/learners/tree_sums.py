@@ -50,10 +50,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     n_trees: int
     splits_: Ints
 
-    _released: ClassVar[Mapping[str, Any]] = {
-        "splits_": Ints,
-        "leaf_values_": Floats,
-    }
+    _released: ClassVar[Mapping[str, Any]] = {"splits_": Ints, "leaf_values_": Floats}
 
     def _begin(self, depth: int, n: int) -> None:
         """Make room for complete trees of so many levels, which ask for nothing yet."""

@@ -113,12 +113,7 @@ class TunedClassifier(PrivateClassifier):
 
     def _budget(self) -> SelectionBudget:
         return budget_of(
-            self._names(),
-            self.epsilon,
-            self.delta,
-            self.eta,
-            self.expected_runs,
-            self.score_share,
+            self._names(), self.epsilon, self.delta, self.eta, self.expected_runs, self.score_share
         )
 
     def _names(self) -> list[str]:
@@ -155,9 +150,7 @@ class TunedClassifier(PrivateClassifier):
         for start in range(0, len(drawn), _BATCH):
             batch = drawn[start : start + _BATCH]
             for place, model in zip(
-                batch,
-                self._trained(candidates, each, batch, records, curator, run),
-                strict=True,
+                batch, self._trained(candidates, each, batch, records, curator, run), strict=True
             ):
                 if budget is not None:
                     check_spent(model.privacy_, budget)

@@ -242,81 +242,66 @@ _logistic_labels = _positive(lambda x: np.exp(-np.logaddexp(0.0, x)))
 
 # The table -----------------------------------------------------------------------------
 
-MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
-    {
-        mechanism.name: mechanism
-        for mechanism in (
-            # η·range-DP and η·range-bounded-range (§0, L0, L1; proved).
-            Mechanism(
-                EXPONENTIAL,
-                "choice",
-                "by the exponential mechanism",
-                BOUNDED_RANGE_KIND,
-                _gumbel,
-                exponential_probabilities,
-            ),
-            # η·range-DP, never worse than the exponential mechanism (§g, cited); its range
-            # tends to twice that (§g).
-            Mechanism(
-                PERMUTE_AND_FLIP,
-                "choice",
-                "by permute-and-flip",
-                PURE_KIND,
-                _exponential,
-                permute_and_flip_probabilities,
-            ),
-            # Δ/scale-DP, Δ the L1 sensitivity of all numbers together.
-            Mechanism(
-                LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _laplace, _laplace_labels
-            ),
-            # One such number on the weight of either label: the thesis' leaves (§c).
-            Mechanism(
-                TWO_LAPLACE,
-                "number",
-                "with two numbers of Laplace noise",
-                LAPLACE_KIND,
-                _two_laplace,
-                _two_laplace_labels,
-            ),
-            # P(+) = σ(rate · margin): an exponential mechanism of two candidates (§c, §f6).
-            Mechanism(
-                LOGISTIC,
-                "label",
-                "drawn at random",
-                BOUNDED_RANGE_KIND,
-                _logistic,
-                _logistic_labels,
-            ),
-            Mechanism(
-                NOISY_LABEL,
-                "label",
-                "drawn at random",
-                BOUNDED_RANGE_KIND,
-                _mirrored_logistic,
-                _logistic_labels,
-            ),
-            # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
-            Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _normal),
-            # Δ/scale-DP for the vector, Δ its L2 sensitivity; what is minimised with it costs
-            # more: calibration/objective.py.
-            Mechanism(
-                OBJECTIVE_PERTURBATION,
-                "objective",
-                "with a random linear term",
-                PURE_KIND,
-                _norm_vector,
-            ),
-            # The same with the L∞ sensitivity (docs/partial.md, P1).
-            Mechanism(
-                BOX_PERTURBATION,
-                "objective",
-                "of objective perturbation in the largest-entry norm",
-                PURE_KIND,
-                _box_vector,
-            ),
-        )
-    }
+_TABLE = (
+    # η·range-DP and η·range-bounded-range (§0, L0, L1; proved).
+    Mechanism(
+        EXPONENTIAL,
+        "choice",
+        "by the exponential mechanism",
+        BOUNDED_RANGE_KIND,
+        _gumbel,
+        exponential_probabilities,
+    ),
+    # η·range-DP, never worse than the exponential mechanism (§g, cited); its range
+    # tends to twice that (§g).
+    Mechanism(
+        PERMUTE_AND_FLIP,
+        "choice",
+        "by permute-and-flip",
+        PURE_KIND,
+        _exponential,
+        permute_and_flip_probabilities,
+    ),
+    # Δ/scale-DP, Δ the L1 sensitivity of all numbers together.
+    Mechanism(LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _laplace, _laplace_labels),
+    # One such number on the weight of either label: the thesis' leaves (§c).
+    Mechanism(
+        TWO_LAPLACE,
+        "number",
+        "with two numbers of Laplace noise",
+        LAPLACE_KIND,
+        _two_laplace,
+        _two_laplace_labels,
+    ),
+    # P(+) = σ(rate · margin): an exponential mechanism of two candidates (§c, §f6).
+    Mechanism(
+        LOGISTIC, "label", "drawn at random", BOUNDED_RANGE_KIND, _logistic, _logistic_labels
+    ),
+    Mechanism(
+        NOISY_LABEL,
+        "label",
+        "drawn at random",
+        BOUNDED_RANGE_KIND,
+        _mirrored_logistic,
+        _logistic_labels,
+    ),
+    # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
+    Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _normal),
+    # Δ/scale-DP for the vector, Δ its L2 sensitivity; what is minimised with it costs
+    # more: calibration/objective.py.
+    Mechanism(
+        OBJECTIVE_PERTURBATION, "objective", "with a random linear term", PURE_KIND, _norm_vector
+    ),
+    # The same with the L∞ sensitivity (docs/partial.md, P1).
+    Mechanism(
+        BOX_PERTURBATION,
+        "objective",
+        "of objective perturbation in the largest-entry norm",
+        PURE_KIND,
+        _box_vector,
+    ),
 )
+MECHANISMS: Mapping[str, Mechanism] = MappingProxyType({one.name: one for one in _TABLE})
 
 # Those that choose a candidate by its score.
 SELECTIONS = (EXPONENTIAL, PERMUTE_AND_FLIP)

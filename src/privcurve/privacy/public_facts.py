@@ -7,13 +7,7 @@ from dataclasses import replace
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE, is_private
-from privcurve.privacy.ledger import (
-    ASSUMED,
-    NOT_COVERED,
-    PROVED,
-    LedgerEntry,
-    PrivacyStatement,
-)
+from privcurve.privacy.ledger import ASSUMED, NOT_COVERED, PROVED, LedgerEntry, PrivacyStatement
 
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
 

@@ -93,10 +93,7 @@ def certified(given: argparse.Namespace, epsilon: float) -> OneRuleNoise:
     if given.learner == "one_rule":
         return one_rule(**budget)
     return lazybb_one_rule(
-        n_rounds=given.rounds,
-        density=given.density,
-        learning_rate=given.learning_rate,
-        **budget,
+        n_rounds=given.rounds, density=given.density, learning_rate=given.learning_rate, **budget
     )
 
 

@@ -12,11 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from privcurve.privacy.accountants import selection
-from privcurve.privacy.accountants.bounded_range import (
-    MAX_CALLS,
-    bounded_range_delta,
-    mixed_delta,
-)
+from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta, mixed_delta
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
     GAUSSIAN_KIND,

@@ -13,12 +13,7 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import (
-    NOT_PROVED,
-    REFUTED,
-    LedgerEntry,
-    PrivacyStatement,
-)
+from privcurve.privacy.ledger import NOT_PROVED, REFUTED, LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
 from privcurve.privacy.noise import Announced, frozen
 from privcurve.privacy.public_facts import state

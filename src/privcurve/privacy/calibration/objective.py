@@ -13,13 +13,7 @@ import numpy as np
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
-from privcurve.privacy.ledger import (
-    NOT_PROVED,
-    PROVED,
-    REFUTED,
-    LedgerEntry,
-    PrivacyStatement,
-)
+from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED, LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, OBJECTIVE_PERTURBATION
 from privcurve.privacy.public_facts import state
 

@@ -104,32 +104,6 @@ def lazybb_one_rule(
         If an argument is out of range, the rounding of weights too coarse for the density, or
         permute-and-flip asked for with δ > 0 (it is not bounded-range: §g).
     """
-    return _one_rule(
-        learner, n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism,
-        started,
-    )  # fmt: skip
-
-
-@lru_cache(maxsize=1024)
-def one_rule(
-    *, n: int, epsilon: float, delta: float, calibration: str, mechanism: str = "auto"
-) -> OneRuleNoise:
-    """Calibrate a single 1-rule: :func:`lazybb_one_rule` with one round and density 1."""
-    return _one_rule("one_rule", n, 1, 1.0, 1.0, epsilon, delta, calibration, mechanism)
-
-
-def _one_rule(
-    learner: str,
-    n: int,
-    n_rounds: int,
-    density: float,
-    learning_rate: float,
-    epsilon: float,
-    delta: float,
-    calibration: str,
-    mechanism: str,
-    started: bool = False,
-) -> OneRuleNoise:
     check_budget(epsilon, delta)
     mechanism = resolve(mechanism, delta, calibration)
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
@@ -166,6 +140,16 @@ def _one_rule(
         ledger=ledger,
     )
     return OneRuleNoise(rates, mechanism, published, statement)
+
+
+def one_rule(
+    *, n: int, epsilon: float, delta: float, calibration: str, mechanism: str = "auto"
+) -> OneRuleNoise:
+    """Calibrate a single 1-rule: :func:`lazybb_one_rule` with one round and density 1."""
+    return lazybb_one_rule(
+        learner="one_rule", n=n, n_rounds=1, density=1.0, learning_rate=1.0,
+        epsilon=epsilon, delta=delta, calibration=calibration, mechanism=mechanism,
+    )  # fmt: skip
 
 
 def _each_round(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:

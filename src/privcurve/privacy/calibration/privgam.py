@@ -9,12 +9,7 @@ from functools import lru_cache
 
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, MIXED
 from privcurve.privacy.accountants.compose import ZCDP_CKS as ZCDP
-from privcurve.privacy.accountants.cost import (
-    BOUNDED_RANGE_KIND,
-    GAUSSIAN_KIND,
-    ZCDP_KIND,
-    Cost,
-)
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, ZCDP_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import (

@@ -11,22 +11,10 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
-from privcurve.privacy.budget import (
-    CERTIFIED,
-    PUBLISHED,
-    check_budget,
-    check_calibration,
-)
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, check_calibration
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
-from privcurve.privacy.mechanisms import (
-    AUTO,
-    EXPONENTIAL,
-    LAPLACE,
-    LOGISTIC,
-    TWO_LAPLACE,
-    resolve,
-)
+from privcurve.privacy.mechanisms import AUTO, EXPONENTIAL, LAPLACE, LOGISTIC, TWO_LAPLACE, resolve
 from privcurve.privacy.noise import Announced, frozen
 from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity import lazybb as sensitivity
