@@ -16,13 +16,13 @@ from privcurve.audit.contract import (
 )
 from privcurve.audit.contract_cases import BAYES, LINEAR, PARTIAL
 from privcurve.learners import brc, half_spaces, linear, log_odds, noisy_bayes
+from privcurve.learners import pate as answers
 from privcurve.learners.half_spaces import HalfSpaceVoteClassifier, PrivateWeights, Rounds
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.pate import PATEClassifier
 from privcurve.learners.roles import PublicRows
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 from privcurve.privacy.calibration import objective
-from privcurve.privacy.calibration import pate as answers
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.privacy.calibration.objective import Perturbation
 from privcurve.privacy.curator import Curator

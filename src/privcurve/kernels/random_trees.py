@@ -42,13 +42,10 @@ class Stumps(NamedTuple):
         return 1 if n_classes == 2 else n_classes
 
 
+@njit(cache=True, nogil=True)
 def find_leaves(bins: NDArray[Any], trees: Stumps) -> Ints:
     """Return the leaf of each row in each tree: shape (n_trees, n_rows)."""
-    return _find_leaves(bins, trees.columns, trees.low, trees.high)
-
-
-@njit(cache=True, nogil=True)
-def _find_leaves(bins: NDArray[Any], columns: Ints, low: Ints, high: Ints) -> Ints:
+    columns, low, high, _ = trees
     n_trees, n_inner = columns.shape
     n_rows = len(bins)
     found = np.empty((n_trees, n_rows), np.int64)

@@ -134,6 +134,3 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
 
     def _link(self, scores: Floats) -> Floats:
         return succession(scores, len(self.splits_))
-
-    def _tree_values(self) -> Floats:
-        return self.leaf_values_

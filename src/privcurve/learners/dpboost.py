@@ -198,9 +198,6 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     def _thresholds(self) -> bool:
         return self.splits == THRESHOLD
 
-    def _tree_values(self) -> Floats:
-        return self.leaf_values_
-
     def _measures(self) -> dict[str, float]:
         n_trees, n_leaves = self.leaf_values_.shape
         return {

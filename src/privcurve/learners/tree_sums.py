@@ -35,7 +35,7 @@ def shrunk(margins: Floats, scale: float, n: int) -> Floats:
 
 
 class TreeSumClassifier(LinkedClassifier, StagedClassifier):
-    """A learner of trees; a subclass fits `splits_` and gives `_tree_values`.
+    """A learner of trees; a subclass fits `splits_` and `leaf_values_`.
 
     Trees are complete: one row of `splits_` each, numbered as in :mod:`privcurve.kernels.dpboost`.
 
@@ -49,6 +49,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
 
     n_trees: int
     splits_: Ints
+    leaf_values_: Floats
 
     _released: ClassVar[Mapping[str, Any]] = {"splits_": Ints, "leaf_values_": Floats}
 
@@ -60,8 +61,8 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         self.leaf_values_ = np.zeros((n_trees, 2**depth))
 
     def _tree_values(self) -> Floats:
-        """Return what each leaf of each tree adds to the score: shape (n_trees, 2**depth)."""
-        raise NotImplementedError
+        """Return what each leaf of each tree adds to a score: shape (n_trees, n_leaves)."""
+        return self.leaf_values_
 
     def _bin_starts(self) -> Ints:
         return bin_starts(self.n_bins_)

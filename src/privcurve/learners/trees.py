@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -281,20 +281,13 @@ class TreeModel:
         return self.describe()
 
 
-class TreeRows(NamedTuple):
-    """Rows, ready for the kernel of trees."""
-
-    binned: BinnedRows
-    width: int
-
-
 class TopDownTrees:
     """DP-TopDown trees as weak learners, see :class:`~privcurve.learners.voting.WeakLearner`."""
 
-    def prepare(self, records: Records) -> TreeRows:
+    def prepare(self, records: Records) -> BinnedRows:
         """Turn codes into places of histograms."""
         codes, signs, counts, n_bins = records
-        return TreeRows(bin_rows(codes, n_bins, signs, counts), int(n_bins.sum()))
+        return bin_rows(codes, n_bins, signs, counts)
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> TreePlan:
         """Settle shape and noise."""
@@ -309,14 +302,14 @@ class TopDownTrees:
         )
 
     def train(
-        self, rows: TreeRows, plan: TreePlan, curator: Curator, begin: Ints | None = None
+        self, rows: BinnedRows, plan: TreePlan, curator: Curator, begin: Ints | None = None
     ) -> tuple[Forest, float]:
         """Grow a tree in each round."""
         return boost_trees(
-            rows.binned, plan.density, plan.learning_rate,
+            rows, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
-            tree_noise(plan, rows.width, curator), begin,
+            tree_noise(plan, len(rows.columns), curator), begin,
         )  # fmt: skip
 
     def attributes(self, released: Forest, n_bins: Ints) -> Mapping[str, Any]:
