@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Codes = NDArray[np.unsignedinteger[Any]]
+# Arrays by what they hold. Signs are labels, -1 or +1.
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Signs = NDArray[np.int8]
 
 EQUAL = "equal"
 LOG = "log"

@@ -6,9 +6,8 @@ from privcurve.learners import distributed_topdown, one_rule, random_trees, tune
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.trees import TreePlan
 from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.calibration.privgam import CLIP, Budget
+from privcurve.privacy.calibration.privgam import CLIP, Budget, cells_l1
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.sensitivity.privgam import cells_l1
 
 
 def curator_with(patch, noise):

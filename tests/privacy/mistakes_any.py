@@ -19,11 +19,11 @@ from privcurve.audit.contract import (
     Case,
 )
 from privcurve.holders.holder import LocalHolder
-from privcurve.learners import noisy_majority, random_trees, tuned
+from privcurve.learners import majority, random_trees, tuned
 from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.base import CodedClassifier
+from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
-from privcurve.learners.noisy_majority import MARGIN, NoisyMajorityClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import EXACT, Curator
 from privcurve.privacy.ledger import PrivacyStatement
@@ -264,7 +264,7 @@ def a_ledger_that_costs_less_than_its_noise(statement):
 
 def noise_for_an_added_record(patch):
     """A replaced record is taken for an added one."""
-    patch.setattr(noisy_majority, "margins_l1", lambda: 1.0)
+    patch.setattr(majority, "margins_l1", lambda: 1.0)
 
 
 # What is left on the model ---------------------------------------------------------------------

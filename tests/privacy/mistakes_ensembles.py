@@ -155,7 +155,7 @@ def the_best_questions(patch):
 def questions_for_nothing(patch):
     """BDPEα: splits that have no part of the budget look at the records all the same."""
     own = bdpe.grow_level
-    patch.setattr(bdpe, "grow_level", lambda *given: own(*given[:13], 1.0, *given[14:]))
+    patch.setattr(bdpe, "grow_level", lambda *given: own(*given[:6], 1.0, *given[7:]))
 
 
 def exact_leverages(patch):

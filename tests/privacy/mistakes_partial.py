@@ -15,16 +15,15 @@ from privcurve.audit.contract import (
 )
 from privcurve.audit.contract_cases import PARTIAL
 from privcurve.learners import half_spaces, linear, log_odds, noisy_bayes
-from privcurve.learners.brc_weights import PrivateWeights
-from privcurve.learners.half_spaces import HalfSpaceVoteClassifier, Rounds
+from privcurve.learners import pate as answers
+from privcurve.learners.half_spaces import HalfSpaceVoteClassifier, PrivateWeights, Rounds
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.pate import PATEClassifier
 from privcurve.learners.roles import PublicRows
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 from privcurve.privacy.calibration import objective
-from privcurve.privacy.calibration import pate as answers
 from privcurve.privacy.calibration.brc import BRCNoise
-from privcurve.privacy.calibration.logistic_regression import Perturbation
+from privcurve.privacy.calibration.objective import Perturbation
 from privcurve.privacy.curator import Curator
 
 
@@ -196,7 +195,7 @@ def rows_that_are_not_scaled(patch):
 
 def noise_for_one_cell_of_two(patch):
     """Naive Bayes: a record leaves a cell, and is not thought to enter another."""
-    patch.setattr(noisy_bayes, "column_counts_l1", lambda m: float(m))
+    patch.setattr(noisy_bayes, "feature_histograms_l1", lambda m: float(m))
 
 
 def columns_by_exact_scores(patch):

@@ -16,10 +16,8 @@ from privcurve.privacy.accountants.bounded_range import (
     bounded_range_delta,
     mixed_delta,
 )
-from privcurve.privacy.accountants.cost import Cost
-from privcurve.privacy.accountants.gaussian import gaussian_delta
-from privcurve.privacy.accountants.pure import advanced, kov_delta
-from privcurve.privacy.accountants.zcdp import zcdp_delta
+from privcurve.privacy.accountants.compose import advanced, gaussian_delta, kov_delta
+from privcurve.privacy.accountants.cost import Cost, zcdp_delta
 
 
 def game_with_moves_on_a_grid(

@@ -8,8 +8,13 @@ import pytest
 
 from privcurve.kernels.m_alpha import bayes_weight, largest_link
 from privcurve.privacy.calibration.bdpe import _flip_loss, truth_of_published
-from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, margins_l1
-from privcurve.privacy.sensitivity.ensembles import margins_l2, released_error
+from privcurve.privacy.sensitivity.counts import (
+    histogram_l1,
+    histogram_l2,
+    margins_l1,
+    margins_l2,
+    released_error,
+)
 from privcurve.privacy.sensitivity.impurity import boosted_split_published, split_sensitivity
 
 # A record: which side of question 1, of question 2, its label. Weights are w̄, or less.

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.linear import DPLogisticRegressionClassifier
-from privcurve.privacy.calibration.boosting_for_people import people_noise
+from privcurve.privacy.calibration.brc import people_noise
 from privcurve.privacy.calibration.objective import box
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS
 

@@ -10,8 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import brc as reference
 
+from privcurve.privacy.calibration import brc as sensitivity
 from privcurve.privacy.calibration.brc import EDGE, BRCNoise
-from privcurve.privacy.sensitivity import brc as sensitivity
 
 SMALLEST, LARGEST = 0.5**0.5, 2**0.5
 

@@ -31,7 +31,7 @@ from privcurve.audit.contract import (
 )
 from privcurve.audit.contract_cases import CASES
 from privcurve.audit.watched_fits import Watch
-from privcurve.learners.noisy_majority import MARGIN
+from privcurve.learners.majority import MARGIN
 from privcurve.learners.registry import LEARNERS
 from privcurve.privacy.budget import ADD_REMOVE
 

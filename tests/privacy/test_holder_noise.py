@@ -18,8 +18,11 @@ from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.dealt import bin_codes
 from privcurve.learners.random_trees import RandomTreesClassifier
-from privcurve.privacy.calibration.holders import holders_statement, level_holders
-from privcurve.privacy.calibration.holders_published import published_holders
+from privcurve.privacy.calibration.holders import (
+    holders_statement,
+    level_holders,
+    published_holders,
+)
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
 
 N_BINS = np.array([3, 4])

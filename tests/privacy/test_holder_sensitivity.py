@@ -21,14 +21,14 @@ from privcurve.privacy.mechanisms import (
     draw_share,
     exponential_probabilities,
 )
-from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_histograms_l2
-from privcurve.privacy.sensitivity.holders import (
+from privcurve.privacy.sensitivity.counts import (
     LARGEST_UNIT,
+    feature_histograms_l1,
+    feature_histograms_l2,
     residual_norm,
     residual_sums_l2,
-    vote_range,
 )
-from privcurve.privacy.sensitivity.impurity import split_sensitivity
+from privcurve.privacy.sensitivity.impurity import split_range, split_sensitivity
 
 
 def holder(codes, labels, n_bins, n_classes=2):
@@ -64,7 +64,7 @@ def test_votes_of_a_whole_level_change_within_the_range(criterion):
     """A tree of depth 2: the record leaves a node of the second level, and enters one."""
     n_bins, n = (2, 2), 3
     cells = list(itertools.product(range(2), range(2), range(2)))
-    bound = vote_range(n, criterion)
+    bound = split_range(n, criterion)
     worst = 0.0
     for rest in itertools.combinations_with_replacement(cells, n - 1):
         values = {}

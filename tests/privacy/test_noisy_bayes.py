@@ -6,12 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from privcurve.learners.noisy_bayes import NoisyBayesClassifier, column_score, label_counts
-from privcurve.privacy.sensitivity.noisy_bayes import (
-    column_counts_l1,
-    column_counts_l2,
+from privcurve.learners.noisy_bayes import (
+    SCORE_SENSITIVITY,
+    NoisyBayesClassifier,
+    column_score,
+    label_counts,
 )
-from privcurve.privacy.sensitivity.noisy_bayes import column_score as score_sensitivity
+from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_histograms_l2
 
 N_BINS = (3, 2)
 RECORDS = list(itertools.product(*(range(b) for b in N_BINS), (-1, 1)))
@@ -40,10 +41,10 @@ def test_sensitivities_are_reached_and_never_passed(n):
             *(abs(column_score(a) - column_score(b)) for a, b in zip(left, right, strict=True)),
         )
         l1, l2 = max(l1, np.abs(moved).sum()), max(l2, float(np.linalg.norm(moved)))
-    assert score <= score_sensitivity()
-    assert n == 1 or score == score_sensitivity()
-    assert l1 == column_counts_l1(2)
-    assert l2 == pytest.approx(column_counts_l2(2))
+    assert score <= SCORE_SENSITIVITY
+    assert n == 1 or score == SCORE_SENSITIVITY
+    assert l1 == feature_histograms_l1(2)
+    assert l2 == pytest.approx(feature_histograms_l2(2))
 
 
 def records(n=60, seed=0):

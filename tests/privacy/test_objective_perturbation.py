@@ -11,8 +11,7 @@ from diffprivlib.mechanisms import Vector
 from numpy.typing import NDArray
 
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
-from privcurve.privacy.calibration.logistic_regression import Perturbation
-from privcurve.privacy.calibration.objective import CURVATURE
+from privcurve.privacy.calibration.objective import CURVATURE, Perturbation
 from privcurve.privacy.mechanisms import MECHANISMS, OBJECTIVE_PERTURBATION
 
 

@@ -11,8 +11,15 @@ from privcurve.audit.pairs import records as a_record
 from privcurve.audit.run import VIOLATED, run
 from privcurve.experiments import metrics
 from privcurve.experiments.splits import Part
-from privcurve.learners.pate import PATEClassifier, _margins, _train_teachers
-from privcurve.privacy.calibration.pate import ASKED_AGAIN, NOT_OWN, margins_l1, pate_statement
+from privcurve.learners.pate import (
+    ASKED_AGAIN,
+    NOT_OWN,
+    PATEClassifier,
+    _margins,
+    _train_teachers,
+    margins_l1,
+    pate_statement,
+)
 
 BINS = (3, 4)
 

@@ -10,7 +10,7 @@ import pytest
 
 from privcurve.privacy import LedgerEntry, PrivacyStatement
 from privcurve.privacy.accountants import compose as c
-from privcurve.privacy.accountants.zcdp import zcdp_simple
+from privcurve.privacy.accountants.cost import zcdp_simple
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 from privcurve.privacy.calibration.trees import lazybb_trees
 from privcurve.privacy.ledger import NOT_COVERED

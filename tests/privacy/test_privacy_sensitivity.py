@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from privcurve.privacy.calibration.brc import (
+    brc_delta_published,
+)
 from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
 from privcurve.privacy.sensitivity import lazybb as s
-from privcurve.privacy.sensitivity.brc import (
-    brc_delta,
-)
 from privcurve.privacy.sensitivity.counts import (
     histogram_l1,
 )
@@ -309,7 +309,7 @@ def test_one_rule_costs_at_most_2_eta_zeta_and_exactly_the_formula(rate: float) 
         (lambda: split_sensitivity(5, "misspelt"), "misspelt"),
         (lambda: split_sensitivity(5, "m_alpha", 2.0), "alpha = 2.0"),
         (lambda: histogram_l1("neighbourly"), "neighbourly"),
-        (lambda: brc_delta(5, 0.5, 2.0), "c1 = 0.5"),
+        (lambda: brc_delta_published(5, 0.5, 2.0), "c1 = 0.5"),
         (lambda: distributed_split_published(5, "zero_one"), "zero_one"),
     ],
 )

@@ -18,9 +18,9 @@ from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.residuals import PLACE_BITS, Residuals, bin_maps, residual_table
 from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.calibration import privgam as bounds
 from privcurve.privacy.calibration.privgam import CLIP, gaussian_budget
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.sensitivity import privgam as bounds
 
 TARGET = Target("none", records([[0]], [1], [2]))
 BITS = 20

@@ -18,11 +18,9 @@ from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import STANDS, VIOLATED, run
 from privcurve.learners import tuned
 from privcurve.learners.tuned import TunedClassifier
-from privcurve.privacy.accountants.compose import compose
-from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, PURE_KIND, Cost
-from privcurve.privacy.accountants.gaussian import gaussian_delta
+from privcurve.privacy.accountants.compose import compose, gaussian_delta
+from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, PURE_KIND, Cost, zcdp_delta
 from privcurve.privacy.accountants.selection import named, runs
-from privcurve.privacy.accountants.zcdp import zcdp_delta
 from privcurve.privacy.calibration.selection import UNITS, epsilon_that_spends, selection_budget
 from privcurve.privacy.ledger import LedgerEntry
 

@@ -8,21 +8,17 @@ import math
 import numpy as np
 import pytest
 
-from privcurve.privacy.sensitivity.brc import (
-    brc_delta,
+from privcurve.privacy.calibration.brc import (
     brc_delta_published,
     brc_delta_rounds,
-    brc_edge_sensitivity,
+    brc_edge_rounds,
 )
 from privcurve.privacy.sensitivity.counts import (
-    candidate_counts_l1,
-    clamped_leaves_l1,
     feature_histograms_l1,
     histogram_l1,
     histogram_l2,
     margins_l1,
     noisy_counts_published,
-    noisy_max_and_value_epsilon,
 )
 
 # BRC -------------------------------------------------------------------------------
@@ -44,9 +40,10 @@ def largest_error_change(n: int, weights: list[float]) -> float:
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_brc_delta_is_exact(n: int, c1: float, c2: float) -> None:
     weights = sorted({1 / c1, 0.5 * (1 / c1 + 1), 1.0, 0.5 * (1 + c2), c2})
-    assert largest_error_change(n, weights) == pytest.approx(brc_delta(n, c1, c2))
+    exact = c1 * c2 / (n - 1 + c1 * c2)
+    assert largest_error_change(n, weights) == pytest.approx(exact)
     published = brc_delta_published(n, c1, c2)
-    assert published / brc_delta(n, c1, c2) == pytest.approx(1 + (c1 * c2 - 1) / n)
+    assert published / exact == pytest.approx(1 + (c1 * c2 - 1) / n)
 
 
 def test_brc_delta_of_a_round_is_exact_for_its_weights() -> None:
@@ -58,13 +55,13 @@ def test_brc_delta_of_a_round_is_exact_for_its_weights() -> None:
         down = sum(a for a in alphas[:t] if a < 0)
         low, high = max(1 / c1, math.exp(down)), min(c2, math.exp(up))
         assert largest_error_change(n, [low, 1.0, high]) == pytest.approx(delta)
-    assert np.all(deltas <= brc_delta(n, c1, c2) * (1 + 1e-12))
+    assert np.all(deltas <= c1 * c2 / (n - 1 + c1 * c2) * (1 + 1e-12))
 
 
 def test_brc_edge() -> None:
     n, c2 = 3, 2.0
     edges = [w * (0.5 - x) / n for w in (0.5, 1.0, c2) for x in (0, 1)]
-    assert max(edges) - min(edges) == pytest.approx(brc_edge_sensitivity(n, c2))
+    assert max(edges) - min(edges) == pytest.approx(brc_edge_rounds(n, c2, [9.0])[-1])
 
 
 # Histograms ------------------------------------------------------------------------
@@ -104,8 +101,7 @@ def test_candidate_counts_constants(n_candidates: int) -> None:
 
     records = list(itertools.product(itertools.product((0, 1), repeat=n_candidates), (0, 1)))
     replaced, added = largest_norm([joint(*r) for r in records], 1)
-    assert candidate_counts_l1(n_candidates) == replaced
-    assert candidate_counts_l1(n_candidates, "add-remove") == added
+    assert (2 * n_candidates, n_candidates) == (replaced, added)
     replaced, added = largest_norm([families(*r) for r in records], 1)
     assert noisy_counts_published(n_candidates) == added == replaced / 2
 
@@ -128,12 +124,10 @@ def test_clamped_leaves_constant_is_attained() -> None:
         odds = (positive + 1e-6) / (1e-3 + 1e-6)
         return np.clip(np.log(odds), -bound, bound)
 
-    assert np.abs(values(0) - values(1)).sum() == pytest.approx(clamped_leaves_l1(bound))
+    assert np.abs(values(0) - values(1)).sum() == pytest.approx(4 * bound)
 
 
 def test_noisy_max_with_its_value_costs_k_alpha_over_2() -> None:
     # §e1: k = 3 scores, all shifted by Δ = 1; Lap(2Δ/α) with α = 1; event {max ≤ −6}.
     chance = 0.5 * math.exp(-6 / 2), 0.5 * math.exp(-7 / 2)
-    assert math.log((chance[0] / chance[1]) ** 3) == pytest.approx(
-        noisy_max_and_value_epsilon(3, 1.0)
-    )
+    assert math.log((chance[0] / chance[1]) ** 3) == pytest.approx(3 / 2)

@@ -13,7 +13,7 @@ from privcurve.kernels.random_trees import Stumps
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.sensitivity.holders import LARGEST_UNIT
+from privcurve.privacy.sensitivity.counts import LARGEST_UNIT
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import distributed_tree as reference

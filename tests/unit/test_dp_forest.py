@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privcurve.learners.dp_forest import DPForestClassifier
-from privcurve.learners.noisy_majority import NoisyMajorityClassifier
+from privcurve.learners.majority import NoisyMajorityClassifier
 from privcurve.learners.registry import check_parameters
 
 N_BINS = [4, 3, 5]

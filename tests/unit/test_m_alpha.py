@@ -12,7 +12,7 @@ from privcurve.kernels.m_alpha import (
     link_of_leaves,
     record_weights,
 )
-from privcurve.privacy.sensitivity.ensembles import ensemble_weight_bound
+from privcurve.privacy.sensitivity.counts import ensemble_weight_bound
 from privcurve.privacy.sensitivity.impurity import impurity
 
 ALPHAS = [0.05, 0.1, 0.5, 0.9, 1.0]

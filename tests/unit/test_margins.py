@@ -10,7 +10,7 @@ from privcurve.datasets import distinct
 from privcurve.figures import advantage_and_margins as drawing
 from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners import LazyBBClassifier
-from privcurve.learners.lazybb_rounds import round_advantages
+from privcurve.learners.lazybb import round_advantages
 from privcurve.learners.one_rule import VoteModel
 
 RNG = np.random.default_rng(4)

@@ -102,7 +102,7 @@ def test_fits_on_records_and_models_on_codes_agree():
         coded = Records(X, y.astype(np.int8), ones, made.n_bins_)
         fit, maps = made._fitted(coded, Curator(np.random.default_rng(0)))
         scores = AdditiveModel.of(fit, maps).scores(X)
-        assert fit.records._scores / 2.0**24 == pytest.approx(scores)
+        assert fit.records._rows.scores / 2.0**24 == pytest.approx(scores)
 
 
 def test_what_pairs_do_not_spend_goes_to_the_intercept():

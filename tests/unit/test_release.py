@@ -15,7 +15,7 @@ from own_release import LINES, QUICK, ROWS, asked, book, states
 from privcurve import datasets, models
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
-from privcurve.privacy.calibration.right_answers import right_answers_scale
+from privcurve.privacy.calibration.selection import right_answers_scale
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, SeedError
@@ -288,7 +288,7 @@ def test_the_noise_of_an_accuracy_is_rounded_up(epsilon):
 
 def test_the_noise_of_an_accuracy_is_that_of_its_price():
     """4,000 draws; their spread is 4 standard errors off by chance in one of 15,000 seeds."""
-    from privcurve.privacy.calibration.right_answers import PARTS
+    from privcurve.privacy.calibration.selection import PARTS
     from privcurve.releases.accuracy import measured
 
     tested, draws, epsilon = 2000, 4000, 0.25

@@ -21,8 +21,6 @@ def test_positions():
     assert roles.columns("public").tolist() == [0, 3]
     assert roles.columns("private").tolist() == [1, 2]
     assert roles.columns("all").tolist() == [0, 1, 2, 3]
-    assert roles.neighbours == "private-columns"
-    assert Roles.of("x", None, 4).neighbours == "replace-one"
     assert Roles.of("x", (), 2).private == (0, 1)
 
 

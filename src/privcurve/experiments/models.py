@@ -23,7 +23,7 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.splits import TEST, Part, Split
 from privcurve.experiments.study import StudyError
 from privcurve.learners import registry
-from privcurve.learners.lazybb_rounds import round_advantages
+from privcurve.learners.lazybb import round_advantages
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privcurve.holders.holder import NONE, Ballot, Holder
 from privcurve.holders.sums import LocalNoise, Release
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import CRITERIA, Questions, family_gains
-from privcurve.privacy.calibration.holders import LOCAL_RNM, SINGLE
-from privcurve.privacy.calibration.holders_published import PublishedNoise
+from privcurve.privacy.calibration.holders import LOCAL_RNM, SINGLE, PublishedNoise
 from privcurve.privacy.mechanisms import LAPLACE
 
 
@@ -108,17 +106,19 @@ class _Coordinator:
         self.transcript.begin_round()
         release = Release(LAPLACE, self.noise.label_scale)
         for node in tree.leaves:
-            counts = self._add_up(0, "labels", release, _ask("labels", node, release))
+            messages = (holder.labels(node, release) for holder in self.holders)
+            counts = self.transcript.collect(0, "labels", messages, self.sums, release)
             tree.label(node, int(np.argmax(counts)))
         return tree
 
     def _weigh(self, node: int, level: int) -> float:
         release = Release(LAPLACE, self.noise.weight_scale(level))
-        total = self._add_up(level, "weight", release, _ask("weight", node, release))
+        messages = (holder.weight(node, release) for holder in self.holders)
+        total = self.transcript.collect(level, "weight", messages, self.sums, release)
         return float(total[0]) / self.plan.n
 
     def _choose(self, nodes: list[int], level: int) -> list[Chosen]:
-        """Give a question for each node of a level: PrivateSplit."""
+        """Return a question for each node of a level: PrivateSplit."""
         plan, budget = self.plan, self.noise.split_budget(level)
         if self.noise.protocol == SINGLE:
             return [self._best(node, level, budget) for node in nodes]
@@ -130,9 +130,8 @@ class _Coordinator:
         chosen = []
         for node, asked in zip(nodes, everything, strict=True):
             release = Release(LAPLACE, self.noise.families_scale(budget, len(asked)))
-            families = self._add_up(
-                level, "counts", release, _ask("families", node, asked, release)
-            )
+            messages = (holder.families(node, asked, release) for holder in self.holders)
+            families = self.transcript.collect(level, "counts", messages, self.sums, release)
             gains = family_gains(families, self.place)
             best = int(np.argmax(gains))
             chosen.append(Chosen(int(asked[best]), float(gains[best])))
@@ -145,7 +144,7 @@ class _Coordinator:
         return Chosen(int(found[0]), float(found[1]))
 
     def _vote(self, node: int, level: int, budget: float) -> list[int]:
-        """Give one candidate a holder, repeated where several name the same."""
+        """Return one candidate a holder, repeated where several name the same."""
         ballot = Ballot(LAPLACE, self.plan.criterion, budget)
         named = []
         for i, holder in enumerate(self.holders):
@@ -154,21 +153,3 @@ class _Coordinator:
             named.append(int(vote[0]))
         self.transcript.tell(len(named))
         return named
-
-    def _add_up(
-        self, level: int, kind: str, release: Release, ask: Callable[[Holder], NDArray[Any]]
-    ) -> NDArray[np.float64]:
-        messages = []
-        for i, holder in enumerate(self.holders):
-            message = ask(holder)
-            self.transcript.send(level, i, kind, message, True)
-            messages.append(message)
-        return self.sums.add_up(messages, release)
-
-
-def _ask(method: str, *arguments: Any) -> Callable[[Holder], NDArray[Any]]:
-    def asked(holder: Holder) -> NDArray[Any]:
-        found: NDArray[Any] = getattr(holder, method)(*arguments)
-        return found
-
-    return asked

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Ints
 from privcurve.holders.holder import Holder
 from privcurve.holders.sums import Sums, ring_unit
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.random_trees import Stumps
 from privcurve.privacy.mechanisms import GAUSSIAN
-from privcurve.privacy.sensitivity.holders import LARGEST_UNIT
+from privcurve.privacy.sensitivity.counts import LARGEST_UNIT
 
 # Values of leaves are clipped to this, before the learning rate.
 LARGEST_VALUE = 2.0
@@ -52,9 +52,7 @@ class Boosted(NamedTuple):
     whats: tuple[str, ...] = ()
 
 
-def draw_trees(
-    questions: Questions, n_trees: int, depth: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Generator) -> Ints:
     """Draw the questions of complete trees: a column uniformly, then one of its questions.
 
     Parameters
@@ -77,18 +75,16 @@ def draw_trees(
     return np.asarray(first[column] + np.floor(rng.random(shape) * number[column]).astype(np.int64))
 
 
-def stumps(questions: Questions, drawn: NDArray[np.int64]) -> Stumps:
-    """Give drawn trees as the kernels have them."""
+def stumps(questions: Questions, drawn: Ints) -> Stumps:
+    """Return drawn trees as the kernels have them."""
     columns, low, high = (
         np.append(part, nobody)[drawn] for part, nobody in zip(questions[:3], NOBODY, strict=True)
     )
     return Stumps(columns, low, high, LARGEST_UNIT)
 
 
-def boost(
-    holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Transcript
-) -> NDArray[np.float64]:
-    """Give the leaves of random trees values by Newton steps on noisy sums.
+def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Transcript) -> Floats:
+    """Return the leaves of random trees values by Newton steps on noisy sums.
 
     Each round has a batch of trees: a holder sends, for each leaf, the sum of its records'
     clipped residuals and the sum of their sizes. Of two classes a half of the second is the
@@ -119,14 +115,8 @@ def boost(
         of_batch = slice(start, start + plan.batch)
         chosen = Stumps(trees.columns[of_batch], trees.low[of_batch], trees.high[of_batch], unit)
         transcript.begin_round()
-        messages = []
-        for i, holder in enumerate(holders):
-            message = holder.leaves(chosen, release)
-            transcript.send(start, i, "leaves", message, sums.shows_messages)
-            messages.append(message)
-        total = sums.add_up(messages, release)
-        if not sums.shows_messages:
-            transcript.show_sum(start, "leaves", total)
+        messages = (holder.leaves(chosen, release) for holder in holders)
+        total = transcript.collect(start, "leaves", messages, sums, release)
         curvature = share * np.maximum(total[:, :, -1:], 0.0)
         values = np.clip(-total[:, :, :-1] / (curvature + least), -LARGEST_VALUE, LARGEST_VALUE)
         values *= plan.learning_rate / len(values)
@@ -138,5 +128,5 @@ def boost(
 
 
 def curvature_share(n_classes: int) -> float:
-    """Give what times Σ‖g‖ stands for the curvature of one score."""
+    """Return what times Σ‖g‖ stands for the curvature of one score."""
     return 0.5 if n_classes == 2 else 1 / n_classes

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.holders.holder import Ballot, Holder
 from privcurve.holders.sums import Release, Sums
 from privcurve.holders.transcript import Transcript
@@ -48,7 +48,7 @@ class ByLevels(NamedTuple):
 class Estimate(NamedTuple):
     """Counts of a node by class, and the variance of each."""
 
-    counts: NDArray[np.float64]
+    counts: Floats
     variance: float
 
 
@@ -121,7 +121,7 @@ class _Coordinator:
         return tree
 
     def _columns(self, level: int, nodes: list[int]) -> dict[int, list[int]]:
-        """Give the columns that are counted at each node: all, or those of the votes."""
+        """Return the columns that are counted at each node: all, or those of the votes."""
         asked, noise = self.plan.questions, self.plan.noise
         everything = list(range(len(self.widths)))
         if not noise.votes or len(asked.columns) == 0:
@@ -142,19 +142,11 @@ class _Coordinator:
             self.transcript.tell(len(named))
         return found
 
-    def _counts(
-        self, level: int, node: int, columns: list[int]
-    ) -> tuple[NDArray[np.float64], float]:
-        """Give noisy counts by class and bin, 0 where none are asked for, and their variance."""
+    def _counts(self, level: int, node: int, columns: list[int]) -> tuple[Floats, float]:
+        """Return noisy counts by class and bin, 0 where none are asked for, and their variance."""
         plan, release = self.plan, self._release(level, len(columns))
-        messages = []
-        for i, holder in enumerate(self.holders):
-            message = holder.counts(node, columns, release)
-            self.transcript.send(level, i, "counts", message, self.sums.shows_messages)
-            messages.append(message)
-        total = self.sums.add_up(messages, release)
-        if not self.sums.shows_messages:
-            self.transcript.show_sum(level, "counts", total)
+        messages = (holder.counts(node, columns, release) for holder in self.holders)
+        total = self.transcript.collect(level, "counts", messages, self.sums, release)
         starts = plan.questions.starts
         table = np.zeros((plan.n_classes, int(starts[-1])))
         table[:, np.concatenate([np.arange(starts[j], starts[j + 1]) for j in columns])] = total
@@ -169,11 +161,7 @@ class _Coordinator:
         return self.sums.release(noise.mechanism, scale, self.plan.n, 1.0, what)
 
     def _totals(
-        self,
-        table: NDArray[np.float64],
-        columns: list[int],
-        variance: float,
-        known: Estimate | None,
+        self, table: Floats, columns: list[int], variance: float, known: Estimate | None
     ) -> Estimate:
         """Combine what each column and the parent's split say, by their variances."""
         sums = np.add.reduceat(table, self.plan.questions.starts[:-1], axis=1)[:, columns]
@@ -186,14 +174,9 @@ class _Coordinator:
         return Estimate(total / weight, 1 / weight)
 
     def _choose(
-        self,
-        level: int,
-        table: NDArray[np.float64],
-        columns: list[int],
-        variance: float,
-        known: Estimate,
+        self, level: int, table: Floats, columns: list[int], variance: float, known: Estimate
     ) -> tuple[int, Estimate, Estimate] | None:
-        """Give the best question and what is known of both sides; None: the node is a leaf."""
+        """Return the best question and what is known of both sides; None: the node is a leaf."""
         plan, asked = self.plan, self.plan.questions
         counted = np.flatnonzero(np.isin(asked.columns, columns))
         if len(counted) == 0:

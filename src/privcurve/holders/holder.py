@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Ints
 from privcurve.holders.sums import Release
 from privcurve.kernels.holder_counts import (
     CRITERIA,
@@ -24,7 +25,7 @@ from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves, resi
 from privcurve.privacy.curator import Call, Curator, party_of
 from privcurve.privacy.mechanisms import LAPLACE
 from privcurve.privacy.seeds import Start
-from privcurve.privacy.sensitivity.holders import residual_norm
+from privcurve.privacy.sensitivity.counts import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
 # Nodes whose counts a holder keeps at hand: the two children of the last split.
@@ -68,7 +69,7 @@ class Holder(Protocol):
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
         """Name a question: one number, of two bytes if these suffice for all questions."""
 
-    def best(self, node: int, criterion: str, rate: float) -> NDArray[np.float64]:
+    def best(self, node: int, criterion: str, rate: float) -> Floats:
         """Name the question of the largest noisy gain, and that gain (report noisy max)."""
 
     def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
@@ -86,7 +87,7 @@ class Holder(Protocol):
     def leaves(self, trees: Stumps, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees: (n_trees, n_leaves, n_outputs + 1)."""
 
-    def move(self, values: NDArray[np.float64]) -> None:
+    def move(self, values: Floats) -> None:
         """Add the values of the leaves of the last trees to the scores of the records."""
 
 
@@ -102,12 +103,12 @@ class HolderRows(NamedTuple):
     """
 
     bins: NDArray[Any]
-    classes: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    classes: Ints
+    counts: Ints
 
 
 def named(question: int, questions: Questions) -> NDArray[Any]:
-    """Give the vote for a question: two bytes, or four where there are more than 2^16."""
+    """Return the vote for a question: two bytes, or four where there are more than 2^16."""
     return np.array([question], np.uint16 if len(questions.columns) <= 2**16 else np.uint32)
 
 
@@ -132,11 +133,7 @@ class LocalHolder:
     """
 
     def __init__(
-        self,
-        rows: HolderRows,
-        questions: Questions,
-        n_classes: int,
-        door: Start | Curator,
+        self, rows: HolderRows, questions: Questions, n_classes: int, door: Start | Curator
     ) -> None:
         self.rows = rows
         self.questions = questions
@@ -144,9 +141,9 @@ class LocalHolder:
         self.curator = door if isinstance(door, Curator) else party_of(door)
         self._size = int(rows.counts.sum())
         self._nodes = {0: np.arange(len(rows.counts))}
-        self._kept: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-        self._scores: NDArray[np.float64] | None = None
-        self._leaves: NDArray[np.int64] | None = None
+        self._kept: dict[int, tuple[Floats, Floats]] = {}
+        self._scores: Floats | None = None
+        self._leaves: Ints | None = None
 
     @property
     def size(self) -> int:
@@ -176,7 +173,7 @@ class LocalHolder:
         call = Call(ballot.mechanism, scale, what=ballot.what)
         return named(self.curator.choose(call, scores), self.questions)
 
-    def best(self, node: int, criterion: str, rate: float) -> NDArray[np.float64]:
+    def best(self, node: int, criterion: str, rate: float) -> Floats:
         """Name the question of the largest noisy gain, and that gain; `NONE` below two records."""
         totals, yes = self._count(node)
         size = int(totals.sum())
@@ -190,12 +187,9 @@ class LocalHolder:
 
     def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
         """Count by class and bin of some columns."""
-        rows, starts = self.rows, self.questions.starts
+        starts = self.questions.starts
         chosen = np.asarray(columns, dtype=np.int64)
-        table = count_node(
-            rows.bins, rows.classes, rows.counts, self._nodes[node],
-            self.n_classes, int(starts[-1]),
-        )  # fmt: skip
+        table = self._table(node)
         if len(chosen) < len(starts) - 1:
             table = np.concatenate([table[:, starts[j] : starts[j + 1]] for j in chosen], axis=1)
         return self._say(table, release)
@@ -230,7 +224,7 @@ class LocalHolder:
         exact = sum_leaves(self._leaves, of_rows, rows.counts, trees.n_leaves)
         return self._say(exact * trees.unit, release)
 
-    def move(self, values: NDArray[np.float64]) -> None:
+    def move(self, values: Floats) -> None:
         """Add the values of the leaves of the last trees to the scores of the records."""
         assert self._scores is not None
         assert self._leaves is not None
@@ -240,16 +234,18 @@ class LocalHolder:
         """Make a message of exact numbers."""
         return release.message(exact, self.curator)
 
-    def _count(self, node: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give the records of a node by class, and those of them that say yes to each question."""
+    def _count(self, node: int) -> tuple[Floats, Floats]:
+        """Return the records of a node by class, and those that say yes to each question."""
         if node not in self._kept:
-            rows, asked = self.rows, self.questions
-            table = count_node(
-                rows.bins, rows.classes, rows.counts, self._nodes[node],
-                self.n_classes, int(asked.starts[-1]),
-            )  # fmt: skip
+            asked, table = self.questions, self._table(node)
             totals = table[:, : asked.starts[1]].sum(axis=1).astype(np.float64)
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[node] = totals, answers(table, asked.low, asked.high)
         return self._kept[node]
+
+    def _table(self, node: int) -> Ints:
+        """Return the counts of a node by class and bin."""
+        rows, width = self.rows, int(self.questions.starts[-1])
+        of_node = self._nodes[node]
+        return count_node(rows.bins, rows.classes, rows.counts, of_node, self.n_classes, width)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Ints
 
 RANDOM = "random"
 SIZES = "sizes"
@@ -33,14 +32,14 @@ class Part(NamedTuple):
         Records of each.
     """
 
-    rows: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    rows: Ints
+    counts: Ints
 
 
 def deal(
     codes: Codes,
-    classes: NDArray[np.int64],
-    counts: NDArray[np.int64],
+    classes: Ints,
+    counts: Ints,
     n_classes: int,
     n_holders: int,
     placement: str,
@@ -91,8 +90,8 @@ def deal(
     return [_part(part, len(counts)) for part in np.split(records, ends)]
 
 
-def _ends(n: int, n_holders: int, placement: str) -> NDArray[np.int64]:
-    """Give where the records of all holders but the last one end."""
+def _ends(n: int, n_holders: int, placement: str) -> Ints:
+    """Return where the records of all holders but the last one end."""
     shares = np.ones(n_holders)
     if placement == SIZES:
         shares = SPREAD ** (-np.arange(n_holders) / (n_holders - 1))
@@ -100,16 +99,14 @@ def _ends(n: int, n_holders: int, placement: str) -> NDArray[np.int64]:
     return ends.astype(np.int64)
 
 
-def _by_shares(
-    records: NDArray[np.int64], n_holders: int, rng: np.random.Generator
-) -> list[NDArray[np.int64]]:
+def _by_shares(records: Ints, n_holders: int, rng: np.random.Generator) -> list[Ints]:
     shares = rng.dirichlet(np.full(n_holders, CONCENTRATION))
     ends = np.rint(len(records) * np.cumsum(shares)[:-1]).astype(np.int64)
     return np.split(records, ends)
 
 
-def _part(records: NDArray[np.int64], n_rows: int) -> Part:
-    """Give the distinct rows of records: by counting all rows, or by sorting where that is less."""
+def _part(records: Ints, n_rows: int) -> Part:
+    """Return the distinct rows of records: by counting all rows or, if less, by sorting."""
     if n_rows > 8 * len(records):
         return Part(*np.unique(records, return_counts=True))
     counts = np.bincount(records, minlength=n_rows)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.privacy.curator import Call, Curator
 
 CENTRAL = "central"
@@ -92,7 +93,7 @@ class LocalNoise:
         """Return how messages are made."""
         return Release(mechanism, scale, what=what)
 
-    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
+    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> Floats:
         """Add up messages, in the order of the holders."""
         found = np.zeros(messages[0].shape)
         for message in messages:
@@ -145,7 +146,7 @@ class SecureSum:
             "rounded away. Give a smaller epsilon, or another trust."
         )
 
-    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
+    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> Floats:
         """Add up messages modulo 2**bits: any order gives the same."""
         total = np.zeros_like(messages[0])
         for message in messages:
@@ -187,7 +188,7 @@ class Sums(Protocol):
             If a sum of rounded numbers would be less private than one of numbers that are not.
         """
 
-    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> NDArray[np.float64]:
+    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> Floats:
         """Add up messages."""
 
 
@@ -197,7 +198,7 @@ def ring_unit(largest: float, bits: int = 32) -> float:
 
 
 def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:
-    """Give the sums of a trust model.
+    """Return the sums of a trust model.
 
     Parameters
     ----------

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from privcurve.coding import Floats, Ints
+from privcurve.holders.sums import Release, Sums
 
 # In place of a holder's number: the sum that a secure sum shows.
 THE_SUM = -1
@@ -96,20 +100,49 @@ class Transcript:
         if self.keep:
             self.messages.append(Message(self.rounds, level, THE_SUM, kind, numbers, 0))
 
+    def collect(
+        self, level: int, kind: str, messages: Iterable[NDArray[Any]], sums: Sums, release: Release
+    ) -> Floats:
+        """Record a message of each holder, as it comes, and return their sum.
+
+        Parameters
+        ----------
+        level : int
+        kind : str
+        messages : iterable of ndarray
+            One a holder, in their order.
+        sums : Sums
+        release : Release
+            How the messages were made.
+
+        Returns
+        -------
+        ndarray
+            What the coordinator gets.
+        """
+        sent = []
+        for holder, message in enumerate(messages):
+            self.send(level, holder, kind, message, sums.shows_messages)
+            sent.append(message)
+        total = sums.add_up(sent, release)
+        if not sums.shows_messages:
+            self.show_sum(level, kind, total)
+        return total
+
     def tell(self, n_numbers: int, bits: int = 16) -> None:
         """Record what the coordinator tells every holder."""
         self.received += n_numbers * bits
         self.n_messages += self.n_holders
 
     @property
-    def bits_sent(self) -> NDArray[np.int64]:
+    def bits_sent(self) -> Ints:
         """Bits that each holder sent, of all rounds."""
         table = np.array(self.sent, dtype=np.int64).reshape(-1, self.n_holders)
-        total: NDArray[np.int64] = table.sum(axis=0)
+        total: Ints = table.sum(axis=0)
         return total
 
     def measures(self) -> dict[str, float]:
-        """Give rounds, messages, and bytes: up of the busiest holder, down of each, all."""
+        """Return rounds, messages, and bytes: up of the busiest holder, down of each, all."""
         up = self.bits_sent // 8
         down = self.received // 8
         return {

@@ -54,7 +54,7 @@ class GrownTree:
         self.labels[node] = position
 
     def forest(self, questions: Questions, n_classes: int) -> Forest:
-        """Give the tree as the kernels of trees have it.
+        """Return the tree as the kernels of trees have it.
 
         Leaves of two classes vote −1 or +1; of more, for the position of a class.
         """

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import Bools, Floats, Ints, Signs
 from privcurve.kernels.dpboost import NO_SPLIT, answer, column_of, divide
 from privcurve.kernels.m_alpha import bayes_weight
 
@@ -26,8 +27,8 @@ MOST_REJECTED = 1.0
 
 
 @njit(cache=True, nogil=True)
-def questions(possible: NDArray[np.bool_], bin_starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the candidates that tell two possible codes of their column apart."""
+def questions(possible: Bools, bin_starts: Ints) -> Ints:
+    """Return the candidates that tell two possible codes of their column apart."""
     found = np.empty(len(possible), np.int64)
     n = 0
     for j in range(len(bin_starts) - 1):
@@ -42,12 +43,7 @@ def questions(possible: NDArray[np.bool_], bin_starts: NDArray[np.int64]) -> NDA
 
 
 @njit(cache=True, nogil=True)
-def draw_tree(
-    bin_starts: NDArray[np.int64],
-    restrict: bool,
-    rng: np.random.Generator,
-    splits: NDArray[np.int64],
-) -> None:
+def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits: Ints) -> None:
     """Draw the question of every node uniformly, whatever the records are.
 
     Parameters
@@ -71,10 +67,8 @@ def draw_tree(
 
 
 @njit(cache=True, nogil=True)
-def find_leaves(
-    codes: NDArray[Any], bin_starts: NDArray[np.int64], splits: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Give the leaf that each row ends in, from 0 on.
+def find_leaves(codes: NDArray[Any], bin_starts: Ints, splits: Ints) -> Ints:
+    """Return the leaf that each row ends in, from 0 on.
 
     Parameters
     ----------
@@ -99,11 +93,8 @@ def find_leaves(
 
 @njit(cache=True, nogil=True)
 def leaf_weights(
-    leaves: NDArray[np.int64],
-    signs: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    n_leaves: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    leaves: Ints, signs: Signs, weights: Floats, n_leaves: int
+) -> tuple[Floats, Floats]:
     """Add up the weights of positive and of negative records in each leaf."""
     positive, negative = np.zeros(n_leaves), np.zeros(n_leaves)
     for i in range(len(leaves)):
@@ -112,6 +103,23 @@ def leaf_weights(
         else:
             negative[leaves[i]] += weights[i]
     return positive, negative
+
+
+class Weighted(NamedTuple):
+    """Rows with the weights that a tree is grown by.
+
+    Attributes
+    ----------
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+    signs, weights
+        As for :meth:`Growth.begin`.
+    bin_starts : ndarray of shape (n_columns + 1,)
+    """
+
+    codes: NDArray[Any]
+    signs: Signs
+    weights: Floats
+    bin_starts: Ints
 
 
 class Growth(NamedTuple):
@@ -131,20 +139,15 @@ class Growth(NamedTuple):
         Codes that the questions above a node leave open; of one row: questions are not restricted.
     """
 
-    splits: NDArray[np.int64]
-    order: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    sums: NDArray[np.float64]
-    possible: NDArray[np.bool_]
+    splits: Ints
+    order: Ints
+    starts: Ints
+    sums: Floats
+    possible: Bools
 
     @classmethod
     def begin(
-        cls,
-        splits: NDArray[np.int64],
-        signs: NDArray[np.int8],
-        weights: NDArray[np.float64],
-        width: int,
-        restrict: bool,
+        cls, splits: Ints, signs: Signs, weights: Floats, width: int, restrict: bool
     ) -> Growth:
         """Return a tree that is its root alone.
 
@@ -173,7 +176,7 @@ class Growth(NamedTuple):
         """Return Σ min(A, B) of the nodes of a level."""
         return float(self.sums[2**level - 1 : 2 ** (level + 1) - 1].min(axis=1).sum())
 
-    def leaves(self) -> NDArray[np.int64]:
+    def leaves(self) -> Ints:
         """Return the leaf of each row, when all levels are grown."""
         found = np.empty(len(self.order), dtype=np.int64)
         found[self.order] = np.repeat(np.arange(len(self.splits) + 1), np.diff(self.starts))
@@ -182,36 +185,26 @@ class Growth(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def grow_level(
-    splits: NDArray[np.int64],
-    order: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    sums: NDArray[np.float64],
-    possible: NDArray[np.bool_],
+    tree: Growth,
     level: int,
-    codes: NDArray[Any],
-    signs: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    bin_starts: NDArray[np.int64],
+    data: Weighted,
     alpha: float,
     by_error: bool,
     chooses: int,
     scale: float,
     slope: float,
-    noise: NDArray[np.float64],
+    noise: Floats,
     rng: np.random.Generator,
 ) -> None:
     """Choose the question of every node of a level by the Mα-loss of its two sides.
 
     Parameters
     ----------
-    splits, order, starts, sums, possible
-        Of a `Growth`, grown down to this level.
+    tree : Growth
+        Grown down to this level.
     level : int
         From 0 on.
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    signs, weights
-        As for :meth:`Growth.begin`.
-    bin_starts : ndarray of shape (n_columns + 1,)
+    data : Weighted
     alpha : float
     by_error : bool
         Whether α is multiplied, at each node, by the error of the tree so far relative to that of
@@ -227,6 +220,8 @@ def grow_level(
     rng : numpy.random.Generator
         Used with `DRAWN`.
     """
+    splits, order, starts, sums, possible = tree
+    codes, signs, weights, bin_starts = data
     width = bin_starts[-1]
     restrict = len(possible) > 1
     asked = questions(possible[0], bin_starts)
@@ -256,11 +251,9 @@ def grow_level(
             chooses == DRAWN
             and bayes_weight(whole[1], whole[0], here) / scale_here <= MOST_REJECTED
         ):
-            split = _draw_by_rejection(
-                codes, rows, signs, weights, bin_starts, whole, here, scale_here, asked, rng
-            )
+            split = _draw_by_rejection(data, rows, whole, here, scale_here, asked, rng)
         else:
-            _count(codes, rows, signs, weights, bin_starts, histogram)
+            _count(data, rows, histogram)
             _score(histogram, whole, bin_starts, here, scores)
             if chooses == DRAWN:
                 split = _draw_among(scores, asked, scale_here, rng)
@@ -299,15 +292,9 @@ def grow_level(
 
 
 @njit(cache=True, nogil=True)
-def _count(
-    codes: NDArray[Any],
-    rows: NDArray[np.int64],
-    signs: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    bin_starts: NDArray[np.int64],
-    histogram: NDArray[np.float64],
-) -> None:
+def _count(data: Weighted, rows: Ints, histogram: Floats) -> None:
     """Add up the weights of each code of each column by label, negative first."""
+    codes, signs, weights, bin_starts = data
     n_columns = len(bin_starts) - 1
     histogram[:] = 0.0
     for i in range(len(rows)):
@@ -319,11 +306,7 @@ def _count(
 
 @njit(cache=True, nogil=True)
 def _score(
-    histogram: NDArray[np.float64],
-    whole: NDArray[np.float64],
-    bin_starts: NDArray[np.int64],
-    alpha: float,
-    scores: NDArray[np.float64],
+    histogram: Floats, whole: Floats, bin_starts: Ints, alpha: float, scores: Floats
 ) -> None:
     """Write −Φ of each candidate."""
     for j in range(len(bin_starts) - 1):
@@ -338,14 +321,14 @@ def _score(
 def both_sides(
     positive: float, negative: float, all_positive: float, all_negative: float, alpha: float
 ) -> float:
-    """Give Φ of a question whose first side has A and B, out of those of the node."""
+    """Return Φ of a question whose first side has A and B, out of those of the node."""
     return bayes_weight(positive, negative, alpha) + bayes_weight(
         all_positive - positive, all_negative - negative, alpha
     )
 
 
 @njit(cache=True, nogil=True)
-def _best(values: NDArray[np.float64], asked: NDArray[np.int64]) -> int:
+def _best(values: Floats, asked: Ints) -> int:
     best, best_value = NO_SPLIT, -np.inf
     for b in asked:
         if values[b] > best_value:
@@ -354,12 +337,7 @@ def _best(values: NDArray[np.float64], asked: NDArray[np.int64]) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _draw_among(
-    scores: NDArray[np.float64],
-    asked: NDArray[np.int64],
-    scale: float,
-    rng: np.random.Generator,
-) -> int:
+def _draw_among(scores: Floats, asked: Ints, scale: float, rng: np.random.Generator) -> int:
     """Draw from the exponential mechanism, whose chances are computed."""
     largest = -np.inf
     for b in asked:
@@ -375,15 +353,12 @@ def _draw_among(
 
 @njit(cache=True, nogil=True)
 def _draw_by_rejection(
-    codes: NDArray[Any],
-    rows: NDArray[np.int64],
-    signs: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    bin_starts: NDArray[np.int64],
-    whole: NDArray[np.float64],
+    data: Weighted,
+    rows: Ints,
+    whole: Floats,
     alpha: float,
     scale: float,
-    asked: NDArray[np.int64],
+    asked: Ints,
     rng: np.random.Generator,
 ) -> int:
     """Draw from the exponential mechanism without computing all scores.
@@ -392,6 +367,7 @@ def _draw_by_rejection(
     exp(−Φ/scale) has just the chances ∝ exp(−Φ/scale). Φ of the undivided node bounds
     all Φ, and so the number of questions that are thrown away.
     """
+    codes, signs, weights, bin_starts = data
     while True:
         b = asked[rng.integers(0, len(asked))]
         j = column_of(bin_starts, b)

@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from privcurve.coding import Bools, Floats, Ints
 
 # Fractional bits of a weight: far below any noise, and a product with a float64 is exact
 # to the last of them.
@@ -21,7 +22,7 @@ BLOCK = 512
 
 
 def weight_bits(n: int, largest: float) -> int:
-    """Give the fractional bits of weights, so that the sum of n fits in 62 bits.
+    """Return the fractional bits of weights, so that the sum of n fits in 62 bits.
 
     Parameters
     ----------
@@ -39,12 +40,7 @@ def weight_bits(n: int, largest: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _add_columns(
-    points: NDArray[np.float64],
-    coefficients: NDArray[np.float64],
-    start: int,
-    out: NDArray[np.float64],
-) -> None:
+def _add_columns(points: Floats, coefficients: Floats, start: int, out: Floats) -> None:
     """Add a·x of the rows from `start` on to `out`, in the order of columns."""
     end = start + len(out)
     for j in range(len(points)):
@@ -55,10 +51,8 @@ def _add_columns(
 
 
 @njit(cache=True, nogil=True)
-def project_rows(
-    points: NDArray[np.float64], coefficients: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Give a·x of each row for several vectors a, added up in the order of columns.
+def project_rows(points: Floats, coefficients: Floats) -> Floats:
+    """Return a·x of each row for several vectors a, added up in the order of columns.
 
     Parameters
     ----------
@@ -80,11 +74,7 @@ def project_rows(
 
 
 @njit(cache=True, nogil=True)
-def positive_rows(
-    points: NDArray[np.float64],
-    coefficients: NDArray[np.float64],
-    intercepts: NDArray[np.float64],
-) -> NDArray[np.bool_]:
+def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> Bools:
     """Say which rows have a·x + b > 0, for several a and b: `project_rows` without its room.
 
     Parameters
@@ -111,10 +101,8 @@ def positive_rows(
 
 
 @njit(cache=True, nogil=True)
-def weighted_sums(
-    weights: NDArray[np.int64], counts: NDArray[np.int64], wrong: NDArray[np.bool_]
-) -> tuple[int, int]:
-    """Give the weight of the records that are wrong, and of all."""
+def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
+    """Return the weight of the records that are wrong, and of all."""
     missed = 0
     total = 0
     for i in range(len(weights)):
@@ -126,13 +114,7 @@ def weighted_sums(
 
 
 @njit(cache=True, nogil=True)
-def reweight(
-    weights: NDArray[np.int64],
-    wrong: NDArray[np.bool_],
-    factor: float,
-    lowest: int,
-    highest: int,
-) -> None:
+def reweight(weights: Ints, wrong: Bools, factor: float, lowest: int, highest: int) -> None:
     """Multiply the weights of wrong records, where the product stays within the caps.
 
     Parameters

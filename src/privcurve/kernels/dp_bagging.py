@@ -8,17 +8,19 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import Ints, Signs
+
 
 @njit(cache=True, nogil=True)
 def add_votes(
     codes: NDArray[Any],
-    signs: NDArray[np.int8],
-    order: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    bin_starts: NDArray[np.int64],
+    signs: Signs,
+    order: Ints,
+    ends: Ints,
+    bin_starts: Ints,
     n_passes: int,
     pool: NDArray[Any],
-    votes: NDArray[np.int64],
+    votes: Ints,
 ) -> None:
     """Train the teachers of one partition and add their votes.
 

@@ -16,6 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import Bools, Floats, Ints
+
 # Stands for the question of a node that has no candidate; every row answers yes.
 NO_SPLIT = -1
 
@@ -23,17 +25,17 @@ NO_SPLIT = -1
 @njit(cache=True, nogil=True)
 def grow_tree(
     codes: NDArray[Any],
-    rows: NDArray[np.int64],
-    gradients: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    bin_starts: NDArray[np.int64],
+    rows: Ints,
+    gradients: Floats,
+    weights: Floats,
+    bin_starts: Ints,
     depth: int,
     thresholds: bool,
     regularisation: float,
     scale: float,
-    noise: NDArray[np.float64],
-    splits: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    noise: Floats,
+    splits: Ints,
+) -> tuple[Floats, Floats]:
     """Choose the splits of a tree and sum up its leaves.
 
     Parameters
@@ -109,14 +111,14 @@ def grow_tree(
 
 @njit(cache=True, nogil=True)
 def _choose(
-    sums: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    possible: NDArray[np.bool_],
-    bin_starts: NDArray[np.int64],
+    sums: Floats,
+    totals: Floats,
+    possible: Bools,
+    bin_starts: Ints,
     thresholds: bool,
     regularisation: float,
     scale: float,
-    noise: NDArray[np.float64],
+    noise: Floats,
 ) -> int:
     best = NO_SPLIT
     best_value = -np.inf
@@ -164,12 +166,7 @@ def part_gain(gradient_sum: float, total: float, regularisation: float) -> float
 
 @njit(cache=True, nogil=True)
 def divide(
-    possible: NDArray[np.bool_],
-    bin_starts: NDArray[np.int64],
-    thresholds: bool,
-    split: int,
-    children: NDArray[np.bool_],
-    where: int,
+    possible: Bools, bin_starts: Ints, thresholds: bool, split: int, children: Bools, where: int
 ) -> None:
     """Write which codes can still occur in the two children of a node."""
     children[where] = possible
@@ -186,13 +183,13 @@ def divide(
 
 
 @njit(cache=True, nogil=True)
-def column_of(bin_starts: NDArray[np.int64], split: int) -> int:
-    """Give the column of a candidate."""
+def column_of(bin_starts: Ints, split: int) -> int:
+    """Return the column of a candidate."""
     return int(np.searchsorted(bin_starts, split, side="right")) - 1
 
 
 @njit(cache=True, nogil=True)
-def answer(row: NDArray[Any], bin_starts: NDArray[np.int64], thresholds: bool, split: int) -> bool:
+def answer(row: NDArray[Any], bin_starts: Ints, thresholds: bool, split: int) -> bool:
     """Answer a question for a row."""
     if split == NO_SPLIT:
         return True
@@ -204,13 +201,13 @@ def answer(row: NDArray[Any], bin_starts: NDArray[np.int64], thresholds: bool, s
 @njit(cache=True, nogil=True)
 def add_up_trees(
     codes: NDArray[Any],
-    rows: NDArray[np.int64],
-    bin_starts: NDArray[np.int64],
+    rows: Ints,
+    bin_starts: Ints,
     thresholds: bool,
-    splits: NDArray[np.int64],
-    values: NDArray[np.float64],
+    splits: Ints,
+    values: Floats,
     start: int,
-    scores: NDArray[np.float64],
+    scores: Floats,
 ) -> None:
     """Add the leaf values of some trees to the scores of some rows.
 

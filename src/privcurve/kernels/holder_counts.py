@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privcurve.coding import bin_starts
+from privcurve.coding import Floats, Ints, bin_starts
 
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 _GINI, _ENTROPY, _ROOT_GINI = 0, 1, 2
@@ -38,14 +38,14 @@ class Questions(NamedTuple):
         Where the bins of each column begin; the last is their number.
     """
 
-    columns: NDArray[np.int64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    numbers: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    columns: Ints
+    low: Ints
+    high: Ints
+    numbers: Ints
+    starts: Ints
 
 
-def list_questions(n_bins: NDArray[np.int64], ordered: Sequence[bool]) -> Questions:
+def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
     """List the questions of a domain.
 
     Parameters
@@ -75,7 +75,7 @@ def list_questions(n_bins: NDArray[np.int64], ordered: Sequence[bool]) -> Questi
 
 @njit(cache=True, nogil=True)
 def impure(counts: NDArray[Any], criterion: int) -> float:
-    """Give F = n·G(shares of the classes), a criterion times the number of records.
+    """Return F = n·G(shares of the classes), a criterion times the number of records.
 
     G is the entropy (base 2), 2(1 − Σp²), 2√(q(1 − q)) of two classes, or 2(1 − max p): at two
     even classes each of them is 1.
@@ -116,13 +116,8 @@ def impure(counts: NDArray[Any], criterion: int) -> float:
 
 @njit(cache=True, nogil=True)
 def count_node(
-    bins: NDArray[Any],
-    classes: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    n_classes: int,
-    width: int,
-) -> NDArray[np.int64]:
+    bins: NDArray[Any], classes: Ints, counts: Ints, rows: Ints, n_classes: int, width: int
+) -> Ints:
     """Count the records of some rows by class and bin.
 
     Parameters
@@ -153,12 +148,7 @@ def count_node(
 
 
 @njit(cache=True, nogil=True)
-def count_classes(
-    classes: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    n_classes: int,
-) -> NDArray[np.int64]:
+def count_classes(classes: Ints, counts: Ints, rows: Ints, n_classes: int) -> Ints:
     """Count the records of some rows by class."""
     found = np.zeros(n_classes, np.int64)
     for i in rows:
@@ -168,9 +158,9 @@ def count_classes(
 
 @njit(cache=True, nogil=True)
 def part_node(
-    bins: NDArray[Any], rows: NDArray[np.int64], column: int, low: int, high: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the rows of a node that say no, and those that say yes."""
+    bins: NDArray[Any], rows: Ints, column: int, low: int, high: int
+) -> tuple[Ints, Ints]:
+    """Return the rows of a node that say no, and those that say yes."""
     no = np.empty(len(rows), np.int64)
     yes = np.empty(len(rows), np.int64)
     n_no = 0
@@ -187,10 +177,8 @@ def part_node(
 
 
 @njit(cache=True, nogil=True)
-def answers(
-    table: NDArray[Any], low: NDArray[np.int64], high: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Give how many records of each class say yes to each question.
+def answers(table: NDArray[Any], low: Ints, high: Ints) -> Floats:
+    """Return how many records of each class say yes to each question.
 
     Parameters
     ----------
@@ -218,10 +206,8 @@ def answers(
 
 
 @njit(cache=True, nogil=True)
-def split_values(
-    no: NDArray[np.float64], yes: NDArray[np.float64], criterion: int
-) -> NDArray[np.float64]:
-    """Give F of both sides of each question together; counts below 0 count as 0.
+def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
+    """Return F of both sides of each question together; counts below 0 count as 0.
 
     Parameters
     ----------
@@ -242,8 +228,8 @@ def split_values(
 
 
 @njit(cache=True, nogil=True)
-def family_counts(yes: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the three families of counts of each question (NoisyCounts, appendix A.4).
+def family_counts(yes: Floats, totals: Floats) -> Floats:
+    """Return the three families of counts of each question (NoisyCounts, appendix A.4).
 
     Parameters
     ----------
@@ -273,8 +259,8 @@ def family_counts(yes: NDArray[np.float64], totals: NDArray[np.float64]) -> NDAr
 
 
 @njit(cache=True, nogil=True)
-def family_gains(families: NDArray[np.float64], criterion: int) -> NDArray[np.float64]:
-    """Give J(h) = G(node) − Σ share of a side · G(side) of noisy families of counts.
+def family_gains(families: Floats, criterion: int) -> Floats:
+    """Return J(h) = G(node) − Σ share of a side · G(side) of noisy families of counts.
 
     Counts below 0 count as 0. G of the node is of its counts by class, shares are of the counts
     by side, G of a side is of its joint counts; where one of them has nothing, J = −1.
@@ -315,7 +301,7 @@ def family_gains(families: NDArray[np.float64], criterion: int) -> NDArray[np.fl
 
 
 @njit(cache=True, nogil=True)
-def _total(counts: NDArray[np.float64], start: int, stop: int) -> float:
+def _total(counts: Floats, start: int, stop: int) -> float:
     total = 0.0
     for i in range(start, stop):
         total += counts[i]

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privcurve.coding import bin_starts
+from privcurve.coding import Bools, Floats, Ints, Signs, bin_starts
 from privcurve.kernels.packing import PackedRows
 from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 
@@ -25,15 +25,15 @@ NO_CODE = np.uint32(2**32 - 1)
 
 def boost(
     rows: PackedRows,
-    positive: NDArray[np.bool_],
-    counts: NDArray[np.int64],
+    positive: Bools,
+    counts: Ints,
     density: float,
     learning_rate: float,
-    rates: NDArray[np.float64],
+    rates: Floats,
     normalise: bool,
-    noise: NDArray[np.float64] | None,
-    begin: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.int64], float]:
+    noise: Floats | None,
+    begin: Ints | None = None,
+) -> tuple[Ints, float]:
     """Pick a literal in each round.
 
     Parameters
@@ -81,18 +81,18 @@ def boost(
 @njit(cache=True, nogil=True)
 def _boost(
     rows: PackedRows,
-    positive: NDArray[np.bool_],
-    counts: NDArray[np.int64],
+    positive: Bools,
+    counts: Ints,
     unit: int,
     density: float,
     learning_rate: float,
-    rates: NDArray[np.float64],
+    rates: Floats,
     normalise: bool,
-    noise: NDArray[np.float64],
-    levels: NDArray[np.int64],
+    noise: Floats,
+    levels: Ints,
     spread: int,
     step: int,
-) -> tuple[NDArray[np.int64], float]:
+) -> tuple[Ints, float]:
     n_rows = len(counts)
     n_rounds = len(rates)
     # A row's state: its first level, and `step` for each of its votes that was +1; rows with
@@ -142,11 +142,7 @@ def _boost(
 
 @njit(cache=True, nogil=True)
 def _add_rows(
-    cells: NDArray[Any],
-    state: NDArray[np.uint32],
-    counts: NDArray[np.int64],
-    signed: NDArray[np.int64],
-    sums: NDArray[np.int64],
+    cells: NDArray[Any], state: NDArray[np.uint32], counts: Ints, signed: Ints, sums: Ints
 ) -> None:
     sums[:] = 0
     n_rows, n_groups = cells.shape
@@ -162,7 +158,7 @@ def _add_rows(
 
 
 @njit(cache=True, nogil=True)
-def _sum_by_bin(sums: NDArray[np.int64], rows: PackedRows, bins: NDArray[np.int64]) -> None:
+def _sum_by_bin(sums: Ints, rows: PackedRows, bins: Ints) -> None:
     bins[:] = 0
     for j in range(len(rows.groups)):
         group = rows.groups[j]
@@ -173,11 +169,7 @@ def _sum_by_bin(sums: NDArray[np.int64], rows: PackedRows, bins: NDArray[np.int6
 
 @njit(cache=True, nogil=True)
 def _noisy_least(
-    bins: NDArray[np.int64],
-    positive_weight: int,
-    negative_weight: int,
-    rate: float,
-    noise: NDArray[np.float64],
+    bins: Ints, positive_weight: int, negative_weight: int, rate: float, noise: Floats
 ) -> int:
     best = 0
     best_value = -np.inf
@@ -190,7 +182,7 @@ def _noisy_least(
 
 
 @njit(cache=True, nogil=True)
-def _least(bins: NDArray[np.int64], positive_weight: int, negative_weight: int) -> int:
+def _least(bins: Ints, positive_weight: int, negative_weight: int) -> int:
     best = 0
     best_error = literal_error(bins, positive_weight, negative_weight, 0)
     for literal in range(1, 2 * len(bins) + 2):
@@ -201,10 +193,8 @@ def _least(bins: NDArray[np.int64], positive_weight: int, negative_weight: int) 
 
 
 @njit(cache=True, nogil=True)
-def literal_error(
-    bins: NDArray[np.int64], positive_weight: int, negative_weight: int, literal: int
-) -> int:
-    """Give the weight of the rows that a literal gets wrong.
+def literal_error(bins: Ints, positive_weight: int, negative_weight: int, literal: int) -> int:
+    """Return the weight of the rows that a literal gets wrong.
 
     Parameters
     ----------
@@ -233,8 +223,8 @@ def _vote(
     rows: PackedRows,
     literal: int,
     state: NDArray[np.uint32],
-    counts: NDArray[np.int64],
-    histogram: NDArray[np.int64],
+    counts: Ints,
+    histogram: Ints,
     step: int,
 ) -> None:
     bin_starts = rows.bin_starts
@@ -257,12 +247,7 @@ def _vote(
 
 
 @njit(cache=True, nogil=True)
-def count_votes(
-    codes: NDArray[Any],
-    bin_starts: NDArray[np.int64],
-    table: NDArray[np.int64],
-    offset: int,
-) -> NDArray[np.int64]:
+def count_votes(codes: NDArray[Any], bin_starts: Ints, table: Ints, offset: int) -> Ints:
     """Sum the votes of an ensemble for each row.
 
     Parameters
@@ -288,7 +273,7 @@ def count_votes(
     return votes
 
 
-def vote_table(picks: NDArray[np.int64], n_bins: int) -> tuple[NDArray[np.int64], int]:
+def vote_table(picks: Ints, n_bins: int) -> tuple[Ints, int]:
     """Turn picked literals into net votes of each bin and an offset.
 
     Parameters
@@ -314,16 +299,16 @@ def vote_table(picks: NDArray[np.int64], n_bins: int) -> tuple[NDArray[np.int64]
 
 def round_scores(
     codes: NDArray[Any],
-    n_bins: NDArray[np.int64],
-    signs: NDArray[np.int8],
-    counts: NDArray[np.int64],
-    picks: NDArray[np.int64],
+    n_bins: Ints,
+    signs: Signs,
+    counts: Ints,
+    picks: Ints,
     density: float,
     learning_rate: float,
     normalise: bool,
-    begin: NDArray[np.int64] | None = None,
-) -> NDArray[np.float64]:
-    """Give the errors of all literals in the round after some picks.
+    begin: Ints | None = None,
+) -> Floats:
+    """Return the errors of all literals in the round after some picks.
 
     What a round picks from: with the rates and the mechanism it fixes the exact
     distribution of the next pick. For tests and audits; :func:`boost` does not use it.

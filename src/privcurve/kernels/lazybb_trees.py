@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import Bools, Floats, Ints, Signs
 from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.growth import Tree, Weighed, grow_best_first, grow_by_levels
@@ -32,9 +33,9 @@ class BinnedRows(NamedTuple):
     """
 
     bins: NDArray[Any]
-    columns: NDArray[np.int64]
-    positive: NDArray[np.bool_]
-    counts: NDArray[np.int64]
+    columns: Ints
+    positive: Bools
+    counts: Ints
 
 
 class TreeNoise(NamedTuple):
@@ -53,9 +54,9 @@ class TreeNoise(NamedTuple):
         Added to a leaf's margin times its rate; zero at ε = ∞ and with 1-rules.
     """
 
-    splits: NDArray[np.float64]
-    rules: NDArray[np.float64]
-    labels: NDArray[np.float64]
+    splits: Floats
+    rules: Floats
+    labels: Floats
 
 
 class Forest(NamedTuple):
@@ -71,14 +72,12 @@ class Forest(NamedTuple):
         −1 or +1 for a leaf; 0 for an internal node.
     """
 
-    splits: NDArray[np.int64]
-    children: NDArray[np.int64]
-    labels: NDArray[np.int8]
+    splits: Ints
+    children: Ints
+    labels: Signs
 
 
-def bin_rows(
-    codes: NDArray[Any], n_bins: NDArray[np.int64], signs: NDArray[np.int8], counts: NDArray[Any]
-) -> BinnedRows:
+def bin_rows(codes: NDArray[Any], n_bins: Ints, signs: Signs, counts: NDArray[Any]) -> BinnedRows:
     """Turn codes into places of a histogram.
 
     Parameters
@@ -104,7 +103,7 @@ def bin_rows(
 
 
 def node_count(depth: int, n_splits: int) -> int:
-    """Give the number of nodes: of a full tree of `depth`, or if that is 0, of `n_splits`."""
+    """Return the number of nodes: of a full tree of `depth`, or if that is 0, of `n_splits`."""
     return 2 ** (depth + 1) - 1 if depth else 2 * n_splits + 1
 
 
@@ -116,12 +115,12 @@ def boost_trees(
     n_splits: int,
     thresholds: bool,
     criterion: str,
-    rates: NDArray[np.float64],
-    label_rates: NDArray[np.float64],
+    rates: Floats,
+    label_rates: Floats,
     rules: bool,
     normalise: bool,
     noise: TreeNoise,
-    begin: NDArray[np.int64] | None = None,
+    begin: Ints | None = None,
 ) -> tuple[Forest, float]:
     """Grow a tree in each round.
 
@@ -169,20 +168,17 @@ def boost_trees(
     n = int(rows.counts.sum())
     levels, spread, step = start_levels(begin, len(rows.counts))
     splits, children, labels, largest = _boost(
-        *rows, levels, spread, step, density, learning_rate / step,
+        rows, levels, spread, step, density, learning_rate / step,
         depth, n_splits, thresholds, CRITERIA.index(criterion),
-        rates, label_rates, rules, normalise, *noise, 1 << fixed_point_bits(n),
+        rates, label_rates, rules, normalise, noise, 1 << fixed_point_bits(n),
     )  # fmt: skip
     return Forest(splits, children, labels), float(largest)
 
 
 @njit(cache=True, nogil=True)
 def _boost(
-    bins: NDArray[Any],
-    columns: NDArray[np.int64],
-    positive: NDArray[np.bool_],
-    counts: NDArray[np.int64],
-    levels: NDArray[np.int64],
+    binned: BinnedRows,
+    levels: Ints,
     spread: int,
     step: int,
     density: float,
@@ -191,15 +187,15 @@ def _boost(
     n_splits: int,
     thresholds: bool,
     criterion: int,
-    rates: NDArray[np.float64],
-    label_rates: NDArray[np.float64],
+    rates: Floats,
+    label_rates: Floats,
     rules: bool,
     normalise: bool,
-    split_noise: NDArray[np.float64],
-    rule_noise: NDArray[np.float64],
-    label_noise: NDArray[np.float64],
+    noise: TreeNoise,
     unit: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8], float]:
+) -> tuple[Ints, Ints, Signs, float]:
+    bins, columns, positive, counts = binned
+    split_noise, rule_noise, label_noise = noise
     n_rows = len(counts)
     n_bins = len(columns)
     n_rounds, n_nodes = label_noise.shape
@@ -262,13 +258,8 @@ def _boost(
 
 @njit(cache=True, nogil=True)
 def count_tree_votes(
-    codes: NDArray[Any],
-    columns: NDArray[np.int64],
-    values: NDArray[np.int64],
-    splits: NDArray[np.int64],
-    children: NDArray[np.int64],
-    labels: NDArray[np.int8],
-) -> NDArray[np.int64]:
+    codes: NDArray[Any], columns: Ints, values: Ints, splits: Ints, children: Ints, labels: Signs
+) -> Ints:
     """Sum the votes of the trees for each row.
 
     Parameters

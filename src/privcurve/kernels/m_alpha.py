@@ -13,13 +13,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Signs
+
 # Shares of a leaf are kept so far from 0 and 1 before they are linked (§17.2 of the paper).
 ZETA = 1e-4
 
 
 @njit(cache=True, nogil=True, inline="always")
 def bayes_weight(positive: float, negative: float, alpha: float) -> float:
-    """Give (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B); 0 where A or B is."""
+    """Return (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B); 0 where A or B is."""
     if positive <= 0.0 or negative <= 0.0:
         return 0.0
     return alpha * 2.0 * math.sqrt(positive * negative) + (1.0 - alpha) * 2.0 * min(
@@ -29,14 +31,14 @@ def bayes_weight(positive: float, negative: float, alpha: float) -> float:
 
 @njit(cache=True, nogil=True)
 def link(q: float, alpha: float) -> float:
-    """Give ψ(q) = −L′(q) = α(2q − 1)/√(q(1 − q)) + 2(1 − α)·sign(2q − 1), for q in (0, 1)."""
+    """Return ψ(q) = −L′(q) = α(2q − 1)/√(q(1 − q)) + 2(1 − α)·sign(2q − 1), for q in (0, 1)."""
     odd = 2.0 * q - 1.0
     return float(alpha * odd / math.sqrt(q * (1.0 - q)) + 2.0 * (1.0 - alpha) * np.sign(odd))
 
 
 @njit(cache=True, nogil=True)
 def inverse(margin: float, alpha: float) -> float:
-    """Give ψ⁻¹(z), which is ½ for all |z| ≤ 2(1 − α); at α = 0 a step at |z| = 2."""
+    """Return ψ⁻¹(z), which is ½ for all |z| ≤ 2(1 − α); at α = 0 a step at |z| = 2."""
     beyond = abs(margin) / 2.0 - (1.0 - alpha)
     if beyond <= 0.0:
         return 0.5
@@ -44,8 +46,8 @@ def inverse(margin: float, alpha: float) -> float:
     return 0.5 * (1.0 + share) if margin > 0 else 0.5 * (1.0 - share)
 
 
-def log_odds_of_margins(scores: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
-    """Give ln(q/(1 − q)) of q = ψ⁻¹(z): ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½.
+def log_odds_of_margins(scores: Floats, alpha: float) -> Floats:
+    """Return ln(q/(1 − q)) of q = ψ⁻¹(z): ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½.
 
     Parameters
     ----------
@@ -59,15 +61,13 @@ def log_odds_of_margins(scores: NDArray[np.float64], alpha: float) -> NDArray[np
 
 
 def largest_link(alpha: float) -> float:
-    """Give the link of the share 1 − ζ: no leaf has a larger one."""
+    """Return the link of the share 1 − ζ: no leaf has a larger one."""
     return float(link(1.0 - ZETA, alpha))
 
 
 @njit(cache=True, nogil=True)
-def record_weights(
-    scores: NDArray[np.float64], signs: NDArray[np.int8], alpha: float
-) -> NDArray[np.float64]:
-    """Give ψ⁻¹(−y·H(x)) of each record.
+def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
+    """Return ψ⁻¹(−y·H(x)) of each record.
 
     Parameters
     ----------
@@ -87,10 +87,8 @@ def record_weights(
 
 
 @njit(cache=True, nogil=True)
-def link_of_leaves(
-    positive: NDArray[np.float64], negative: NDArray[np.float64], alpha: float
-) -> NDArray[Any]:
-    """Give the link of each leaf, its share kept ζ away from 0 and 1; 0 of an empty leaf."""
+def link_of_leaves(positive: Floats, negative: Floats, alpha: float) -> NDArray[Any]:
+    """Return the link of each leaf, its share kept ζ away from 0 and 1; 0 of an empty leaf."""
     values = np.zeros(len(positive))
     for leaf in range(len(positive)):
         a, b = max(positive[leaf], 0.0), max(negative[leaf], 0.0)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.special import expit
+
+from privcurve.coding import Floats, Signs
 
 MAX_STEPS = 100
 
@@ -28,14 +29,14 @@ class NoMinimumError(ArithmeticError):
 
 
 def minimise_logistic(
-    rows: NDArray[np.float64] | csr_array,
-    signs: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    penalty: NDArray[np.float64],
-    start: NDArray[np.float64] | None = None,
-    offset: NDArray[np.float64] | float = 0.0,
-    tilt: NDArray[np.float64] | float = 0.0,
-) -> NDArray[np.float64]:
+    rows: Floats | csr_array,
+    signs: Signs,
+    weights: Floats,
+    penalty: Floats,
+    start: Floats | None = None,
+    offset: Floats | float = 0.0,
+    tilt: Floats | float = 0.0,
+) -> Floats:
     r"""Minimise Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + ½ Σ λⱼθⱼ² + b·θ, where ℓ(m) = ln(1 + e⁻ᵐ).
 
     Parameters
@@ -65,7 +66,7 @@ def minimise_logistic(
     y = signs.astype(np.float64)
     theta = np.zeros(rows.shape[1]) if start is None else start.astype(np.float64)
 
-    def objective(margins: NDArray[np.float64], at: NDArray[np.float64]) -> float:
+    def objective(margins: Floats, at: Floats) -> float:
         losses = np.logaddexp(0.0, -margins)
         return float(weights @ losses + 0.5 * penalty @ at**2 + np.sum(tilt * at))
 
@@ -96,23 +97,21 @@ def minimise_logistic(
 
 
 def logistic_gradient(
-    theta: NDArray[np.float64],
-    rows: NDArray[np.float64] | csr_array,
-    signs: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    penalty: NDArray[np.float64],
-    offset: NDArray[np.float64] | float = 0.0,
-) -> NDArray[np.float64]:
+    theta: Floats,
+    rows: Floats | csr_array,
+    signs: Signs,
+    weights: Floats,
+    penalty: Floats,
+    offset: Floats | float = 0.0,
+) -> Floats:
     """Return the gradient, at θ, of what :func:`minimise_logistic` minimises without a tilt."""
     y = signs.astype(np.float64)
     doubt = expit(-y * (offset + rows @ theta))
     return np.asarray(penalty * theta - rows.T @ (weights * y * doubt))
 
 
-def _weighted_square(
-    rows: NDArray[np.float64] | csr_array, weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Give Σ wᵢ xᵢxᵢᵀ."""
+def _weighted_square(rows: Floats | csr_array, weights: Floats) -> Floats:
+    """Return Σ wᵢ xᵢxᵢᵀ."""
     if isinstance(rows, np.ndarray):
         return np.asarray((rows.T * weights) @ rows)
     return np.asarray((rows.T @ rows.multiply(weights[:, None])).toarray())

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privcurve.coding import bin_starts
+from privcurve.coding import Ints, bin_starts
 
 # Cells of one group: more would not stay in the first-level cache.
 LARGEST_GROUP = 512
@@ -47,13 +47,13 @@ class PackedRows(NamedTuple):
 
     columns: NDArray[np.uint16]
     cells: NDArray[Any]
-    group_starts: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    group_starts: Ints
+    groups: Ints
     cell_bins: NDArray[np.uint32]
-    bin_starts: NDArray[np.int64]
+    bin_starts: Ints
 
 
-def pack(codes: NDArray[Any], n_bins: NDArray[np.int64]) -> PackedRows:
+def pack(codes: NDArray[Any], n_bins: Ints) -> PackedRows:
     """Group the columns and number the cells.
 
     Parameters
@@ -73,10 +73,10 @@ def pack(codes: NDArray[Any], n_bins: NDArray[np.int64]) -> PackedRows:
     return PackedRows(columns, cells, group_starts, groups, cell_bins, starts)
 
 
-def _group(sample: NDArray[np.uint16], n_bins: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
+def _group(sample: NDArray[np.uint16], n_bins: Ints, n_rows: int) -> Ints:
     """Assign columns to groups, each where the sample says it adds the least work."""
     groups = np.zeros(len(sample), dtype=np.int64)
-    joint: list[NDArray[np.int64]] = []
+    joint: list[Ints] = []
     n_cells: list[int] = []
     size: list[int] = []
     product: list[int] = []
@@ -106,11 +106,8 @@ def _group(sample: NDArray[np.uint16], n_bins: NDArray[np.int64], n_rows: int) -
 
 
 def _number_cells(
-    columns: NDArray[np.uint16],
-    n_bins: NDArray[np.int64],
-    bin_starts: NDArray[np.int64],
-    groups: NDArray[np.int64],
-) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
+    columns: NDArray[np.uint16], n_bins: Ints, bin_starts: Ints, groups: Ints
+) -> tuple[NDArray[Any], Ints, NDArray[np.uint32]]:
     n_columns, n_rows = columns.shape
     joints, some_rows = [], []
     for g in range(int(groups.max()) + 1):
@@ -135,14 +132,8 @@ def _number_cells(
 
 
 @njit(cache=True, nogil=True)
-def _join(
-    joint: NDArray[np.int64],
-    n_cells: int,
-    column: NDArray[np.uint16],
-    n_bins: int,
-    out: NDArray[np.int64],
-) -> int:
-    """Give the pairs (joint code, code) that occur a number each, and count them."""
+def _join(joint: Ints, n_cells: int, column: NDArray[np.uint16], n_bins: int, out: Ints) -> int:
+    """Return the pairs (joint code, code) that occur a number each, and count them."""
     number = np.full(n_cells * n_bins, -1, np.int32)
     found = 0
     for i in range(len(column)):

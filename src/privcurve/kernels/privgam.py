@@ -1,4 +1,4 @@
-"""Sums of clipped residuals by bin and label, in whole numbers (docs/privgam.md).
+"""PrivGAM: sums of clipped residuals in whole numbers, and smoothing (docs/privgam.md).
 
 A record's score is a sum of whole numbers, and its residual is looked up in a table of whole
 numbers: neither depends on another record, nor on the order in which anything is added up.
@@ -6,15 +6,39 @@ numbers: neither depends on another record, nor on the order in which anything i
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Ints
+
+
+class Scored(NamedTuple):
+    """Rows with their scores, and the residual by margin.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,)
+        0 or 1.
+    counts, scores : ndarray of shape (n_rows,)
+    table : ndarray of shape (n_entries,)
+        The residual by margin, not increasing; its first entry is the clip.
+    shift : int
+        A step of the table is 2^shift in units of scores.
+    """
+
+    labels: NDArray[np.uint8]
+    counts: Ints
+    scores: Ints
+    table: Ints
+    shift: int
+
 
 @njit(cache=True, nogil=True)
-def _residual(margin: int, table: NDArray[np.int64], shift: int) -> int:
+def _residual(margin: int, table: Ints, shift: int) -> int:
     """Look up the clipped residual of a record: table[0] is the clip, on the wrong side of 0.
 
     Entry k > 0 is for margins of ((k - 1)·2^shift, k·2^shift]; the last for all above.
@@ -25,9 +49,7 @@ def _residual(margin: int, table: NDArray[np.int64], shift: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def add_to_scores(
-    column: NDArray[Any], change: NDArray[np.int64], scores: NDArray[np.int64]
-) -> None:
+def add_to_scores(column: NDArray[Any], change: Ints, scores: Ints) -> None:
     """Add a bin's change to the scores of the records in it.
 
     Parameters
@@ -42,33 +64,20 @@ def add_to_scores(
 
 
 @njit(cache=True, nogil=True)
-def residual_sums(
-    column: NDArray[Any],
-    labels: NDArray[np.uint8],
-    counts: NDArray[np.int64],
-    scores: NDArray[np.int64],
-    table: NDArray[np.int64],
-    shift: int,
-    n_bins: int,
-) -> NDArray[np.int64]:
+def residual_sums(column: NDArray[Any], n_bins: int, rows: Scored) -> Ints:
     """Sum the clipped residuals by label and bin of a column.
 
     Parameters
     ----------
     column : ndarray of unsigned integers, shape (n_rows,)
-    labels : ndarray of shape (n_rows,)
-        0 or 1.
-    counts, scores : ndarray of shape (n_rows,)
-    table : ndarray of shape (n_entries,)
-        The residual by margin, not increasing; its first entry is the clip.
-    shift : int
-        A step of the table is 2^shift in units of scores.
     n_bins : int
+    rows : Scored
 
     Returns
     -------
     ndarray of shape (2, n_bins)
     """
+    labels, counts, scores, table, shift = rows
     sums = np.zeros((2, n_bins), dtype=np.int64)
     for i in range(len(column)):
         label = labels[i]
@@ -78,28 +87,20 @@ def residual_sums(
 
 
 @njit(cache=True, nogil=True)
-def edges_of_columns(
-    columns: NDArray[Any],
-    n_bins: NDArray[np.int64],
-    labels: NDArray[np.uint8],
-    counts: NDArray[np.int64],
-    scores: NDArray[np.int64],
-    table: NDArray[np.int64],
-    shift: int,
-) -> NDArray[np.int64]:
-    """Give Σ_b |G_b| of each column: what the best labelling of its bins gains on the residuals.
+def edges_of_columns(columns: NDArray[Any], n_bins: Ints, rows: Scored) -> Ints:
+    """Return Σ_b |G_b| of each column: what the best labelling of its bins gains on the residuals.
 
     Parameters
     ----------
     columns : ndarray of unsigned integers, shape (n_columns, n_rows)
     n_bins : ndarray of shape (n_columns,)
-    labels, counts, scores, table, shift
-        See :func:`residual_sums`.
+    rows : Scored
 
     Returns
     -------
     ndarray of shape (n_columns,)
     """
+    labels, counts, scores, table, shift = rows
     n = len(labels)
     signed = np.empty(n, dtype=np.int64)
     for i in range(n):
@@ -118,31 +119,23 @@ def edges_of_columns(
 
 
 @njit(cache=True, nogil=True)
-def slopes_of_columns(
-    columns: NDArray[Any],
-    places: NDArray[np.int64],
-    place_bits: int,
-    labels: NDArray[np.uint8],
-    counts: NDArray[np.int64],
-    scores: NDArray[np.int64],
-    table: NDArray[np.int64],
-    shift: int,
-) -> NDArray[np.int64]:
+def slopes_of_columns(columns: NDArray[Any], places: Ints, place_bits: int, rows: Scored) -> Ints:
     """Sum the signed clipped residuals times the place of the record in each column.
 
     Parameters
     ----------
-    columns, labels, counts, scores, table, shift
-        See :func:`edges_of_columns`.
+    columns : ndarray of unsigned integers, shape (n_columns, n_rows)
     places : ndarray of shape (n_columns, largest number of bins)
         Of each bin, in units of 2^-place_bits; at most half in size. What a record adds is
         rounded towards 0.
     place_bits : int
+    rows : Scored
 
     Returns
     -------
     ndarray of shape (n_columns,)
     """
+    labels, counts, scores, table, shift = rows
     n = len(labels)
     residuals = np.empty(n, dtype=np.int64)
     for i in range(n):
@@ -158,3 +151,134 @@ def slopes_of_columns(
             total += counts[i] * (size if up else -size)
         sums[j] = total
     return sums
+
+
+@njit(cache=True, nogil=True)
+def smooth(
+    z: Floats,
+    noise: Floats,
+    ordered: bool,
+    sizes: Floats,
+    lengths: Floats,
+    mean: Floats,
+    variance: Floats,
+) -> float:
+    """Average posterior means over sizes and kinds of prior.
+
+    Parameters
+    ----------
+    z, noise : ndarray of shape (n_bins,)
+        Values and their variances, above 0.
+    ordered : bool
+    sizes : ndarray of shape (n_sizes,)
+        τ; the first is 0.
+    lengths : ndarray of shape (n_lengths,)
+        Correlation lengths, as parts of the column; 0 stands for a line and the longest of them.
+    mean, variance : ndarray of shape (n_bins,)
+        Overwritten: of the posterior mixture.
+
+    Returns
+    -------
+    float
+        The posterior weight of τ = 0.
+    """
+    n_bins = len(z)
+    kinds = len(lengths) if ordered and n_bins > 2 else 1
+    n = 1 + (len(sizes) - 1) * kinds
+    logs = np.empty(n)
+    means = np.zeros((n, n_bins))
+    squares = np.zeros((n, n_bins))
+    nothing = 0.0
+    for b in range(n_bins):
+        nothing -= 0.5 * (math.log(noise[b]) + z[b] * z[b] / noise[b])
+    logs[0] = nothing + math.log(kinds)
+    longest = lengths.max()
+    k = 1
+    for tau in sizes[1:]:
+        for kind in range(kinds):
+            if kinds == 1:
+                logs[k] = _apart(z, noise, tau * tau, means[k], squares[k])
+            elif lengths[kind] > 0:
+                step = math.exp(-1.0 / (n_bins * lengths[kind]))
+                logs[k] = _along(z, noise, tau * tau, step, 0.0, means[k], squares[k])
+            else:
+                step = math.exp(-1.0 / (n_bins * longest))
+                half = 0.5 * tau * tau
+                logs[k] = _along(z, noise, half, step, half, means[k], squares[k])
+            k += 1
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    mean[:] = 0.0
+    variance[:] = 0.0
+    for i in range(n):
+        for b in range(n_bins):
+            mean[b] += weights[i] * means[i, b]
+            variance[b] += weights[i] * (squares[i, b] + means[i, b] ** 2)
+    for b in range(n_bins):
+        variance[b] = max(0.0, variance[b] - mean[b] ** 2)
+    return weights[0]
+
+
+@njit(cache=True, nogil=True)
+def _apart(z: Floats, noise: Floats, size: float, mean: Floats, variance: Floats) -> float:
+    """Independent bins of prior variance `size`: fill in the posterior, give the log likelihood."""
+    found = 0.0
+    for b in range(len(z)):
+        total = size + noise[b]
+        mean[b] = z[b] * size / total
+        variance[b] = noise[b] * size / total
+        found -= 0.5 * (math.log(total) + z[b] * z[b] / total)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _along(
+    z: Floats, noise: Floats, size: float, step: float, line: float, mean: Floats, variance: Floats
+) -> float:
+    """Fill in the posterior of a process along the bins, and give the log likelihood.
+
+    The process has the variance `size` and the correlation `step` of neighbours; to it comes a
+    slope, times a line of variance 1 along the column, of prior variance `line`.
+    """
+    n = len(z)
+    at = np.empty((2, n))  # filtered means, of z and of the line
+    ahead = np.empty((2, n))
+    known = np.empty(n)
+    before = np.empty(n)
+    found = zz = zv = vv = 0.0
+    for b in range(n):
+        if b == 0:
+            before[b] = size
+            ahead[0, b] = ahead[1, b] = 0.0
+        else:
+            before[b] = step * step * known[b - 1] + size * (1.0 - step * step)
+            ahead[0, b] = step * at[0, b - 1]
+            ahead[1, b] = step * at[1, b - 1]
+        total = before[b] + noise[b]
+        gain = before[b] / total
+        surprise = z[b] - ahead[0, b]
+        v = 3.4641016151377544 * ((b + 0.5) / n - 0.5) - ahead[1, b]
+        found -= 0.5 * math.log(total)
+        zz += surprise * surprise / total
+        zv += surprise * v / total
+        vv += v * v / total
+        at[0, b] = ahead[0, b] + gain * surprise
+        at[1, b] = ahead[1, b] + gain * v
+        known[b] = (1.0 - gain) * before[b]
+    slope = line * zv / (1.0 + line * vv)
+    found -= 0.5 * (math.log(1.0 + line * vv) + zz - slope * zv)
+    # Backwards: the smoothed process, of z less the line; then the line comes back.
+    spread = line / (1.0 + line * vv)
+    last = last_v = left = 0.0
+    for b in range(n - 1, -1, -1):
+        if b == n - 1:
+            last, last_v, left = at[0, b], at[1, b], known[b]
+        else:
+            back = known[b] * step / before[b + 1]
+            last = at[0, b] + back * (last - ahead[0, b + 1])
+            last_v = at[1, b] + back * (last_v - ahead[1, b + 1])
+            left = known[b] + back * back * (left - before[b + 1])
+        v = 3.4641016151377544 * ((b + 0.5) / n - 0.5)
+        mean[b] = last + slope * (v - last_v)
+        variance[b] = left + spread * (v - last_v) ** 2
+    return found

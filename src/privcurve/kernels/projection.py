@@ -13,13 +13,14 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from privcurve.coding import Ints
 
 LARGEST_BITS = 52
 
 
 def fixed_point_bits(n: int) -> int:
-    """Give the number of fractional bits of a weight, so that n weights fit in 62 bits.
+    """Return the number of fractional bits of a weight, so that n weights fit in 62 bits.
 
     Parameters
     ----------
@@ -33,10 +34,8 @@ def fixed_point_bits(n: int) -> int:
     return min(LARGEST_BITS, 62 - math.ceil(math.log2(n)))
 
 
-def start_levels(
-    begin: NDArray[np.int64] | None, n_rows: int
-) -> tuple[NDArray[np.int64], int, int]:
-    """Give the levels that rows begin at, where margins need not begin at 0.
+def start_levels(begin: Ints | None, n_rows: int) -> tuple[Ints, int, int]:
+    """Return the levels that rows begin at, where margins need not begin at 0.
 
     With margins of any parity the level of a row is its margin less the smallest that is
     possible, so that a vote moves it by 0 or 2, and `project` is given the number of levels
@@ -65,12 +64,7 @@ def start_levels(
 
 @njit(cache=True, nogil=True)
 def project(
-    histogram: NDArray[np.int64],
-    n_votes: int,
-    density: float,
-    learning_rate: float,
-    unit: int,
-    weights: NDArray[np.int64],
+    histogram: Ints, n_votes: int, density: float, learning_rate: float, unit: int, weights: Ints
 ) -> float:
     """Project onto the dense measures.
 
@@ -119,12 +113,7 @@ def project(
 
 @njit(cache=True, nogil=True)
 def _scale_up(
-    histogram: NDArray[np.int64],
-    n_votes: int,
-    required: float,
-    ratio: float,
-    unit: int,
-    weights: NDArray[np.int64],
+    histogram: Ints, n_votes: int, required: float, ratio: float, unit: int, weights: Ints
 ) -> None:
     """Set the weights min(1, c·w) whose sum is `required`; `ratio` is w(k + 1) / w(k)."""
     # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k): sums relative to level k, so that

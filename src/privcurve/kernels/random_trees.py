@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Ints
+
 
 class Stumps(NamedTuple):
     """Trees without values.
@@ -24,9 +26,9 @@ class Stumps(NamedTuple):
         What residuals are whole numbers of: a power of two, at most 2**−10.
     """
 
-    columns: NDArray[np.int64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    columns: Ints
+    low: Ints
+    high: Ints
     unit: float
 
     @property
@@ -40,18 +42,10 @@ class Stumps(NamedTuple):
         return 1 if n_classes == 2 else n_classes
 
 
-def find_leaves(bins: NDArray[Any], trees: Stumps) -> NDArray[np.int64]:
-    """Give the leaf of each row in each tree: shape (n_trees, n_rows)."""
-    return _find_leaves(bins, trees.columns, trees.low, trees.high)
-
-
 @njit(cache=True, nogil=True)
-def _find_leaves(
-    bins: NDArray[Any],
-    columns: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-) -> NDArray[np.int64]:
+def find_leaves(bins: NDArray[Any], trees: Stumps) -> Ints:
+    """Return the leaf of each row in each tree: shape (n_trees, n_rows)."""
+    columns, low, high, _ = trees
     n_trees, n_inner = columns.shape
     n_rows = len(bins)
     found = np.empty((n_trees, n_rows), np.int64)
@@ -66,10 +60,8 @@ def _find_leaves(
 
 
 @njit(cache=True, nogil=True)
-def residuals(
-    scores: NDArray[np.float64], classes: NDArray[np.int64], unit: float, longest: float
-) -> NDArray[np.int64]:
-    """Give the clipped residuals of rows and their norms, in whole units.
+def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Ints:
+    """Return the clipped residuals of rows and their norms, in whole units.
 
     With one score: p − y and its size. With K scores: the vector p − e_y and its length; rounding
     to units adds at most half a unit to each entry.
@@ -83,7 +75,7 @@ def residuals(
         Divides ½.
     longest : float
         What a residual is shortened to, see
-        :func:`privcurve.privacy.sensitivity.holders.residual_norm`.
+        :func:`privcurve.privacy.sensitivity.counts.residual_norm`.
 
     Returns
     -------
@@ -116,12 +108,7 @@ def residuals(
 
 
 @njit(cache=True, nogil=True)
-def sum_leaves(
-    leaves: NDArray[np.int64],
-    of_rows: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    n_leaves: int,
-) -> NDArray[np.int64]:
+def sum_leaves(leaves: Ints, of_rows: Ints, counts: Ints, n_leaves: int) -> Ints:
     """Add up residuals in each leaf.
 
     Parameters
@@ -148,9 +135,7 @@ def sum_leaves(
 
 
 @njit(cache=True, nogil=True)
-def add_leaves(
-    leaves: NDArray[np.int64], values: NDArray[np.float64], scores: NDArray[np.float64]
-) -> None:
+def add_leaves(leaves: Ints, values: Floats, scores: Floats) -> None:
     """Add the values of each row's leaves to its scores.
 
     Parameters

@@ -9,7 +9,7 @@ nothing of it is read from the rows.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, wraps
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privcurve.coding import Codes, Records, decided, equal_width
+from privcurve.coding import Codes, Floats, Records, decided, equal_width
 from privcurve.learners.checks import (
     RandomState,
     check_bounds,
@@ -233,13 +233,13 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return fitted
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Give the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
+        """Return the classes, and what :meth:`_fit_one` is told of them: signs, or positions."""
         known = entry(self._learner)
         labels, positions = check_labels(y, self.classes, n_rows, known)
         return labels, positions if known.multiclass else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Give all that is public of a fit: what its random stream follows from."""
+        """Return all that is public of a fit: what its random stream follows from."""
         settled = {"n_bins": self.n_bins_, "classes": self.classes_}
         parameters = {**self.get_params(deep=False), **settled}
         del parameters["random_state"]
@@ -247,7 +247,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
     @as_fitted
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: ArrayLike) -> Floats:
         """Score rows: of two classes, positive for ``classes_[1]``; of more, each class.
 
         Parameters
@@ -334,10 +334,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     # To be implemented by a learner ------------------------------------------------
 
     def _fit_batch(
-        self,
-        learners: Sequence[Self],
-        records: Records,
-        curators: Sequence[Curator],
+        self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         for learner, curator in zip(learners, curators, strict=True):
             # One that writes into what it is given changes it for no other fit.
@@ -370,14 +367,14 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         """
         raise NotImplementedError
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         raise NotImplementedError
 
     def _measures(self) -> dict[str, float]:
         return {}
 
     def _handed_over(self) -> CodedClassifier:
-        """Give the learner whose model is written to a file: of a choice, what was chosen."""
+        """Return the learner whose model is written to a file: of a choice, what was chosen."""
         return self
 
     def _restore(self) -> None:
@@ -447,3 +444,26 @@ class PrivateClassifier(CodedClassifier):
     epsilon: float = 1.0
     delta: float = 0.0
     calibration: str = CERTIFIED
+
+
+class StagedClassifier(CodedClassifier):
+    """A learner with `staged_decision_function`; a subclass says what a stage is (`_stages`)."""
+
+    @as_fitted
+    def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
+        """Score rows by the first round alone, by the first two, and so on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+
+        Yields
+        ------
+        ndarray of shape (n_rows,)
+            The last is the decision function.
+        """
+        check_is_fitted(self)
+        yield from self._stages(self._code(X, fit=False))
+
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
+        raise NotImplementedError

@@ -8,20 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Records
+from privcurve.coding import Floats, Ints, Records
 from privcurve.kernels.boosted_trees import (
     BEST,
     DRAWN,
     NOISY,
     Growth,
+    Weighted,
     draw_tree,
     find_leaves,
     grow_level,
     leaf_weights,
 )
-from privcurve.kernels.dpboost import NO_SPLIT
 from privcurve.kernels.m_alpha import (
     largest_link,
     link_of_leaves,
@@ -38,9 +37,11 @@ from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, NOISY_LABEL, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced, noise_of
-from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, margins_l1
-from privcurve.privacy.sensitivity.ensembles import (
+from privcurve.privacy.sensitivity.counts import (
     ensemble_weight_bound,
+    histogram_l1,
+    histogram_l2,
+    margins_l1,
     margins_l2,
     released_error,
 )
@@ -146,10 +147,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     """
 
     _learner = "bdpe"
-    _released: ClassVar[Mapping[str, Any]] = {
-        **TreeSumClassifier._released,
-        "leverages_": NDArray[np.float64],
-    }
+    _released: ClassVar[Mapping[str, Any]] = {**TreeSumClassifier._released, "leverages_": Floats}
 
     n_trees: int = 5
     depth: int = 3
@@ -251,9 +249,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     def _release(self, records: Records, curator: Curator) -> None:
         signs, counts = records.labels, records.counts
         n_trees, depth, alpha = int(self.n_trees), int(self.depth), float(self.boost_alpha)
-        self.n_records_ = records.n
-        self.splits_ = np.full((n_trees, 2**depth - 1), NO_SPLIT, dtype=np.int64)
-        self.leaf_values_ = np.zeros((n_trees, 2**depth))
+        self._begin(depth, records.n)
         self.leverages_ = np.zeros(n_trees)
         self.alphas_ = np.tile(self._level_alphas(), (n_trees, 1))
         scores, reach = np.zeros(len(signs)), 0.0
@@ -272,25 +268,20 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         self._count_questions()
 
     def _weight_bound(self, reach: float) -> float:
-        """Give w̄, the largest weight where |H| is at most `reach`."""
+        """Return w̄, the largest weight where |H| is at most `reach`."""
         return ensemble_weight_bound(reach, float(self.boost_alpha))
 
     def _sensitivity(self, n: int, alpha: float) -> float:
-        """Give that of a split's score, for weights of at most 1: Δ₀ + α(Δ₁ − Δ₀)."""
+        """Return that of a split's score, for weights of at most 1: Δ₀ + α(Δ₁ − Δ₀)."""
         if self.calibration == PUBLISHED:
             return boosted_split_published(n, "m_alpha", alpha)
         # One record alone has a score of 0, whatever it is.
         return split_sensitivity(max(n, 2), "m_alpha", alpha)
 
     def _grow(
-        self,
-        t: int,
-        records: Records,
-        weights: NDArray[np.float64],
-        weight_bound: float,
-        curator: Curator,
-    ) -> NDArray[np.int64]:
-        """Choose the questions of tree t; give the leaf of each row."""
+        self, t: int, records: Records, weights: Floats, weight_bound: float, curator: Curator
+    ) -> Ints:
+        """Choose the questions of tree t; return the leaf of each row."""
         codes, signs, n = records.codes, records.labels, self.n_records_
         starts, splits, alphas = self._bin_starts(), self.splits_[t], self.alphas_[t]
         restrict = self.calibration == CERTIFIED
@@ -304,6 +295,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             slope = self._sensitivity(n, 1.0) / self._sensitivity(n, 0.0) - 1
         elif is_private(self.epsilon):
             chooses, noise = NOISY, curator.noise(calls, (len(calls), int(starts[-1])))
+        data = Weighted(codes, signs, weights, starts)
         tree = Growth.begin(splits, signs, weights, int(starts[-1]), restrict)
         by_error, root = self.calibrate_alpha == EXACT, 0.0
         for level in range(len(alphas)):
@@ -317,13 +309,13 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
                     alphas[level] *= min(max(seen / root, 0.0), 1.0)
                 scale *= self._sensitivity(n, float(alphas[level]))
             grow_level(
-                *tree, level, codes, signs, weights, starts, float(alphas[level]), by_error,
-                chooses, scale, slope, noise, coins,
+                tree, level, data, float(alphas[level]), by_error, chooses, scale, slope, noise,
+                coins,
             )  # fmt: skip
         return tree.leaves()
 
     def _node_calls(self, t: int, curator: Curator) -> list[Call]:
-        """Give the call of each inner node of tree t."""
+        """Return the call of each inner node of tree t."""
         nodes = range(len(self.splits_[t]))
         if is_private(self.epsilon) and self.tree_share == 0:
             # Noise alone.
@@ -335,14 +327,9 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return [call for k, call in enumerate(levels) for _ in range(2**k)]
 
     def _vote(
-        self,
-        t: int,
-        positive: NDArray[np.float64],
-        negative: NDArray[np.float64],
-        weight_bound: float,
-        curator: Curator,
-    ) -> tuple[NDArray[np.float64], float]:
-        """Give the votes of a tree's leaves and its β, from the weights in each by label."""
+        self, t: int, positive: Floats, negative: Floats, weight_bound: float, curator: Curator
+    ) -> tuple[Floats, float]:
+        """Return the votes of a tree's leaves and its β, from the weights in each by label."""
         n, alpha, step, kind = self.n_records_, float(self.boost_alpha), self.step, self._votes()
         # M; without privacy the largest link.
         clamp = float(self.clamp) if is_private(self.epsilon) else largest_link(alpha)
@@ -363,10 +350,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         votes = np.clip(link_of_leaves(positive, negative, alpha), -clamp, clamp)
         return votes, max(0.0, self._leverage(votes, positive - negative, n, clamp))
 
-    def _leverage(
-        self, votes: NDArray[np.float64], margins: NDArray[np.float64], n: int, clamp: float
-    ) -> float:
-        """Give β = (a/m) Σ h(λ)(A − B), a = α/M²."""
+    def _leverage(self, votes: Floats, margins: Floats, n: int, clamp: float) -> float:
+        """Return β = (a/m) Σ h(λ)(A − B), a = α/M²."""
         return float(float(self.boost_alpha) / clamp**2 / n * (votes @ margins))
 
     def _votes(self) -> str:
@@ -374,20 +359,20 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             return self.votes
         return LINK if self.calibration == PUBLISHED else SHRUNK
 
-    def _level_alphas(self) -> NDArray[np.float64]:
+    def _level_alphas(self) -> Floats:
         return np.asarray(float(self.alpha) * float(self.alpha_decay) ** np.arange(self.depth))
 
     def _of_leaves(self) -> str:
-        """Give what is released of certified leaves."""
+        """Return what is released of certified leaves."""
         return "weights by label" if self._votes() == LINK else "margins"
 
     def _tree_share(self) -> float:
-        """Give the part of a tree's budget that its splits get."""
+        """Return the part of a tree's budget that its splits get."""
         if self.splits == RANDOM:
             return 0.0
         return TREE_SHARE if self.tree_share is None else float(self.tree_share)
 
-    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _link(self, scores: Floats) -> Floats:
         return log_odds_of_margins(scores, float(self.boost_alpha))
 
     def _restore(self) -> None:
@@ -395,5 +380,5 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         require(self.leverages_.shape == shape, "it has not one leverage a tree")
         super()._restore()
 
-    def _tree_values(self) -> NDArray[np.float64]:
+    def _tree_values(self) -> Floats:
         return np.asarray(self.leverages_[:, None] * self.leaf_values_)

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Records
+from privcurve.coding import Floats, Ints, Records, Signs
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.brc_weights import PrivateWeights
-from privcurve.learners.half_spaces import HalfSpace, HalfSpaceVoteClassifier, Rounds
+from privcurve.learners.half_spaces import HalfSpace, HalfSpaceVoteClassifier, PrivateWeights
 from privcurve.learners.log_odds import perturbed_logistic
-from privcurve.learners.roles import Roles
 from privcurve.learners.threads import one_thread
-from privcurve.privacy.calibration.boosting_for_people import PeopleNoise, people_noise
+from privcurve.privacy.calibration.brc import PeopleNoise, people_noise
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
@@ -44,7 +41,7 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         Must be 0.
     calibration : str
         ``certified`` or ``published``, see
-        :class:`~privcurve.privacy.calibration.boosting_for_people.PeopleNoise`.
+        :class:`~privcurve.privacy.calibration.brc.PeopleNoise`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -56,17 +53,11 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
     _learner = "boosting_for_people"
 
-    n_rounds: int = 25
-    largest: float = 2**0.5
-    smallest: float = 0.5**0.5
-    public_columns: Sequence[int] | None = None
-
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, signs, counts, _ = records
         self._roles = self._roles_read()
-        n = records.n
         noise = people_noise(
-            n=n,
+            n=records.n,
             n_columns=len(self._roles.private),
             n_rounds=int(self.n_rounds),
             smallest=float(self.smallest),
@@ -76,26 +67,16 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         )
         points = self._points(codes, public=False)
         learned = _LearnedHalfSpaces(noise, points, signs, counts, curator)
-        rounds = Rounds(noise.error, learned, signs > 0, counts, curator)
         with one_thread():
-            self._boost(rounds, codes, signs, counts)
-        self._adopt(rounds.votes, rounds.estimates, n)
+            rounds = self._boost(noise.error, learned, records, curator)
         return noise.statement(rounds.alphas, self._roles.public)
-
-    def _roles_read(self) -> Roles:
-        return Roles.of(self._learner, self.public_columns, self.n_features_in_)
 
 
 class _LearnedHalfSpaces:
     """A logistic regression by objective perturbation in each round."""
 
     def __init__(
-        self,
-        noise: PeopleNoise,
-        points: NDArray[np.float64],
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        curator: Curator,
+        self, noise: PeopleNoise, points: Floats, signs: Signs, counts: Ints, curator: Curator
     ) -> None:
         self._noise = noise
         self._rows = np.column_stack([points.T, np.ones(len(signs))])
@@ -117,7 +98,7 @@ class _LearnedHalfSpaces:
         )
         return HalfSpace(found[:-1], float(found[-1]), self._rows @ found > 0)
 
-    def _given(self, t: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _given(self, t: int, weights: Floats) -> Floats:
         """Return the total weight of each row, its records' weights with noise if published."""
         if self._noise.weight_scale == 0:
             return weights * self._counts

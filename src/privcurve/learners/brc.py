@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Records
+from privcurve.coding import Bools, Floats, Ints, Records
 from privcurve.kernels.brc import positive_rows, project_rows
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.brc_weights import PrivateWeights
 from privcurve.learners.half_spaces import (
     HalfSpace,
     HalfSpaceVoteClassifier,
-    Rounds,
+    PrivateWeights,
     Vote,
     private_vote,
 )
@@ -86,16 +84,12 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
     _learner = "brc"
 
-    n_rounds: int = 25
-    largest: float = 2**0.5
-    smallest: float = 0.5**0.5
     intercept: str = "uniform"
     intercept_share: float = 0.5
     estimate: str = "error"
     weights: str = "clipped"
     algorithm: str = "auto"
     n_kept: int | None = None
-    public_columns: Sequence[int] | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -131,9 +125,7 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         if self.weights == "adaboost":
             self._adopt(*_adaboost(spaces, noise.n_rounds, signs > 0, counts), n)
             return noise.statement([], None)
-        rounds = Rounds(noise, spaces, signs > 0, counts, curator)
-        self._boost(rounds, codes, signs, counts)
-        self._adopt(rounds.votes, rounds.estimates, n)
+        rounds = self._boost(noise, spaces, records, curator)
         return noise.statement(rounds.alphas, self._roles.public)
 
     def _roles_read(self) -> Roles:
@@ -152,8 +144,8 @@ class _RandomHalfSpaces:
         self,
         learner: BRCClassifier,
         noise: BRCNoise,
-        points: NDArray[np.float64],
-        positive: NDArray[np.bool_],
+        points: Floats,
+        positive: Bools,
         curator: Curator,
     ) -> None:
         self._noise = noise
@@ -180,7 +172,7 @@ class _RandomHalfSpaces:
         return self.of(t)
 
     def of(self, t: int) -> HalfSpace:
-        """Give the half-space of round t."""
+        """Return the half-space of round t."""
         intercept = float(self._intercepts[t])
         positive = self._sums[t] + intercept > 0 if self._chooses else self._sides[t]
         return HalfSpace(self._coefficients[t], intercept, positive)
@@ -199,10 +191,7 @@ class _RandomHalfSpaces:
 
 
 def _adaboost(
-    spaces: _RandomHalfSpaces,
-    n_rounds: int,
-    positive: NDArray[np.bool_],
-    counts: NDArray[np.int64],
+    spaces: _RandomHalfSpaces, n_rounds: int, positive: Bools, counts: Ints
 ) -> tuple[list[Vote], list[float]]:
     """Algorithm 1 over random half-spaces; no noise, no caps."""
     votes, errors = [], []

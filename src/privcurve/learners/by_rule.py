@@ -36,13 +36,13 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
 
 
 def title(spec: Mapping[str, Any]) -> str:
-    """Give the name of a learner at its setting."""
+    """Return the name of a learner at its setting."""
     found: str = spec.get("title", registry.entry(spec["learner"]).title)
     return found
 
 
 def name_of(learner: str, setting: Mapping[str, Any]) -> str:
-    """Give the title of a learner at a setting: that of `LEARNERS` where it is one of them."""
+    """Return the title of a learner at a setting: that of `LEARNERS` where it is one of them."""
     for spec in LEARNERS.values():
         if spec["learner"] == learner and spec.get("fixed", {}) == setting:
             return title(spec)

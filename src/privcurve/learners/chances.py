@@ -7,18 +7,47 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 
+from privcurve.coding import Floats, Ints, Signs
 from privcurve.learners.base import CodedClassifier, as_fitted
 
 # A link may be flat; what is decided is the label of the larger probability all the same.
 SLOPE = 1e-9
 
+# The score for "all records have this label". Finite, so that the log-loss is; the
+# probability is 1 minus the relative rounding error of a float32, as scikit-learn's
+# gradient boosting has it.
+CERTAIN = float(-logit(np.finfo(np.float32).eps))
+
+
+def only_label(signs: Signs) -> int | None:
+    """Return the sign that all records share, None if both occur."""
+    return int(signs[0]) if (signs == signs[0]).all() else None
+
+
+def log_shares(labels: NDArray[Any], counts: Ints, n_classes: int) -> Floats:
+    """Return the logarithm of each class's share of the records, at least minus `CERTAIN`.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,)
+        Positions of classes.
+    counts : ndarray of shape (n_rows,)
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+    """
+    shares = np.bincount(labels, weights=counts, minlength=n_classes) / counts.sum()
+    return np.asarray(np.log(np.maximum(shares, np.exp(-CERTAIN))))
+
 
 class ChanceClassifier(CodedClassifier):
     """A learner with `predict_proba`: the logistic function of its score, or the softmax."""
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Estimate the probability of each label.
 
         Parameters
@@ -33,15 +62,15 @@ class ChanceClassifier(CodedClassifier):
         return self.chances(self.decision_function(X))
 
     @as_fitted
-    def chances(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give what :meth:`predict_proba` does, of scores that `decision_function` gave."""
+    def chances(self, scores: Floats) -> Floats:
+        """Return what :meth:`predict_proba` does, of scores that `decision_function` gave."""
         odds: NDArray[Any] = self._log_odds(scores)
         if odds.ndim == 2:
             return np.asarray(softmax(odds, axis=1))
         return np.column_stack([expit(-odds), expit(odds)])
 
-    def _log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the log-odds of the positive label, or the logarithms of classes' shares."""
+    def _log_odds(self, scores: Floats) -> Floats:
+        """Return the log-odds of the positive label, or the logarithms of classes' shares."""
         return scores
 
 
@@ -56,24 +85,24 @@ class LinkedClassifier(ChanceClassifier):
         """True: the log-loss of the pipeline is of learners that fit log-odds."""
         return True
 
-    def _log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _log_odds(self, scores: Floats) -> Floats:
         return np.asarray(self._link(scores) + SLOPE * scores)
 
-    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the log-odds that scores mean, sign by sign: a vote of one is worth 1."""
+    def _link(self, scores: Floats) -> Floats:
+        """Return the log-odds that scores mean, sign by sign: a vote of one is worth 1."""
         return scores
 
 
-def whole_residuals(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the log-odds that a fit to clipped residuals means: ±(ln(1 + e^{|score|}) − ln 2).
+def whole_residuals(scores: Floats) -> Floats:
+    """Return the log-odds that a fit to clipped residuals means: ±(ln(1 + e^{|score|}) − ln 2).
 
     See :class:`privcurve.learners.additive.model.AdditiveModel`.
     """
     return np.asarray(np.sign(scores) * (np.logaddexp(0.0, np.abs(scores)) - math.log(2)))
 
 
-def succession(votes: NDArray[np.float64], n_voters: int) -> NDArray[np.float64]:
-    """Give the log-odds by Laplace's rule of succession: of (v₊ + 1)/(T + 2).
+def succession(votes: Floats, n_voters: int) -> Floats:
+    """Return the log-odds by Laplace's rule of succession: of (v₊ + 1)/(T + 2).
 
     Parameters
     ----------
@@ -85,7 +114,7 @@ def succession(votes: NDArray[np.float64], n_voters: int) -> NDArray[np.float64]
     return np.asarray(np.log(n_voters + 2 + votes) - np.log(n_voters + 2 - votes))
 
 
-def cap_of(votes: NDArray[np.float64], learning_rate: float, density: float) -> float:
+def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
     """Find the cap of LazyBB's weights, by margins alone.
 
     A record of margin σ weighs min(1, e^{cap − λσ}). The chance of its label is then such that
@@ -120,10 +149,8 @@ def cap_of(votes: NDArray[np.float64], learning_rate: float, density: float) -> 
     return low
 
 
-def capped_weights(
-    votes: NDArray[np.float64], learning_rate: float, cap: float
-) -> NDArray[np.float64]:
-    """Give the log-odds at which both labels weigh the same, by weights min(1, e^{cap − λσ})."""
+def capped_weights(votes: Floats, learning_rate: float, cap: float) -> Floats:
+    """Return the log-odds at which both labels weigh the same, by weights min(1, e^{cap − λσ})."""
     margins = learning_rate * np.abs(votes)
     weights = np.minimum(cap + margins, 0.0) - np.minimum(cap - margins, 0.0)
     return np.asarray(np.sign(votes) * weights)

@@ -12,14 +12,14 @@ from typing import Any
 
 
 def boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of boosting."""
+    """Return the cost of boosting."""
     if setting["weak_learner"] == "topdown":
         return float(setting["n_rounds"]) * topdown(setting, n_rows, n_columns)
     return _rules(float(setting["n_rounds"]), n_rows, n_columns)
 
 
 def one_rule(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of a 1-rule."""
+    """Return the cost of a 1-rule."""
     return _rules(1.0, n_rows, n_columns)
 
 
@@ -28,7 +28,7 @@ def _rules(n_rounds: float, n_rows: int, n_columns: int) -> float:
 
 
 def dpboost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of dpboost."""
+    """Return the cost of dpboost."""
     n_trees = float(setting["n_trees"])
     each = min(n_trees, float(setting["trees_per_ensemble"]))
     depth = int(setting["max_depth"])
@@ -40,36 +40,36 @@ def dpboost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 
 def topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of topdown."""
+    """Return the cost of topdown."""
     depth = min(int(setting["depth"]), 10)
     # Each level of splits reads at most half of the rows again; noise grows with the nodes.
     return 1e-4 + 4e-10 * (1 + depth / 2) * n_rows * n_columns + 3e-6 * 2**depth
 
 
 def logistic_regression(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of logistic regression, private or not."""
+    """Return the cost of logistic regression, private or not."""
     return 1e-2 + 1.5e-7 * n_rows * n_columns
 
 
 def gradient_boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of gradient boosting."""
+    """Return the cost of gradient boosting."""
     return 1e-2 + 2.5e-8 * float(setting["n_estimators"]) * n_rows * n_columns
 
 
 def dp_bagging(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of dp bagging."""
+    """Return the cost of dp bagging."""
     teachers, queries = setting["n_teachers"], setting["n_queries"]
     rows_read = 10 * n_rows + float(teachers) * float(queries)
     return 0.01 + 1e-9 * float(setting["n_partitions"]) * rows_read * n_columns
 
 
 def dp_ebm(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of dp ebm."""
+    """Return the cost of dp ebm."""
     return 0.05 + float(setting["max_rounds"]) * n_columns * (5e-5 + 5e-9 * n_rows)
 
 
 def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of diffprivlib's trees, one or a forest."""
+    """Return the cost of diffprivlib's trees, one or a forest."""
     n_trees, depth = int(setting.get("n_estimators", 1)), int(setting["max_depth"])
     # Python loops: over nodes, over each record's path, over leaves that hold records.
     leaves = min(2.0**depth, n_rows / n_trees)
@@ -81,33 +81,33 @@ def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 
 def brc(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of boosting random classifiers."""
+    """Return the cost of boosting random classifiers."""
     return 2e-3 + 1e-8 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
 
 
 def majority(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of counting labels."""
+    """Return the cost of counting labels."""
     return 2e-3
 
 
 def noisy_bayes(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of counting each column by label."""
+    """Return the cost of counting each column by label."""
     return 2e-3 + 1e-8 * n_rows * n_columns
 
 
 def boosting_for_people(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of a logistic regression in each round."""
+    """Return the cost of a logistic regression in each round."""
     return 2e-3 + 1e-7 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
 
 
 def pate(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of PATE: each teacher is trained, and asked about each row."""
+    """Return the cost of PATE: each teacher is trained, and asked about each row."""
     asked = n_rows * (1 + n_columns / 10)
     return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * asked) + 1e-7 * asked
 
 
 def boosted_ensemble(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of an ensemble of trees that is boosted."""
+    """Return the cost of an ensemble of trees that is boosted."""
     depth = int(setting["depth"])
     # Chosen questions read all columns, and published ones at small ε only a few.
     records = 1e-9 * (8 + 0.4 * n_columns) * depth * n_rows
@@ -115,14 +115,14 @@ def boosted_ensemble(setting: Mapping[str, Any], n_rows: int, n_columns: int) ->
 
 
 def random_forest(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of a forest of random trees."""
+    """Return the cost of a forest of random trees."""
     depth = int(setting["depth"])
     nodes = 1e-8 * 2**depth * (10 + n_columns)
     return 5e-4 + float(setting["n_trees"]) * (3e-5 + 1e-8 * depth * n_rows + nodes)
 
 
 def distributed_topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of distributed DP-TopDown trees: of messages, and of reading records."""
+    """Return the cost of distributed DP-TopDown trees: of messages, and of reading records."""
     holders = 1 if setting["protocol"] == "single" else int(setting["n_holders"])
     # Published counts of all questions take most, certified ones next to nothing.
     each = 1e-2 if setting["protocol"] == "noisy_counts" else 1e-3
@@ -130,7 +130,7 @@ def distributed_topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int)
 
 
 def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of boosted random trees: each record's way through each tree, twice."""
+    """Return the cost of boosted random trees: each record's way through each tree, twice."""
     trees, depth = float(setting["n_trees"]), int(setting["depth"])
     rounds = trees / min(trees, float(setting["batch"]))
     sent = 2e-5 * rounds * int(setting["n_holders"]) + 1e-7 * trees * 2**depth
@@ -138,6 +138,6 @@ def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> flo
 
 
 def privgam(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Give the cost of PrivGAM: each round reads each column once."""
+    """Return the cost of PrivGAM: each round reads each column once."""
     rounds = float(setting["n_rounds"])
     return 5e-3 + rounds * n_columns * (1e-4 + 3e-9 * n_rows) + 2e-9 * n_rows * n_columns

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Ints, Records
 from privcurve.holders.holder import Holder, HolderRows, LocalHolder
 from privcurve.holders.placement import deal
 from privcurve.holders.sums import CENTRAL, LOCAL
@@ -35,7 +35,7 @@ class Dealing(Protocol):
 
 
 def check_ordered(ordered: Sequence[bool] | None, n_columns: int) -> Sequence[bool]:
-    """Give which columns have an order: by default all.
+    """Return which columns have an order: by default all.
 
     Raises
     ------
@@ -49,8 +49,8 @@ def check_ordered(ordered: Sequence[bool] | None, n_columns: int) -> Sequence[bo
     return [bool(one) for one in ordered]
 
 
-def bin_codes(codes: Codes, n_bins: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
-    """Give the bin of each code, among those of all columns together."""
+def bin_codes(codes: Codes, n_bins: Ints) -> NDArray[np.unsignedinteger[Any]]:
+    """Return the bin of each code, among those of all columns together."""
     width = int(n_bins.sum())
     dtype = np.uint16 if width <= 2**16 else np.uint32
     starts = np.cumsum(n_bins) - n_bins
@@ -58,10 +58,7 @@ def bin_codes(codes: Codes, n_bins: NDArray[np.int64]) -> NDArray[np.unsignedint
 
 
 def deal_to_holders(
-    learner: Dealing,
-    questions: Questions,
-    records: Records,
-    curator: Curator,
+    learner: Dealing, questions: Questions, records: Records, curator: Curator
 ) -> list[Holder]:
     """Deal records, and make a holder of each part; a curator gets all of them.
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Records
 from privcurve.holders.best_first import BestFirst, grow_best_first
 from privcurve.holders.by_levels import ByLevels, grow_by_levels
 from privcurve.holders.holder import Holder
@@ -21,8 +20,7 @@ from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.dealt import as_dealt, check_ordered, deal_to_holders
-from privcurve.learners.topdown import TopDownTreeClassifier
-from privcurve.learners.trees import TreeModel
+from privcurve.learners.trees import TopDownTreeClassifier, TreeModel
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 from privcurve.privacy.calibration.holders import (
     DECAY,
@@ -31,8 +29,8 @@ from privcurve.privacy.calibration.holders import (
     NOISY_COUNTS,
     SINGLE,
     level_holders,
+    published_holders,
 )
-from privcurve.privacy.calibration.holders_published import published_holders
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
@@ -295,7 +293,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
             forest = self.model_.check(self.n_bins_, range(len(self.classes_)))
             self.model_ = ClassTree(forest, self.n_bins_)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         votes = self.model_.tally(codes)
         if len(self.classes_) == 2:
             return votes.astype(np.float64)

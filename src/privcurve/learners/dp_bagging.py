@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records, bin_starts
+from privcurve.coding import Codes, Floats, Ints, Records, Signs, bin_starts
 from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.log_odds import OneHotClassifier
@@ -108,17 +107,12 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         self._train_student(pool, np.where(np.concatenate(positive), 1, -1).astype(np.int8))
         self.n_records_ = records.n
 
-    def _train_student(self, pool: Codes, answers: NDArray[np.int8]) -> None:
+    def _train_student(self, pool: Codes, answers: Signs) -> None:
         self._regress(pool, answers)
 
     def _margins(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        records: NDArray[np.int64],
-        pool: Codes,
-        coins: np.random.Generator,
-    ) -> NDArray[np.float64]:
+        self, codes: Codes, signs: Signs, records: Ints, pool: Codes, coins: np.random.Generator
+    ) -> Floats:
         """Give, for each row of the pool, votes for + less votes for −, divided by k."""
         n_partitions = int(self.n_partitions)
         n_teachers = max(1, min(int(self.n_teachers), len(records) // FEWEST_RECORDS))

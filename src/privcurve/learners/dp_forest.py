@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Records
+from privcurve.coding import Floats, Records
 from privcurve.kernels.boosted_trees import draw_tree, find_leaves, leaf_weights
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.chances import succession
@@ -110,9 +109,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
         n_trees, depth = int(self.n_trees), int(self.depth)
         starts = self._bin_starts()
         what = "labels" if self.leaves == EXPONENTIAL_LEAVES else "margins"
-        self.n_records_ = records.n
-        self.splits_ = np.zeros((n_trees, 2**depth - 1), dtype=np.int64)
-        self.leaf_values_ = np.zeros((n_trees, 2**depth))
+        self._begin(depth, records.n)
         weights = counts.astype(np.float64)
         for t in range(n_trees):
             draw_tree(starts, self.calibration == CERTIFIED, curator.coins, self.splits_[t])
@@ -122,13 +119,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
             self.leaf_values_[t] = self._vote(*by_label, call, curator)
         self._count_questions()
 
-    def _vote(
-        self,
-        positive: NDArray[np.float64],
-        negative: NDArray[np.float64],
-        call: Call,
-        curator: Curator,
-    ) -> NDArray[np.float64]:
+    def _vote(self, positive: Floats, negative: Floats, call: Call, curator: Curator) -> Floats:
         """Return the votes of a tree's leaves."""
         if call.mechanism == NOISY_LABEL:
             return np.where(curator.signs(call, positive - negative), 1.0, -1.0)
@@ -141,8 +132,5 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
             return np.sign(margins)
         return shrunk(margins, call.scale, self.n_records_)
 
-    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _link(self, scores: Floats) -> Floats:
         return succession(scores, len(self.splits_))
-
-    def _tree_values(self) -> NDArray[np.float64]:
-        return self.leaf_values_

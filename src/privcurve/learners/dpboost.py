@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
-from privcurve.kernels.dpboost import NO_SPLIT, grow_tree
+from privcurve.coding import Codes, Floats, Ints, Records
+from privcurve.kernels.dpboost import grow_tree
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.tree_sums import TreeSumClassifier
 from privcurve.privacy.calibration.dpboost import (
@@ -112,10 +111,8 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         statement = self._guarantee(records.n)
-        n_trees, depth = int(self.n_trees), int(self.max_depth)
-        self.n_records_ = records.n
-        self.splits_ = np.full((n_trees, 2**depth - 1), NO_SPLIT, dtype=np.int64)
-        self.leaf_values_ = np.zeros((n_trees, 2**depth))
+        depth = int(self.max_depth)
+        self._begin(depth, records.n)
         if statement.private:
             calls = [call_of(entry) for entry in statement.ledger]
             # Of each ensemble its levels, and then its leaves.
@@ -161,7 +158,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             self.leaf_values_[t] = self.learning_rate * values
 
     def _per_ensemble(self) -> int:
-        """Give the trees of an ensemble: no more than there are, so that no chunk stays unused."""
+        """Return the trees of an ensemble: at most all, so that no chunk stays unused."""
         return min(int(self.trees_per_ensemble), int(self.n_trees))
 
     def _boost(self, records: Records) -> None:
@@ -178,14 +175,14 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     def _grow(
         self,
         codes: Codes,
-        rows: NDArray[np.int64],
-        gradients: NDArray[np.float64],
-        weights: NDArray[np.float64],
+        rows: Ints,
+        gradients: Floats,
+        weights: Floats,
         t: int,
         scale: float,
-        noise: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Choose the splits of tree t; give its leaf values, unclipped."""
+        noise: Floats,
+    ) -> Floats:
+        """Choose the splits of tree t; return its leaf values, unclipped."""
         sums, totals = grow_tree(
             codes, rows, gradients, weights, self._bin_starts(), int(self.max_depth),
             self._thresholds(), float(self.regularisation), scale, noise, self.splits_[t],
@@ -193,16 +190,13 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         # An empty leaf has S = 0: its value is 0, also where λ = 0.
         return -sums / np.where(totals > 0, totals + self.regularisation, 1.0)
 
-    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _link(self, scores: Floats) -> Floats:
         # With square loss a score is the mean label, 2q - 1.
         kept = np.clip(scores, -SUREST, SUREST)
         return np.asarray(2 * np.arctanh(kept))
 
     def _thresholds(self) -> bool:
         return self.splits == THRESHOLD
-
-    def _tree_values(self) -> NDArray[np.float64]:
-        return self.leaf_values_
 
     def _measures(self) -> dict[str, float]:
         n_trees, n_leaves = self.leaf_values_.shape

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import ensemble
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Records
+from privcurve.learners.base import StagedClassifier
+from privcurve.learners.chances import CERTAIN, only_label
 from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.one_label import CERTAIN, only_label
-from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
@@ -70,12 +69,12 @@ class GradientBoostingClassifier(StagedClassifier, LogOddsClassifier):
         self.n_features_used_ = int(np.count_nonzero(self.model_.feature_importances_))
         return PrivacyStatement.not_private(self._learner)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         if self.model_ is None:
             return np.full(len(codes), self.constant_)
         return np.asarray(self.model_.decision_function(codes))
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
         if self.model_ is None:
             yield self._scores(codes)
             return

@@ -4,22 +4,80 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, scaled
-from privcurve.kernels.brc import positive_rows
-from privcurve.learners.brc_weights import PrivateWeights
+from privcurve.coding import Bools, Codes, Floats, Ints, Records, scaled
+from privcurve.kernels.brc import positive_rows, reweight, weight_bits, weighted_sums
+from privcurve.learners.base import StagedClassifier
 from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.checks import require
 from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles
-from privcurve.learners.staged import StagedClassifier
 from privcurve.learners.threads import one_thread
-from privcurve.privacy.calibration.brc import BRCNoise
+from privcurve.privacy.calibration.brc import EDGE, BRCNoise
 from privcurve.privacy.curator import Curator
+
+
+class PrivateWeights:
+    """The weights of one fit, all 1 at first.
+
+    Given the α's and classifiers so far, each is a function of its own record: a product
+    that would pass a cap leaves it as it is.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_rows,)
+        Records that a row stands for.
+    noise : BRCNoise
+        For the caps and what is estimated.
+    """
+
+    def __init__(self, counts: Ints, noise: BRCNoise) -> None:
+        self._counts = counts
+        self._noise = noise
+        self._unit = 1 << weight_bits(noise.n, noise.largest)
+        self._caps = math.ceil(noise.smallest * self._unit), math.floor(noise.largest * self._unit)
+        self._each = np.full(len(counts), self._unit, dtype=np.int64)
+
+    @property
+    def each(self) -> Floats:
+        """The weight of a record of each row."""
+        return self._each / self._unit
+
+    @property
+    def mass(self) -> Ints:
+        """The weight of all records of each row, in fixed point."""
+        return self._each * self._counts
+
+    def estimate(self, wrong: Bools) -> float:
+        """Return the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
+        missed, total = (int(found) for found in weighted_sums(self._each, self._counts, wrong))
+        if self._noise.estimate == EDGE:
+            return (total - 2 * missed) / (2 * self._unit * self._noise.n)
+        return missed / total
+
+    def utility(self, missed: Ints) -> Floats:
+        """Return by how much classifiers are better or worse than a coin: |½ − error|, or |edge|.
+
+        In the unit of what is estimated, so that it has the sensitivity of an estimate.
+
+        Parameters
+        ----------
+        missed : ndarray of shape (n_classifiers,)
+            Mass of the rows that each gets wrong.
+        """
+        total = int(self.mass.sum())
+        if self._noise.estimate == EDGE:
+            return np.abs((total - 2 * missed) / (2 * self._unit * self._noise.n))
+        return np.abs(0.5 - missed / total)
+
+    def follow(self, alpha: float, wrong: Bools) -> None:
+        """Multiply the weights of wrong records by e^α, within the caps."""
+        # Beyond e^700 a product is beyond the cap in any case.
+        reweight(self._each, wrong, math.exp(min(alpha, 700.0)), *self._caps)
 
 
 class Vote(NamedTuple):
@@ -53,16 +111,16 @@ class HalfSpace(NamedTuple):
         The rows that it calls positive.
     """
 
-    coefficients: NDArray[np.float64]
+    coefficients: Floats
     intercept: float
-    positive: NDArray[np.bool_]
+    positive: Bools
 
 
 class Proposer(Protocol):
     """Where the private classifier of a round comes from."""
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
-        """Give the half-space of round t, by what was released and with noise of its own."""
+        """Return the half-space of round t, by what was released and with noise of its own."""
 
 
 class Rounds:
@@ -89,12 +147,7 @@ class Rounds:
     """
 
     def __init__(
-        self,
-        noise: BRCNoise,
-        proposer: Proposer,
-        positive: NDArray[np.bool_],
-        counts: NDArray[np.int64],
-        curator: Curator,
+        self, noise: BRCNoise, proposer: Proposer, positive: Bools, counts: Ints, curator: Curator
     ) -> None:
         self.votes: list[Vote] = []
         self.alphas: list[float] = []
@@ -133,7 +186,7 @@ class Rounds:
             else:
                 self._take(space, alpha, wrong)
 
-    def _private_round(self, t: int) -> tuple[HalfSpace, float, NDArray[np.bool_]]:
+    def _private_round(self, t: int) -> tuple[HalfSpace, float, Bools]:
         space = self._proposer.propose(t, self.alphas, self._weights)
         wrong = space.positive != self._positive
         exact = self._weights.estimate(wrong)
@@ -141,7 +194,7 @@ class Rounds:
         self.estimates.append(self._curator.number(call, exact))
         return space, self._noise.alpha(self.estimates[-1], self.alphas), wrong
 
-    def _take(self, space: HalfSpace, alpha: float, wrong: NDArray[np.bool_]) -> None:
+    def _take(self, space: HalfSpace, alpha: float, wrong: Bools) -> None:
         self._weights.follow(alpha, wrong)
         self.alphas.append(alpha)
         self.votes.append(private_vote(space, alpha))
@@ -152,8 +205,18 @@ def private_vote(space: HalfSpace, alpha: float) -> Vote:
     return Vote(alpha, False, tuple(space.coefficients.tolist()), float(space.intercept))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     """A weighted vote of half-spaces, of public columns or of private ones.
+
+    Parameters
+    ----------
+    n_rounds : int
+        T.
+    largest, smallest : float
+        Caps of a weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
+    public_columns : sequence of int or None
+        Positions of public columns; the label is public then. None: nothing is.
 
     Attributes
     ----------
@@ -167,13 +230,17 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         Records trained on: the sum of the counts.
     """
 
-    _roles: Roles
-
     _released: ClassVar[Mapping[str, Any]] = {"votes_": tuple[Vote, ...]}
 
+    n_rounds: int = 25
+    largest: float = 2**0.5
+    smallest: float = 0.5**0.5
+    public_columns: Sequence[int] | None = None
+    _roles: Roles = field(init=False)
+
     def _roles_read(self) -> Roles:
-        """Give which columns are public, by the parameters."""
-        raise NotImplementedError
+        """Return which columns are public, by the parameters."""
+        return Roles.of(self._learner, self.public_columns, self.n_features_in_)
 
     def _restore(self) -> None:
         self._roles = self._roles_read()
@@ -182,21 +249,25 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         require(all(widths), "its half-spaces are of other columns")
 
     def _kept(self) -> int:
-        """Give how many rounds vote."""
+        """Return how many rounds vote."""
         return len(self.votes_)
 
     def _boost(
-        self, rounds: Rounds, codes: Codes, signs: NDArray[np.int8], counts: NDArray[np.int64]
-    ) -> None:
-        """Run the rounds, beside a public classifier where columns are public."""
+        self, noise: BRCNoise, proposer: Proposer, records: Records, curator: Curator
+    ) -> Rounds:
+        """Run all rounds, beside a public classifier where columns are public."""
+        codes, signs, counts, _ = records
+        rounds = Rounds(noise, proposer, signs > 0, counts, curator)
         public = self._roles.public
         if public is None:
             rounds.private()
-            return
-        rows = PublicRows.of(codes, signs, counts, public, self.n_bins_)
-        # One thread: equal bits on any machine, and faster for vectors this short.
-        with one_thread():
-            rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
+        else:
+            rows = PublicRows.of(codes, signs, counts, public, self.n_bins_)
+            # One thread: equal bits on any machine, and faster for vectors this short.
+            with one_thread():
+                rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
+        self._adopt(rounds.votes, rounds.estimates, records.n)
+        return rounds
 
     def _adopt(self, votes: Sequence[Vote], estimates: Sequence[float], n: int) -> None:
         self.votes_ = tuple(votes)
@@ -205,22 +276,22 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         used = {vote.public for vote in self.votes_[: self._kept()]}
         self.n_features_used_ = sum(len(self._columns(public)) for public in used)
 
-    def _points(self, codes: Codes, public: bool) -> NDArray[np.float64]:
-        """Give scaled columns as the kernel takes them, a column after the other."""
+    def _points(self, codes: Codes, public: bool) -> Floats:
+        """Return scaled columns as the kernel takes them, a column after the other."""
         columns = list(self._columns(public))
         return np.ascontiguousarray(scaled(codes[:, columns], self.n_bins_[columns], order="F").T)
 
     def _columns(self, public: bool) -> tuple[int, ...]:
         return (self._roles.public or ()) if public else self._roles.private
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
         yield from self._staged(codes)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         return np.asarray(self._staged(codes)[-1])
 
-    def _staged(self, codes: Codes) -> NDArray[np.float64]:
-        """Give the scores after each kept round, a row each."""
+    def _staged(self, codes: Codes) -> Floats:
+        """Return the scores after each kept round, a row each."""
         votes = self.votes_[: self._kept()]
         sides = np.empty((len(votes), len(codes)))
         for public in (False, True):

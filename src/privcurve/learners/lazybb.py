@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records, code_type
+from privcurve.coding import Codes, Floats, Ints, Records, Signs, code_type
+from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.learners.base import PrivateClassifier, as_fitted
 from privcurve.learners.chances import cap_of, capped_weights
 from privcurve.learners.checks import require
@@ -55,7 +55,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     ----------
     weak_learner : str
         ``one_rule``, or ``topdown``: trees as of
-        :class:`~privcurve.learners.topdown.TopDownTreeClassifier`.
+        :class:`~privcurve.learners.trees.TopDownTreeClassifier`.
     n_rounds : int
         τ, rounds and voters.
     learning_rate : float
@@ -167,10 +167,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
         return self._roles().public or ()
 
     def _fit_batch(
-        self,
-        learners: Sequence[Self],
-        records: Records,
-        curators: Sequence[Curator],
+        self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         codes, signs, counts, _ = records
         starts: dict[tuple[int, ...], PublicStart] = {}
@@ -188,7 +185,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
                 learner.n_features_used_ += len(public)
                 learner._fitted_statement = with_public(learner._fitted_statement, public)
 
-    def _begin(self, codes: Codes, signs: NDArray[np.int8]) -> NDArray[np.int64] | None:
+    def _begin(self, codes: Codes, signs: Signs) -> Ints | None:
         if self.start != PUBLIC_START:
             return None
         votes = np.round(self.start_.of_rows(codes) / self._worth())
@@ -226,7 +223,7 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
     def cap_(self, cap: float) -> None:
         self._cap = cap
 
-    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _link(self, scores: Floats) -> Floats:
         cap = self.cap_
         if cap is not None:
             return capped_weights(scores, float(self.learning_rate), cap)
@@ -240,17 +237,17 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
             return float(self.vote_worth)
         return 1.0 if self.n_rounds == 1 else 2 * float(self.learning_rate)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         if self.start == PUBLIC_START:
             return self.start_.of_rows(codes) + self._worth() * super()._scores(codes)
         votes = self.model_.tally(codes)
-        scores: NDArray[np.float64] = votes.astype(np.float64)
+        scores: Floats = votes.astype(np.float64)
         tied = votes == 0
         if self.ties_ == LAST_ROUND and tied.any():
             scores[tied] = -0.5 * self.model_.tally(codes[tied], self.model_.n_rounds - 1)
         return scores
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
         if self.start == PUBLIC_START:
             start = self.start_.of_rows(codes)
             yield from (start + self._worth() * votes for votes in super()._stages(codes))
@@ -261,3 +258,48 @@ class LazyBBClassifier(VotingClassifier, PrivateClassifier):
             votes += last
             broken = -0.5 * last if self.ties_ == LAST_ROUND else 0.0
             yield np.where(votes == 0, broken, votes)
+
+
+def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, counts: Ints) -> Floats:
+    """Return the advantage of the voter of each round over guessing.
+
+    The weight of the records that it gets right under the normalised distribution of its
+    round, less 1/2 (thesis, Definition 2.3.3). Not private: for the holder of the data.
+
+    Parameters
+    ----------
+    learner : LazyBBClassifier
+        Fitted.
+    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
+        The rows it was trained on.
+    signs, counts : ndarray of shape (n_rows,)
+        −1 or +1, and the records that a row stands for.
+
+    Returns
+    -------
+    ndarray of shape (n_rounds,)
+        Each in [−1/2, 1/2].
+    """
+    positive = np.asarray(signs) > 0
+    n_rounds = learner.model_.n_rounds
+    unit = 1 << fixed_point_bits(int(counts.sum()))
+    level, spread, step = start_levels(learner._begin(codes, signs), len(positive))
+    weights = np.zeros(spread + step * n_rounds + 1, dtype=np.int64)
+    rate = learner.learning_rate / step
+    seen = learner._seen(codes)
+    advantages = np.empty(n_rounds)
+    for t in range(n_rounds):
+        n_levels = spread + step * t + 1
+        histogram = _histogram(level, counts, n_levels)
+        project(histogram, n_levels - 1, learner.density, rate, unit, weights)
+        right = (learner.model_.tally(seen, t, t + 1) > 0) == positive
+        of_right = _histogram(level[right], counts[right], n_levels)
+        # Sums of fixed-point weights fit in 62 bits: exact.
+        share = int(weights[:n_levels] @ of_right) / int(weights[:n_levels] @ histogram)
+        advantages[t] = share - 0.5
+        level += step * right
+    return advantages
+
+
+def _histogram(levels: Ints, counts: Ints, n_levels: int) -> Ints:
+    return np.bincount(levels, weights=counts, minlength=n_levels).astype(np.int64)

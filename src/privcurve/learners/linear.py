@@ -13,10 +13,9 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Records, one_hot, scaled
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.linear_inputs import SCALED, LinearClassifier
-from privcurve.learners.log_odds import logistic_loss, perturbed_logistic
+from privcurve.learners.log_odds import OneHotClassifier, logistic_loss, perturbed_logistic
 from privcurve.learners.public_part import (
     NO_START,
     PUBLIC_START,
@@ -27,11 +26,51 @@ from privcurve.learners.public_part import (
 from privcurve.learners.roles import ALL, PUBLIC, Roles
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.budget import CERTIFIED
-from privcurve.privacy.calibration.logistic_regression import Perturbation
-from privcurve.privacy.calibration.objective import COEFFICIENTS, Objective, box, box_statement
+from privcurve.privacy.calibration.objective import (
+    COEFFICIENTS,
+    Objective,
+    Perturbation,
+    box,
+    box_statement,
+)
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.public_facts import state_public
+
+SCALED = "scaled"
+
+
+class LinearClassifier(OneHotClassifier):
+    """A learner that is linear in some columns, one-hot coded or scaled.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_inputs,)
+        One for each bin of the columns that are read (``one_hot``), or one a column
+        (``scaled``).
+    """
+
+    columns: str
+    encoding: str
+    public_columns: Sequence[int] | None
+
+    def _read(self) -> NDArray[np.intp]:
+        """Return the positions of the columns that are read."""
+        roles = Roles.of(self._learner, self.public_columns, self.n_features_in_)
+        return roles.columns(self.columns)
+
+    def _width(self) -> int:
+        columns = self._read()
+        return len(columns) if self.encoding == SCALED else int(self.n_bins_[columns].sum())
+
+    def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | Floats:
+        columns = self._read()
+        if self.encoding == SCALED:
+            return value * scaled(codes[:, columns], self.n_bins_[columns])
+        if not len(columns):
+            return np.zeros((len(codes), 0))
+        return one_hot(codes[:, columns], self.n_bins_[columns], value)
+
 
 # The gradient (of a mean over records) at which the solver stops. The proof is about the
 # exact minimum, so this is far below the noise; diffprivlib's default is 1e-4.
@@ -223,7 +262,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         codes, signs, counts, n_bins = records
         roles = self._start_roles()
         dense = self._dense(codes)
-        offset: NDArray[np.float64] | float = 0.0
+        offset: Floats | float = 0.0
         if roles.public is not None:
             self.start_ = PublicStart.of(codes, signs, counts, roles, n_bins)
             offset = self.start_.of_rows(codes)
@@ -243,7 +282,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         return started_roles(self._learner, self.start, self.public_columns, self.n_features_in_)
 
     def _objective(self) -> Objective:
-        """Give what is minimised with box noise."""
+        """Return what is minimised with box noise."""
         return box(
             n_columns=len(self._read()),
             C=float(self.C),
@@ -251,8 +290,8 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
             curvature_share=float(self.curvature_share),
         )
 
-    def _dense(self, codes: Codes) -> NDArray[np.float64]:
-        """Give the rows that box noise is for: inputs in [−1, 1], and a 1."""
+    def _dense(self, codes: Codes) -> Floats:
+        """Return the rows that box noise is for: inputs in [−1, 1], and a 1."""
         rows = self._rows(codes)
         inputs = rows if isinstance(rows, np.ndarray) else rows.toarray()
         return np.column_stack([inputs, np.ones(len(codes))])
@@ -261,29 +300,29 @@ class DPLogisticRegressionClassifier(LinearClassifier, PrivateClassifier):
         super()._restore()
         check_start(self, self._start_roles())
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         found = super()._scores(codes)
         return found + self.start_.of_rows(codes) if self.start == PUBLIC_START else found
 
 
 def _minimum(
-    rows: csr_array | NDArray[np.float64],
+    rows: csr_array | Floats,
     records: Records,
     posed: Perturbation,
     epsilon: float,
     curator: Curator,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Minimise the perturbed objective (the intercept comes last)."""
     n = records.n
     dimension = rows.shape[1] + int(posed.intercept)
     extra = posed.extra_penalty(epsilon) / n
     data = rows, records.labels, records.counts, 1 / (posed.C * n)
 
-    def gradient(model: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gradient(model: Floats) -> Floats:
         return n * (logistic_loss(model, *data)[1] + extra * model)
 
-    def minimise(linear: NDArray[np.float64]) -> NDArray[np.float64]:
-        def perturbed(model: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def minimise(linear: Floats) -> Floats:
+        def perturbed(model: Floats) -> tuple[float, Floats]:
             value, slope = logistic_loss(model, *data)
             value += float(linear @ model) / n
             value += 0.5 * extra * float(model @ model)

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
-from privcurve.coding import Codes, one_hot
+from privcurve.coding import Codes, Floats, Ints, Signs, one_hot
 from privcurve.kernels.newton import logistic_gradient, minimise_logistic
-from privcurve.learners.chances import ChanceClassifier
+from privcurve.learners.chances import CERTAIN, ChanceClassifier, log_shares, only_label
 from privcurve.learners.checks import require
-from privcurve.learners.one_label import CERTAIN, log_shares, only_label
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.curator import Call, Curator
 
@@ -23,13 +21,9 @@ MOST_STEPS = 5_000
 
 
 def logistic_loss(
-    model: NDArray[np.float64],
-    rows: csr_array | NDArray[np.float64],
-    signs: NDArray[np.int8],
-    counts: NDArray[np.int64],
-    penalty: float,
-) -> tuple[float, NDArray[np.float64]]:
-    """Give the mean logistic loss with an L2 penalty, and its gradient.
+    model: Floats, rows: csr_array | Floats, signs: Signs, counts: Ints, penalty: float
+) -> tuple[float, Floats]:
+    """Return the mean logistic loss with an L2 penalty, and its gradient.
 
     Parameters
     ----------
@@ -68,12 +62,12 @@ def perturbed_logistic(
     *,
     curator: Curator,
     call: Call,
-    rows: NDArray[np.float64],
-    signs: NDArray[np.int8],
-    weights: NDArray[np.float64],
-    penalty: NDArray[np.float64],
-    offset: NDArray[np.float64] | float = 0.0,
-) -> NDArray[np.float64]:
+    rows: Floats,
+    signs: Signs,
+    weights: Floats,
+    penalty: Floats,
+    offset: Floats | float = 0.0,
+) -> Floats:
     """Return the minimum of a logistic objective with a random linear term.
 
     Parameters
@@ -111,20 +105,17 @@ class OneHotClassifier(LogOddsClassifier):
     """
 
     C: float
-    coef_: NDArray[np.float64]
-    intercept_: float | NDArray[np.float64]
+    coef_: Floats
+    intercept_: float | Floats
 
-    _released: ClassVar[Mapping[str, Any]] = {
-        "coef_": NDArray[np.float64],
-        "intercept_": float | NDArray[np.float64],
-    }
+    _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float | Floats}
 
     def _width(self) -> int:
-        """Give how many inputs there are."""
+        """Return how many inputs there are."""
         return int(self.n_bins_.sum())
 
-    def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | NDArray[np.float64]:
-        """Give the inputs: what the score is linear in, times a value."""
+    def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | Floats:
+        """Return the inputs: what the score is linear in, times a value."""
         return one_hot(codes, self.n_bins_, value)
 
     def _restore(self) -> None:
@@ -132,15 +123,11 @@ class OneHotClassifier(LogOddsClassifier):
         fits = self.coef_.shape == (*classes, self._width())
         require(fits and np.shape(self.intercept_) == classes, "it is linear in other columns")
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         return np.asarray(self._rows(codes) @ self.coef_.T + self.intercept_)
 
     def _regress(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64] | None = None,
-        **options: Any,
+        self, codes: Codes, signs: Signs, counts: Ints | None = None, **options: Any
     ) -> None:
         """Take the model of a logistic regression without noise."""
         label = only_label(signs)
@@ -157,9 +144,7 @@ class OneHotClassifier(LogOddsClassifier):
             self.intercept_ = float(model.intercept_[0])
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
 
-    def _regress_classes(
-        self, codes: Codes, labels: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> None:
+    def _regress_classes(self, codes: Codes, labels: Ints, counts: Ints) -> None:
         """Take the model of a multinomial regression without noise, of more than two classes.
 
         A class that no record has keeps a score so low that it is never decided for.

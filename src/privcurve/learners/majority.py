@@ -1,4 +1,4 @@
-"""The control of every comparison: the label that most records have."""
+"""The control of every comparison: the label that most records have, with noise or without."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.dummy import DummyClassifier
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Records
+from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.chances import CERTAIN, log_shares
 from privcurve.learners.checks import require
 from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.one_label import CERTAIN, log_shares
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.noise import Announced
+from privcurve.privacy.sensitivity.counts import margins_l1
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -41,9 +43,9 @@ class MajorityClassClassifier(LogOddsClassifier):
     """
 
     _learner = "majority_class"
-    _released: ClassVar[Mapping[str, Any]] = {"score_": float | NDArray[np.float64]}
+    _released: ClassVar[Mapping[str, Any]] = {"score_": float | Floats}
 
-    score_: float | NDArray[np.float64] = field(init=False)
+    score_: float | Floats = field(init=False)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         codes, labels, counts, _ = records
@@ -60,5 +62,48 @@ class MajorityClassClassifier(LogOddsClassifier):
         shape = () if len(self.classes_) == 2 else (len(self.classes_),)
         require(np.shape(self.score_) == shape, "it is of another number of classes")
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         return np.full((len(codes), *np.shape(self.score_)), self.score_)
+
+
+MARGIN = "margin of all labels"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NoisyMajorityClassifier(PrivateClassifier):
+    """The sign of n₊ − n₋ with Laplace noise, for all rows: the bar at small ε.
+
+    Parameters
+    ----------
+    epsilon : float
+        At ∞ there is no noise.
+    delta : float
+        0.
+    calibration : str
+        ``certified``.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    margin_ : float
+        n₊ − n₋ with noise, the score of every row.
+    n_features_used_ : int
+        0.
+    n_records_ : int
+        Records trained on: the sum of the counts. Public, for neighbours have equally many.
+    """
+
+    _learner = "noisy_majority"
+    _released: ClassVar[Mapping[str, Any]] = {"margin_": float}
+
+    def _calls(self, n: int) -> tuple[Announced, ...]:
+        return (Announced(MARGIN, l1=margins_l1(), source="PRIVACY.md §f6"),)
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        self.n_records_, self.n_features_used_ = records.n, 0
+        margin = records.counts @ records.labels.astype(np.int64)
+        self.margin_ = curator.number(MARGIN, float(margin))
+
+    def _scores(self, codes: Codes) -> Floats:
+        return np.full(len(codes), self.margin_)

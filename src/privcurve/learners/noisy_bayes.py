@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Ints, Records, Signs
 from privcurve.learners.base import BUDGET, PrivateClassifier
 from privcurve.learners.checks import require
 from privcurve.learners.log_odds import LogOddsClassifier
@@ -20,17 +20,17 @@ from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import score_range
 from privcurve.privacy.noise import Announced, noise_of
-from privcurve.privacy.sensitivity.noisy_bayes import (
-    column_counts_l1,
-    column_counts_l2,
-)
-from privcurve.privacy.sensitivity.noisy_bayes import column_score as column_score_sensitivity
+from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_histograms_l2
 
 # What calls release.
 CHOICE = "choice of column {}"
 COUNTS = "counts of {} columns by code and label"
 
 SOURCE = "docs/partial.md, P3"
+
+# Of Q_j = ½ Σ_c |Σ_i y_i [x_ij = c]|, how much a column tells of the label: a changed record moves
+# two of the inner sums by 1, or one by 2 (docs/partial.md, P3; enumerated in the tests).
+SCORE_SENSITIVITY = 1.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -83,8 +83,8 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
     _learner = "noisy_bayes"
     _released: ClassVar[Mapping[str, Any]] = {
         "prior_": float | PublicStart,
-        "columns_": NDArray[np.int64],
-        "log_ratios_": tuple[NDArray[np.float64], ...],
+        "columns_": Ints,
+        "log_ratios_": tuple[Floats, ...],
     }
 
     n_columns: int | None = None
@@ -105,13 +105,13 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
         counts = Announced(
             COUNTS.format(m),
             share=1 - share,
-            l1=column_counts_l1(m),
-            l2=column_counts_l2(m),
+            l1=feature_histograms_l1(m),
+            l2=feature_histograms_l2(m),
             source=SOURCE,
         )
         if m == n_private:
             return (counts,)
-        score = score_range(column_score_sensitivity(), REPLACE_ONE)
+        score = score_range(SCORE_SENSITIVITY, REPLACE_ONE)
         return Announced(CHOICE, share=share, times=m, score_range=score, source=SOURCE), counts
 
     def _release(self, records: Records, curator: Curator) -> None:
@@ -144,9 +144,7 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
         available = len(self._roles().private)
         return available if self.n_columns is None else min(self.n_columns, available)
 
-    def _log_ratios(
-        self, table: NDArray[np.float64], totals: NDArray[np.float64], scale: float
-    ) -> NDArray[np.float64]:
+    def _log_ratios(self, table: Floats, totals: Floats, scale: float) -> Floats:
         added = scale + float(self.smoothing)
         shares = (np.maximum(table, 0.0) + added) / (np.maximum(totals, 0.0) + len(table) * added)
         ratios = np.log(shares[:, 1]) - np.log(shares[:, 0])
@@ -164,7 +162,7 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
         widths = [ratios.shape for ratios in self.log_ratios_]
         require(widths == [(k,) for k in self.n_bins_[columns]], "its columns have other codes")
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         if isinstance(self.prior_, PublicStart):
             found = self.prior_.of_rows(codes)
         else:
@@ -174,9 +172,7 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
         return found
 
 
-def label_counts(
-    column: NDArray[Any], n_bins: int, signs: NDArray[np.int8], counts: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) -> Ints:
     """Count the records of each code by label.
 
     Parameters
@@ -197,12 +193,12 @@ def label_counts(
     return totals.reshape(n_bins, 2).astype(np.int64)
 
 
-def column_score(table: NDArray[np.int64]) -> float:
-    """Give Q = ½ Σ_c |n₊(c) − n₋(c)|, the score by which a column is chosen."""
+def column_score(table: Ints) -> float:
+    """Return Q = ½ Σ_c |n₊(c) − n₋(c)|, the score by which a column is chosen."""
     return float(np.abs(table[:, 1] - table[:, 0]).sum()) / 2
 
 
-def _choose(tables: Mapping[int, NDArray[np.int64]], m: int, curator: Curator) -> list[int]:
+def _choose(tables: Mapping[int, Ints], m: int, curator: Curator) -> list[int]:
     """Choose m columns one after another; all of them without looking."""
     left = list(tables)
     if m == len(left):
@@ -215,7 +211,7 @@ def _choose(tables: Mapping[int, NDArray[np.int64]], m: int, curator: Curator) -
     return chosen
 
 
-def _pooled_totals(noisy: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _pooled_totals(noisy: list[Floats]) -> Floats:
     """Estimate the number of each label: every column tells it, the shorter the better."""
     weights = np.array([1 / len(table) for table in noisy])
     sums = np.array([table.sum(axis=0) for table in noisy])

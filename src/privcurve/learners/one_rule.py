@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, bin_starts
+from privcurve.coding import Bools, Codes, Ints, Records, bin_starts
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import PackedRows, pack
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.checks import all_between, require
-from privcurve.learners.voting import Boosting, VotingClassifier
+from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
 from privcurve.privacy.curator import Curator, call_of
 
@@ -53,7 +52,7 @@ class VoteModel:
     n_bins: tuple[int, ...]
 
     @classmethod
-    def from_picks(cls, picks: NDArray[np.int64], n_bins: NDArray[np.int64]) -> Self:
+    def from_picks(cls, picks: Ints, n_bins: Ints) -> Self:
         """Add up picked literals.
 
         Parameters
@@ -86,18 +85,18 @@ class VoteModel:
         constant = sum(self.n_bins)
         return len({literal >> 1 for literal in self.literals} - {constant})
 
-    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
+    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
         """Sum the votes of rounds for each row, see :class:`~privcurve.learners.voting.Model`."""
         starts = bin_starts(self.n_bins)
         picks = np.array(self.literals[start:stop], dtype=np.int64)
         return count_votes(codes, starts, *vote_table(picks, int(starts[-1])))
 
     def measures(self) -> dict[str, float]:
-        """Give rounds, and distinct bins that are asked for."""
+        """Return rounds, and distinct bins that are asked for."""
         return {"rounds": self.n_rounds, "bins": self.n_features_used}
 
-    def check(self, n_bins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give the picks if they are of these columns and make this model."""
+    def check(self, n_bins: Ints) -> Ints:
+        """Return the picks if they are of these columns and make this model."""
         picks = np.array(self.literals, dtype=np.int64)
         inside = len(picks) and all_between(picks, 0, 2 * int(n_bins.sum()) + 2)
         require(inside, "it has 1-rules of other columns, or none")
@@ -134,8 +133,8 @@ class RuleRows(NamedTuple):
     """Rows, ready for the kernel of 1-rules."""
 
     packed: PackedRows
-    positive: NDArray[np.bool_]
-    counts: NDArray[np.int64]
+    positive: Bools
+    counts: Ints
     n_literals: int
 
 
@@ -158,58 +157,28 @@ class RulePlan:
 class OneRules:
     """1-rules as weak learners, see :class:`~privcurve.learners.voting.WeakLearner`."""
 
-    def prepare(
-        self,
-        codes: Codes,
-        n_bins: NDArray[np.int64],
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-    ) -> RuleRows:
+    def prepare(self, records: Records) -> RuleRows:
         """Pack the rows."""
+        codes, signs, counts, n_bins = records
         return RuleRows(pack(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 
-    def plan(self, learner: Any, boosting: Boosting, n: int) -> RulePlan:
+    def plan(self, learner: Any, setting: Mapping[str, Any]) -> RulePlan:
         """Calibrate."""
-        noise = lazybb_one_rule(
-            learner=learner._learner,
-            n=n,
-            n_rounds=boosting.n_rounds,
-            density=boosting.density,
-            learning_rate=boosting.learning_rate,
-            epsilon=float(learner.epsilon),
-            delta=float(learner.delta),
-            calibration=learner.calibration,
-            mechanism=learner.mechanism,
-            started=boosting.started,
-        )
-        return RulePlan(boosting.density, boosting.learning_rate, noise)
+        return RulePlan(setting["density"], setting["learning_rate"], lazybb_one_rule(**setting))
 
     def train(
-        self,
-        rows: RuleRows,
-        plan: RulePlan,
-        curator: Curator,
-        begin: NDArray[np.int64] | None = None,
-    ) -> tuple[NDArray[np.int64], float]:
+        self, rows: RuleRows, plan: RulePlan, curator: Curator, begin: Ints | None = None
+    ) -> tuple[Ints, float]:
         """Pick a literal in each round."""
         calls = [call_of(entry, plan.noise.mechanism) for entry in plan.noise.statement.ledger]
         noise = curator.noise(calls, (len(calls), rows.n_literals)) if calls else None
         return boost(
-            rows.packed,
-            rows.positive,
-            rows.counts,
-            plan.density,
-            plan.learning_rate,
-            plan.noise.rates,
-            plan.noise.normalise,
-            noise,
-            begin,
-        )
+            rows.packed, rows.positive, rows.counts, plan.density, plan.learning_rate,
+            plan.noise.rates, plan.noise.normalise, noise, begin,
+        )  # fmt: skip
 
-    def attributes(
-        self, released: NDArray[np.int64], n_bins: NDArray[np.int64]
-    ) -> Mapping[str, Any]:
-        """Give the picks and the model that they make."""
+    def attributes(self, released: Ints, n_bins: Ints) -> Mapping[str, Any]:
+        """Return the picks and the model that they make."""
         return {"chosen_": released, "model_": VoteModel.from_picks(released, n_bins)}
 
 

@@ -32,7 +32,7 @@ PACKAGE = "privcurve_own_learners"
 
 
 def names() -> list[str]:
-    """Give the names of the learners in the folder.
+    """Return the names of the learners in the folder.
 
     Raises
     ------
@@ -50,12 +50,12 @@ def names() -> list[str]:
 
 
 def path_of(name: str) -> Path:
-    """Give the file of a learner."""
+    """Return the file of a learner."""
     return FOLDER / f"{name}.py"
 
 
 def entry(name: str) -> LearnerEntry:
-    """Give the entry of a learner, with the whole path of its class.
+    """Return the entry of a learner, with the whole path of its class.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def entry(name: str) -> LearnerEntry:
 
 
 def version(name: str) -> int:
-    """Give the version of a learner's cells: its entry's, and a checksum of its file.
+    """Return the version of a learner's cells: its entry's, and a checksum of its file.
 
     No golden test tells when the results of one's own learner change.
     """
@@ -80,7 +80,7 @@ def version(name: str) -> int:
 
 
 def claims() -> dict[str, tuple[Any, ...]]:
-    """Give what the audit tries, of each learner that says so."""
+    """Return what the audit tries, of each learner that says so."""
     found: dict[str, tuple[Any, ...]] = {}
     for name in names():
         of_module = getattr(_module(path_of(name).resolve()), "claims", None)

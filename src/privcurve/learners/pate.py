@@ -12,19 +12,93 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from privcurve.coding import Codes, Records, scaled
+from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, scaled
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.chances import only_label
 from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.one_label import only_label
 from privcurve.learners.public_part import LinearScore, PublicClassifier
 from privcurve.learners.roles import PublicRows, Roles, distinct_keys
 from privcurve.learners.threads import one_thread
-from privcurve.privacy.calibration.pate import ASKED_AGAIN, pate_statement
+from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator, call_of
-from privcurve.privacy.ledger import REFUTED, PrivacyStatement
+from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
+from privcurve.privacy.noise import Announced, noise_of
+
+SOURCE = "docs/partial.md, PATE"
+NOT_OWN = "that no record that was trained on is asked about again, as predict does with its rows"
+ASKED_AGAIN = (
+    "records that were trained on were asked about again: equal answers show that their private "
+    "columns are equal"
+)
+NOT_OBJECT = "the model object itself, which holds the teachers: what is protected is its answers"
+
+
+def margins_l1(n_answers: int, n_teachers: int) -> float:
+    """L1 sensitivity 2(Q − 1 + K) of all answers' margins n₊ − n₋.
+
+    A changed record changes one teacher, and so Q − 1 other margins by 2 at most; its own
+    margin asks all K teachers about other codes: 2K. Private-columns. Source: docs/partial.md,
+    PATE (proved).
+
+    Parameters
+    ----------
+    n_answers : int
+        Q, answers about training records and scored rows.
+    n_teachers : int
+        K.
+    """
+    return 2.0 * (n_answers - 1 + n_teachers)
+
+
+def pate_statement(
+    *, n_answers: int, n_teachers: int, epsilon: float, calibration: str, public: tuple[int, ...]
+) -> PrivacyStatement:
+    """Calibrate PATE: the noise of each answer is in the ledger.
+
+    Parameters
+    ----------
+    n_answers, n_teachers : int
+        Q and K; public.
+    epsilon : float
+        May be infinite.
+    calibration : str
+        ``certified``: Lap(2(Q − 1 + K)/ε) on each margin. ``published``: Lap(2/ε), enough for
+        a single answer about a row that no teacher was trained on.
+    public : tuple of int
+
+    Returns
+    -------
+    PrivacyStatement
+        With one entry in its ledger, for all answers.
+    """
+    published = calibration == PUBLISHED
+    whole = margins_l1(n_answers, n_teachers)
+    bound = 2.0 if published else whole
+    answers = Announced(
+        ("one answer" if published else f"{n_answers} answers") + " of the teachers",
+        l1=bound,
+        source="Shen et al., §7" if published else SOURCE,
+    )
+    refuted = (
+        "the noise is for one answer about a row that no teacher was trained on, but the answer "
+        "about a training record asks all teachers about its own codes, and there are "
+        f"{n_answers} answers (exact counterexample)"
+    )
+    return noise_of(
+        "pate",
+        [answers],
+        epsilon=epsilon,
+        calibration=calibration,
+        public=public,
+        assumptions=(f"that at most {n_answers} answers are given", NOT_OWN),
+        exclusions=(NOT_OBJECT,),
+        status=REFUTED if published else PROVED,
+        caveat=refuted if published else "",
+        proved_epsilon=epsilon * whole / bound if published else None,
+    )
 
 
 class _OwnRows:
@@ -83,7 +157,7 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
         Must be 0.
     calibration : str
         ``certified`` or ``published`` (refuted), see
-        :func:`~privcurve.privacy.calibration.pate.pate_noise`.
+        :func:`pate_statement`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -149,7 +223,7 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
             learner._own_rows = _OwnRows(X)
         return learners
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: ArrayLike) -> Floats:
         """Score rows by their public columns and a noisy answer about the private ones.
 
         As of :class:`~privcurve.learners.base.CodedClassifier`; each new row costs an answer.
@@ -219,16 +293,14 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
         self.n_records_ = n
         return statement
 
-    def _private_rows(self, codes: Codes) -> NDArray[np.float64]:
-        """Give scaled private columns, and a 1."""
+    def _private_rows(self, codes: Codes) -> Floats:
+        """Return scaled private columns, and a 1."""
         columns = list(self._roles.private)
         return np.column_stack(
             [scaled(codes[:, columns], self.n_bins_[columns]), np.ones(len(codes))]
         )
 
-    def _train_student(
-        self, codes: Codes, signs: NDArray[np.int8], positive: NDArray[np.bool_]
-    ) -> LinearScore:
+    def _train_student(self, codes: Codes, signs: Signs, positive: Bools) -> LinearScore:
         """Train on records one by one, and the answer about each."""
         public = list(self._roles.public or ())
         inputs = np.column_stack([codes[:, public], positive.astype(codes.dtype)])
@@ -237,13 +309,13 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
         rows = PublicRows.of(inputs, signs, ones, range(len(bins)), bins)
         return PublicClassifier(rows, bins).fit(np.ones(len(rows.signs)))
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         public = list(self._roles.public or ())
         inputs = np.column_stack([scaled(codes[:, public], self.n_bins_[public]), self._ask(codes)])
         return self.student_.of(inputs)
 
-    def _ask(self, codes: Codes) -> NDArray[np.float64]:
-        """Give the answers about scored rows, −1 or +1, and charge those that are new."""
+    def _ask(self, codes: Codes) -> Floats:
+        """Return the answers about scored rows, −1 or +1, and charge those that are new."""
         private = np.ascontiguousarray(codes[:, list(self._roles.private)].astype("<u2"))
         same = np.zeros(len(codes), dtype=np.int8)
         keys, row_of = distinct_keys(private, same, self.n_bins_[list(self._roles.private)])
@@ -265,21 +337,19 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
 
 
 def _laplace(key: bytes, row: bytes) -> float:
-    """Give standard Laplace noise that is a fixed function of a key and a row."""
+    """Return standard Laplace noise that is a fixed function of a key and a row."""
     digest = hashlib.blake2b(row, key=key, digest_size=8).digest()
     # Between 0 and 1, never either.
     u = (int.from_bytes(digest, "little") + 0.5) / 2.0**64
     return math.log(2 * u) if u < 0.5 else -math.log(2 * (1 - u))
 
 
-def _margins(rows: NDArray[np.float64], teachers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give n₊ − n₋ of each row."""
+def _margins(rows: Floats, teachers: Floats) -> Floats:
+    """Return n₊ − n₋ of each row."""
     return np.asarray((2 * (rows @ teachers.T > 0).sum(axis=1) - len(teachers)).astype(np.float64))
 
 
-def _train_teachers(
-    rows: NDArray[np.float64], signs: NDArray[np.int8], parts: Sequence[NDArray[np.int64]]
-) -> NDArray[np.float64]:
+def _train_teachers(rows: Floats, signs: Signs, parts: Sequence[Ints]) -> Floats:
     """Train a logistic regression (C = 1, intercept not penalised) on each part of the records."""
     penalty = np.ones(rows.shape[1])
     penalty[-1] = 0.0

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.additive.model import AdditiveModel
@@ -180,7 +179,7 @@ class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
         self.model_.check(self.n_bins_)
         self.n_features_used_ = self.model_.n_used
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         return self.model_.log_odds(codes)
 
     def _measures(self) -> dict[str, float]:

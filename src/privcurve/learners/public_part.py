@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from privcurve.coding import Codes, one_hot, scaled
+from privcurve.coding import Bools, Codes, Floats, Ints, Signs, one_hot, scaled
 from privcurve.kernels.newton import minimise_logistic
+from privcurve.learners.chances import CERTAIN, only_label
 from privcurve.learners.checks import require
-from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.learners.roles import PublicRows, Roles
 from privcurve.learners.threads import one_thread
 
@@ -28,10 +27,10 @@ class LinearScore:
     intercept : float
     """
 
-    coefficients: NDArray[np.float64]
+    coefficients: Floats
     intercept: float
 
-    def of(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of(self, rows: Floats) -> Floats:
         """Score rows."""
         return np.asarray(rows @ self.coefficients + self.intercept)
 
@@ -47,14 +46,14 @@ class PublicClassifier:
     n_bins : ndarray of shape (n_public,)
     """
 
-    def __init__(self, rows: PublicRows, n_bins: NDArray[np.int64]) -> None:
+    def __init__(self, rows: PublicRows, n_bins: Ints) -> None:
         self._rows = rows
         self._inputs = np.column_stack([scaled(rows.codes, n_bins), np.ones(len(rows.signs))])
-        self._last: NDArray[np.float64] | None = None
+        self._last: Floats | None = None
         self._penalty = np.ones(self._inputs.shape[1])
         self._penalty[-1] = 0.0
 
-    def fit(self, weights: NDArray[np.float64]) -> LinearScore:
+    def fit(self, weights: Floats) -> LinearScore:
         """Fit, each record of a row with a weight, beginning at the last solution."""
         signs = self._rows.signs
         label = only_label(signs)
@@ -65,7 +64,7 @@ class PublicClassifier:
         )
         return LinearScore(self._last[:-1], float(self._last[-1]))
 
-    def wrong(self, score: LinearScore) -> NDArray[np.bool_]:
+    def wrong(self, score: LinearScore) -> Bools:
         """Say which rows a score gets wrong (0 counts as negative)."""
         return (score.of(self._inputs[:, :-1]) > 0) != (self._rows.signs > 0)
 
@@ -93,18 +92,13 @@ class PublicStart:
     """
 
     columns: tuple[int, ...]
-    n_bins: NDArray[np.int64]
-    coefficients: NDArray[np.float64]
+    n_bins: Ints
+    coefficients: Floats
     intercept: float
 
     @classmethod
     def of(
-        cls,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        roles: Roles,
-        n_bins: NDArray[np.int64],
+        cls, codes: Codes, signs: Signs, counts: Ints, roles: Roles, n_bins: Ints
     ) -> PublicStart:
         """Fit a logistic regression (C = 1, intercept not penalised) to public columns.
 
@@ -129,7 +123,7 @@ class PublicStart:
             found = minimise_logistic(inputs, rows.signs, rows.counts.astype(np.float64), penalty)
         return cls(public, bins, found[:-1], float(found[-1]))
 
-    def check(self, columns: Sequence[int], n_bins: NDArray[np.int64]) -> None:
+    def check(self, columns: Sequence[int], n_bins: Ints) -> None:
         """Check what was read from a file.
 
         Raises
@@ -142,8 +136,8 @@ class PublicStart:
         fits = self.coefficients.shape == (int(bins.sum()),)
         require(same and fits, "its start is of other public columns")
 
-    def of_rows(self, codes: Codes) -> NDArray[np.float64]:
-        """Give the log-odds of rows of a coded matrix (all columns)."""
+    def of_rows(self, codes: Codes) -> Floats:
+        """Return the log-odds of rows of a coded matrix (all columns)."""
         if not self.columns:
             return np.full(len(codes), self.intercept)
         found = one_hot(codes[:, list(self.columns)], self.n_bins) @ self.coefficients
@@ -153,7 +147,7 @@ class PublicStart:
 def started_roles(
     learner: str, start: str, public_columns: Sequence[int] | None, n_columns: int
 ) -> Roles:
-    """Give the roles that a learner with a `start` parameter reads.
+    """Return the roles that a learner with a `start` parameter reads.
 
     Raises
     ------

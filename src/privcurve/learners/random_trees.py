@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Ints, Records
 from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.holder import Holder
 from privcurve.holders.placement import RANDOM
@@ -18,11 +18,10 @@ from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.lazybb_trees import Forest
 from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves
-from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.base import PrivateClassifier, StagedClassifier
 from privcurve.learners.chances import LinkedClassifier, whole_residuals
 from privcurve.learners.checks import all_between, check_complete, require
 from privcurve.learners.dealt import SEED, as_dealt, bin_codes, check_ordered, deal_to_holders
-from privcurve.learners.staged import StagedClassifier
 from privcurve.learners.trees import TreeModel
 from privcurve.privacy.calibration.random_trees import random_trees
 from privcurve.privacy.curator import Curator
@@ -39,7 +38,7 @@ class ValueTrees(TreeModel):
     leaf_values : ndarray of shape (n_trees, n_leaves, n_outputs)
     """
 
-    leaf_values: NDArray[np.float64]
+    leaf_values: Floats
 
     def _leaf(self, tree: int, node: int) -> str:
         found = self.leaf_values[tree, max(node - self.leaf_values.shape[1] + 1, 0)]
@@ -62,11 +61,11 @@ class RandomTreesModel:
     n_bins : ndarray of shape (n_columns,)
     """
 
-    questions: NDArray[np.int64]
+    questions: Ints
     trees: Stumps
-    values: NDArray[np.float64]
+    values: Floats
     batch: int
-    n_bins: NDArray[np.int64]
+    n_bins: Ints
 
     def describe(
         self,
@@ -87,7 +86,7 @@ class RandomTreesModel:
     def __str__(self) -> str:
         return self.describe()
 
-    def check(self, n_bins: NDArray[np.int64], n_classes: int) -> None:
+    def check(self, n_bins: Ints, n_classes: int) -> None:
         """Check what was read from a file.
 
         Raises
@@ -107,11 +106,7 @@ class RandomTreesModel:
         require(self.batch > 0, "a round has no trees")
 
     def add_to(
-        self,
-        scores: NDArray[np.float64],
-        bins: NDArray[Any],
-        start: int = 0,
-        stop: int | None = None,
+        self, scores: Floats, bins: NDArray[Any], start: int = 0, stop: int | None = None
     ) -> None:
         """Add the trees from `start` to before `stop` to the scores of rows of bins."""
         columns, low, high = (part[start:stop] for part in self.trees[:3])
@@ -196,7 +191,7 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         self,
         holders: Sequence[Holder],
         questions: Questions,
-        drawn: NDArray[np.int64],
+        drawn: Ints,
         transcript: Transcript,
         sums: Sums | None = None,
     ) -> tuple[RandomTreesModel, PrivacyStatement]:
@@ -245,23 +240,23 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
     def _restore(self) -> None:
         self.model_.check(self.n_bins_, len(self.classes_))
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         bins = bin_codes(codes, self.n_bins_)
         found = np.zeros((len(bins), self.model_.values.shape[2]))
         self.model_.add_to(found, bins)
         return self._of_classes(found)
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
         bins = bin_codes(codes, self.n_bins_)
         found = np.zeros((len(bins), self.model_.values.shape[2]))
         for start in range(0, len(self.model_.values), self.model_.batch):
             self.model_.add_to(found, bins, start, start + self.model_.batch)
             yield self._of_classes(found.copy())
 
-    def _link(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _link(self, scores: Floats) -> Floats:
         return whole_residuals(scores) if scores.ndim == 1 else scores
 
-    def _of_classes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _of_classes(self, scores: Floats) -> Floats:
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def _measures(self) -> dict[str, float]:

@@ -22,7 +22,7 @@ from privcurve.schema import nearest
 
 
 def entry(name: str) -> LearnerEntry:
-    """Give the entry of a learner.
+    """Return the entry of a learner.
 
     Raises
     ------
@@ -39,12 +39,12 @@ def entry(name: str) -> LearnerEntry:
 
 
 def version(name: str) -> int:
-    """Give the version of a learner's cells; of one's own it changes with the file."""
+    """Return the version of a learner's cells; of one's own it changes with the file."""
     return LEARNERS[name].version if name in LEARNERS else own.version(name)
 
 
 def names() -> list[str]:
-    """Give the names of all learners: those of this project, then the user's own."""
+    """Return the names of all learners: those of this project, then the user's own."""
     return [*LEARNERS, *own.names()]
 
 
@@ -146,7 +146,7 @@ def make(
     parameters: Mapping[str, Any] | None = None,
     neighbours: str = REPLACE_ONE,
 ) -> Any:
-    """Give a learner that knows the public facts of a dataset: the one road for them.
+    """Return a learner that knows the public facts of a dataset: the one road for them.
 
     Labels are those of the pipeline: −1 and +1 of two classes, 0 … K − 1 of more.
 

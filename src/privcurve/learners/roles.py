@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes
-from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.coding import Codes, Ints, Signs
 
 ALL = "all"
 PUBLIC = "public"
@@ -86,13 +85,8 @@ class Roles:
         known = set(self.public or ())
         return tuple(j for j in range(self.n_columns) if j not in known)
 
-    @property
-    def neighbours(self) -> str:
-        """The relation under which a learner that reads these roles is private."""
-        return REPLACE_ONE if self.public is None else PRIVATE_COLUMNS
-
     def columns(self, which: str) -> NDArray[np.intp]:
-        """Give positions of columns.
+        """Return positions of columns.
 
         Parameters
         ----------
@@ -137,18 +131,13 @@ class PublicRows:
     """
 
     codes: Codes
-    signs: NDArray[np.int8]
-    counts: NDArray[np.int64]
-    row_of: NDArray[np.int64]
+    signs: Signs
+    counts: Ints
+    row_of: Ints
 
     @classmethod
     def of(
-        cls,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        public: Sequence[int],
-        n_bins: NDArray[np.int64],
+        cls, codes: Codes, signs: Signs, counts: Ints, public: Sequence[int], n_bins: Ints
     ) -> PublicRows:
         """Gather the rows of a coded matrix by public columns and label."""
         columns = list(public)
@@ -160,10 +149,8 @@ class PublicRows:
         return cls(codes[first][:, columns], signs[first], totals, row_of)
 
 
-def distinct_keys(
-    codes: Codes, signs: NDArray[np.int8], n_bins: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Give a number to each distinct (row, label) pair, in lexicographic order.
+def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any], Ints]:
+    """Return a number to each distinct (row, label) pair, in lexicographic order.
 
     Parameters
     ----------
@@ -190,8 +177,8 @@ def distinct_keys(
     return _ranked(keys, width)
 
 
-def _ranked(keys: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the distinct numbers among keys below `width`, increasing, and the place of each key."""
+def _ranked(keys: Ints, width: int) -> tuple[Ints, Ints]:
+    """Return the distinct numbers among keys below `width`, increasing, and each key's place."""
     if width > SPARSE * len(keys):
         known, places = np.unique(keys, return_inverse=True)
         return known, places.astype(np.int64)

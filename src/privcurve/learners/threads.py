@@ -18,6 +18,6 @@ def _loaded() -> Any:
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Give a context in which linear algebra has one thread."""
+    """Return a context in which linear algebra has one thread."""
     found: AbstractContextManager[Any] = _loaded().limit(limits=1)
     return found

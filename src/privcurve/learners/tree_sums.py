@@ -6,17 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, bin_starts
+from privcurve.coding import Codes, Floats, Ints, bin_starts
 from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees
+from privcurve.learners.base import StagedClassifier
 from privcurve.learners.chances import LinkedClassifier
 from privcurve.learners.checks import all_between, check_complete, require
-from privcurve.learners.staged import StagedClassifier
 
 
-def shrunk(margins: NDArray[np.float64], scale: float, n: int) -> NDArray[np.float64]:
-    """Give votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1).
+def shrunk(margins: Floats, scale: float, n: int) -> Floats:
+    """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1).
 
     The scale of the noise says how far a margin D is to be trusted.
 
@@ -36,7 +35,7 @@ def shrunk(margins: NDArray[np.float64], scale: float, n: int) -> NDArray[np.flo
 
 
 class TreeSumClassifier(LinkedClassifier, StagedClassifier):
-    """A learner of trees; a subclass fits `splits_` and gives `_tree_values`.
+    """A learner of trees; a subclass fits `splits_` and `leaf_values_`.
 
     Trees are complete: one row of `splits_` each, numbered as in :mod:`privcurve.kernels.dpboost`.
 
@@ -48,43 +47,42 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         Records trained on: the sum of the counts. Public, for neighbours have equally many.
     """
 
-    splits_: NDArray[np.int64]
+    n_trees: int
+    splits_: Ints
+    leaf_values_: Floats
 
-    _released: ClassVar[Mapping[str, Any]] = {
-        "splits_": NDArray[np.int64],
-        "leaf_values_": NDArray[np.float64],
-    }
+    _released: ClassVar[Mapping[str, Any]] = {"splits_": Ints, "leaf_values_": Floats}
 
-    def _tree_values(self) -> NDArray[np.float64]:
-        """Give what each leaf of each tree adds to the score: shape (n_trees, 2**depth)."""
-        raise NotImplementedError
+    def _begin(self, depth: int, n: int) -> None:
+        """Make room for complete trees of so many levels, which ask for nothing yet."""
+        n_trees = int(self.n_trees)
+        self.n_records_ = n
+        self.splits_ = np.full((n_trees, 2**depth - 1), NO_SPLIT, dtype=np.int64)
+        self.leaf_values_ = np.zeros((n_trees, 2**depth))
 
-    def _bin_starts(self) -> NDArray[np.int64]:
+    def _tree_values(self) -> Floats:
+        """Return what each leaf of each tree adds to a score: shape (n_trees, n_leaves)."""
+        return self.leaf_values_
+
+    def _bin_starts(self) -> Ints:
         return bin_starts(self.n_bins_)
 
     def _thresholds(self) -> bool:
         """Say whether a question is "at most b?", or "is it b?"."""
         return True
 
-    def _add_trees(
-        self,
-        codes: Codes,
-        rows: NDArray[np.int64],
-        start: int,
-        stop: int,
-        scores: NDArray[np.float64],
-    ) -> None:
+    def _add_trees(self, codes: Codes, rows: Ints, start: int, stop: int, scores: Floats) -> None:
         """Add what trees from `start` to `stop` give some rows to their scores."""
         splits, values = self.splits_[:stop], self._tree_values()[:stop]
         starts, thresholds = self._bin_starts(), self._thresholds()
         add_up_trees(codes, rows, starts, thresholds, splits, values, start, scores)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         scores = np.zeros(len(codes))
         self._add_trees(codes, np.arange(len(codes)), 0, len(self.splits_), scores)
         return scores
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
         scores = np.zeros(len(codes))
         for t in range(len(self.splits_)):
             self._add_trees(codes, np.arange(len(codes)), t, t + 1, scores)

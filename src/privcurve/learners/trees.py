@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Ints, Records
 from privcurve.kernels.lazybb_trees import (
     BinnedRows,
     Forest,
@@ -19,11 +18,11 @@ from privcurve.kernels.lazybb_trees import (
     count_tree_votes,
     node_count,
 )
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.checks import all_between, require
-from privcurve.learners.voting import Boosting
+from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy.budget import PUBLISHED
-from privcurve.privacy.calibration import trees as calibration_trees
-from privcurve.privacy.calibration.trees import TreeNoiseRates
+from privcurve.privacy.calibration.trees import TreeNoiseRates, lazybb_trees
 from privcurve.privacy.curator import Curator, call_of
 
 EQUALITY = "equality"
@@ -56,57 +55,42 @@ class TreePlan:
     noise: TreeNoiseRates
 
     @classmethod
-    def make(
-        cls,
-        *,
-        learner: str,
-        n: int,
-        n_rounds: int,
-        density: float,
-        learning_rate: float,
-        depth: int,
-        n_splits: int | None,
-        splits: str,
-        criterion: str,
-        split_share: float | None,
-        leaves: str,
-        epsilon: float,
-        delta: float,
-        calibration: str,
-        mechanism: str,
-        started: bool = False,
-    ) -> TreePlan:
-        """Settle a setting; see ``calibration_trees.lazybb_trees``.
+    def make(cls, *, depth: int, n_splits: int | None, splits: str, **setting: Any) -> TreePlan:
+        """Settle a setting.
+
+        Parameters
+        ----------
+        depth : int
+        n_splits : int or None
+        splits : str
+        **setting
+            The rest of what ``calibration.trees.lazybb_trees`` takes.
 
         Raises
         ------
         ValueError
             If the calibration does not offer what is asked for.
         """
-        if n_splits is not None and calibration != PUBLISHED:
+        learner, published = setting["learner"], setting["calibration"] == PUBLISHED
+        if n_splits is not None and not published:
             raise ValueError(
                 f"{learner}: n_splits = {n_splits} is for calibration='published', which grows "
                 "trees best first; certified trees grow by levels: give depth"
             )
-        if splits != EQUALITY and calibration == PUBLISHED:
+        if splits != EQUALITY and published:
             raise ValueError(
                 f"{learner}: splits = {splits!r} is for calibration='certified'; published trees "
                 "ask for one code of a column"
             )
         t = 2**depth - 1 if n_splits is None else n_splits
-        noise = calibration_trees.lazybb_trees(
-            learner=learner, n=n, n_rounds=n_rounds, density=density,
-            learning_rate=learning_rate, depth=depth, n_splits=t, criterion=criterion,
-            split_share=split_share, leaves=leaves, epsilon=epsilon, delta=delta,
-            calibration=calibration, mechanism=mechanism, started=started,
-        )  # fmt: skip
+        noise = lazybb_trees(depth=depth, n_splits=t, **setting)
         return cls(
             depth if noise.by_levels else 0,
             t,
             splits != EQUALITY,
-            criterion,
-            density,
-            learning_rate,
+            setting["criterion"],
+            setting["density"],
+            setting["learning_rate"],
             noise,
         )
 
@@ -167,15 +151,15 @@ class TreeModel:
     """
 
     forest: Forest
-    n_bins: NDArray[np.int64]
+    n_bins: Ints
 
     @property
-    def columns(self) -> NDArray[np.int64]:
+    def columns(self) -> Ints:
         """The column of each bin."""
         return np.repeat(np.arange(len(self.n_bins)), self.n_bins)
 
     @property
-    def values(self) -> NDArray[np.int64]:
+    def values(self) -> Ints:
         """The code of each bin in its column."""
         starts = np.cumsum(self.n_bins) - self.n_bins
         return np.arange(int(self.n_bins.sum())) - np.repeat(starts, self.n_bins)
@@ -186,9 +170,9 @@ class TreeModel:
         return len(self.forest.splits)
 
     @property
-    def questions(self) -> NDArray[np.int64]:
+    def questions(self) -> Ints:
         """Distinct questions of the trees."""
-        found: NDArray[np.int64] = np.unique(self.forest.splits[self.forest.splits >= 0])
+        found: Ints = np.unique(self.forest.splits[self.forest.splits >= 0])
         return found
 
     @property
@@ -196,14 +180,14 @@ class TreeModel:
         """How many distinct questions the trees ask."""
         return len(self.questions)
 
-    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
+    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
         """Sum the votes of trees for each row, see :class:`~privcurve.learners.voting.Model`."""
         splits, children, labels = self.forest
         voters = splits[start:stop], children[start:stop], labels[start:stop]
         return count_tree_votes(codes, self.columns, self.values, *voters)
 
     def measures(self) -> dict[str, float]:
-        """Give rounds, distinct questions, and sizes of all trees together or of the deepest."""
+        """Return rounds, distinct questions, and sizes of all trees together or of the deepest."""
         parents = self.forest.children > 0
         inner = int(parents.sum())
         depth = np.zeros(self.forest.children.shape, dtype=np.int64)
@@ -220,8 +204,8 @@ class TreeModel:
             "depth": int(depth.max()),
         }
 
-    def check(self, n_bins: NDArray[np.int64], labels: Sequence[int] = (-1, 1)) -> Forest:
-        """Give the trees if they are of these columns and their leaves have these labels.
+    def check(self, n_bins: Ints, labels: Sequence[int] = (-1, 1)) -> Forest:
+        """Return the trees if they are of these columns and their leaves have these labels.
 
         Raises
         ------
@@ -297,65 +281,120 @@ class TreeModel:
         return self.describe()
 
 
-class TreeRows(NamedTuple):
-    """Rows, ready for the kernel of trees."""
-
-    binned: BinnedRows
-    width: int
-
-
 class TopDownTrees:
     """DP-TopDown trees as weak learners, see :class:`~privcurve.learners.voting.WeakLearner`."""
 
-    def prepare(
-        self,
-        codes: Codes,
-        n_bins: NDArray[np.int64],
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-    ) -> TreeRows:
+    def prepare(self, records: Records) -> BinnedRows:
         """Turn codes into places of histograms."""
-        return TreeRows(bin_rows(codes, n_bins, signs, counts), int(n_bins.sum()))
+        codes, signs, counts, n_bins = records
+        return bin_rows(codes, n_bins, signs, counts)
 
-    def plan(self, learner: Any, boosting: Boosting, n: int) -> TreePlan:
+    def plan(self, learner: Any, setting: Mapping[str, Any]) -> TreePlan:
         """Settle shape and noise."""
         return TreePlan.make(
-            learner=learner._learner,
-            n=n,
-            n_rounds=boosting.n_rounds,
-            density=boosting.density,
-            learning_rate=boosting.learning_rate,
             depth=int(learner.depth),
             n_splits=None if learner.n_splits is None else int(learner.n_splits),
             splits=learner.splits,
             criterion=learner.criterion,
             split_share=None if learner.split_share is None else float(learner.split_share),
             leaves=learner.leaves,
-            epsilon=float(learner.epsilon),
-            delta=float(learner.delta),
-            calibration=learner.calibration,
-            mechanism=learner.mechanism,
-            started=boosting.started,
+            **setting,
         )
 
     def train(
-        self,
-        rows: TreeRows,
-        plan: TreePlan,
-        curator: Curator,
-        begin: NDArray[np.int64] | None = None,
+        self, rows: BinnedRows, plan: TreePlan, curator: Curator, begin: Ints | None = None
     ) -> tuple[Forest, float]:
         """Grow a tree in each round."""
         return boost_trees(
-            rows.binned, plan.density, plan.learning_rate,
+            rows, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
-            tree_noise(plan, rows.width, curator), begin,
+            tree_noise(plan, len(rows.columns), curator), begin,
         )  # fmt: skip
 
-    def attributes(self, released: Forest, n_bins: NDArray[np.int64]) -> Mapping[str, Any]:
-        """Give the model."""
+    def attributes(self, released: Forest, n_bins: Ints) -> Mapping[str, Any]:
+        """Return the model."""
         return {"model_": TreeModel(released, n_bins)}
 
 
 TOP_DOWN_TREES = TopDownTrees()
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopDownTreeClassifier(VotingClassifier, PrivateClassifier):
+    """A decision tree whose splits and labels are chosen privately.
+
+    ``certified`` trees grow by levels: every
+    node of a level makes its own private choice, and all of them together cost no more
+    than one (PRIVACY.md §c, level-parallel). ``published`` trees grow best first, one
+    private choice among all leaves and questions a split.
+
+    Parameters
+    ----------
+    depth : int
+        Levels of splits.
+    n_splits : int, optional
+        Internal nodes of a published tree; by default as many as a full tree of `depth`
+        has. Not for certified trees.
+    splits : str
+        ``equality``: a split asks whether a column has one code. ``threshold``: it may
+        also ask whether the code is at most one, which suits columns whose codes have an
+        order. Certified only.
+    criterion : str
+        ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. Against Gini, ``zero_one``
+        is half as sensitive to one record and gets half of the noise; ``entropy`` and
+        ``root_gini`` get about (log₂ n + 1.4)/4 and √n/2 times as much. Published trees
+        offer Gini alone.
+    split_share : float, optional
+        Share of the budget for splits, in (0, 1); the rest is for the leaves. Certified
+        only; see ``calibration_trees.lazybb_trees`` for the default.
+    leaves : str
+        ``labels``: each leaf is labelled by its noisy margin. ``rules``: each node of the
+        last level chooses a question and the labels of both answers at once, by their
+        error, which takes less noise. Certified only.
+    epsilon : float
+        ε of the whole fit, above 0; infinite: no noise.
+    delta : float
+        0: pure differential privacy. Published trees offer 0 alone.
+    calibration : str
+        ``certified`` (PRIVACY.md §c) or ``published`` (thesis, Theorem 4.2.2).
+    mechanism : str
+        Of the splits: ``exponential``, ``permute_and_flip`` (certified with δ = 0), or
+        ``auto``: permute-and-flip where it is offered.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    model_ : TreeModel
+        The tree, readable.
+    n_features_used_, n_records_
+        See :class:`~privcurve.learners.voting.VotingClassifier`.
+    privacy_ : PrivacyStatement
+        What the fit guarantees, with every mechanism call.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privcurve.learners.trees import TopDownTreeClassifier
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.uint8)
+    >>> y = np.array([0, 0, 0, 1])
+    >>> tree = TopDownTreeClassifier(depth=2, epsilon=float("inf"), n_bins=2).fit(X, y)
+    >>> tree.predict(X)
+    array([0, 0, 0, 1])
+    """
+
+    _learner = "topdown"
+    _released: ClassVar[Mapping[str, Any]] = {"model_": TreeModel}
+
+    depth: int = 3
+    n_splits: int | None = None
+    splits: str = "equality"
+    criterion: str = "gini"
+    split_share: float | None = None
+    leaves: str = "labels"
+    mechanism: str = "auto"
+
+    @property
+    def _weak(self) -> TopDownTrees:
+        return TOP_DOWN_TREES

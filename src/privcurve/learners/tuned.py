@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from privcurve.coding import Codes, Records, decided
+from privcurve.coding import Codes, Floats, Records, decided
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier, PrivateClassifier, as_fitted
 from privcurve.learners.entry import Facts
@@ -114,16 +114,11 @@ class TunedClassifier(PrivateClassifier):
 
     def _budget(self) -> SelectionBudget:
         return budget_of(
-            self._names(),
-            self.epsilon,
-            self.delta,
-            self.eta,
-            self.expected_runs,
-            self.score_share,
+            self._names(), self.epsilon, self.delta, self.eta, self.expected_runs, self.score_share
         )
 
     def _names(self) -> list[str]:
-        """Give the names of the learners that are drawn from, each once."""
+        """Return the names of the learners that are drawn from, each once."""
         candidates = candidates_of(self.learner, self.settings)
         return list(dict.fromkeys(one.learner for one in candidates))
 
@@ -156,9 +151,7 @@ class TunedClassifier(PrivateClassifier):
         for start in range(0, len(drawn), _BATCH):
             batch = drawn[start : start + _BATCH]
             for place, model in zip(
-                batch,
-                self._trained(candidates, each, batch, records, curator, run),
-                strict=True,
+                batch, self._trained(candidates, each, batch, records, curator, run), strict=True
             ):
                 if budget is not None:
                     check_spent(model.privacy_, budget)
@@ -209,8 +202,8 @@ class TunedClassifier(PrivateClassifier):
         exact = UNITS * int(records.counts[right].sum())
         return int(curator.whole_numbers(call, np.array([exact]))[0])
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        scores: NDArray[np.float64] = self.best_.decision_function(codes)
+    def _scores(self, codes: Codes) -> Floats:
+        scores: Floats = self.best_.decision_function(codes)
         return scores
 
     @property
@@ -225,8 +218,8 @@ class TunedClassifier(PrivateClassifier):
 
     @available_if(_gives_chances)
     @as_fitted
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Give the chance of each class, where the learner does.
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the chance of each class, where the learner does.
 
         Parameters
         ----------
@@ -237,7 +230,7 @@ class TunedClassifier(PrivateClassifier):
         ndarray of shape (n_rows, 2)
         """
         check_is_fitted(self)
-        chances: NDArray[np.float64] = self.best_.predict_proba(self._code(X, fit=False))
+        chances: Floats = self.best_.predict_proba(self._code(X, fit=False))
         return chances
 
     @property

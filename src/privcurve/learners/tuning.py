@@ -62,7 +62,7 @@ class Terms:
 
 
 def base_entry(name: Any) -> LearnerEntry:
-    """Give the entry of a learner whose settings may be chosen privately.
+    """Return the entry of a learner whose settings may be chosen privately.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def base_entry(name: Any) -> LearnerEntry:
 
 
 def settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
-    """Give the settings that are drawn from.
+    """Return the settings that are drawn from.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
 
 
 def candidates_of(name: str, given: Any) -> tuple[Candidate, ...]:
-    """Give what runs draw from, where a setting of a list may be another learner's.
+    """Return what runs draw from, where a setting of a list may be another learner's.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def budget_of(
     expected_runs: float,
     score_share: float,
 ) -> SelectionBudget:
-    """Give what a run of a learner, or of any of several, may spend; see ``calibration.selection``.
+    """Return what a run of a learner, or of several, may spend; see ``calibration.selection``.
 
     Learners that all offer pure privacy alone are accounted by ε, whatever δ is.
 
@@ -201,22 +201,16 @@ def budget_of(
 
 
 def prices(
-    candidates: Sequence[Candidate],
-    budget: SelectionBudget,
-    facts: Facts,
-    n: int,
+    candidates: Sequence[Candidate], budget: SelectionBudget, facts: Facts, n: int
 ) -> list[float]:
-    """Give ε with which each candidate is trained; see :func:`terms`."""
+    """Return ε with which each candidate is trained; see :func:`terms`."""
     return [one.epsilon for one in terms(candidates, budget, facts, n)]
 
 
 def terms(
-    candidates: Sequence[Candidate],
-    budget: SelectionBudget,
-    facts: Facts,
-    n: int,
+    candidates: Sequence[Candidate], budget: SelectionBudget, facts: Facts, n: int
 ) -> list[Terms]:
-    """Give on which terms each candidate is trained, so that it spends what a run may.
+    """Return on which terms each candidate is trained, so that it spends what a run may.
 
     What a setting spends is public: its statement does not depend on the records. It is asked of
     a fit on as many made-up ones.
@@ -268,7 +262,7 @@ Known = tuple[str, str, tuple[int, ...], tuple[bool, ...] | None, int]
 
 @lru_cache(maxsize=4096)
 def _terms(known: Known, delta: float, pure: bool, amount: float, guess: float) -> Terms:
-    """Give the terms with the largest ε, nearly, at which a training spends at most `amount`."""
+    """Return the terms with the largest ε, nearly, at which a training spends at most `amount`."""
     said: dict[float, PrivacyStatement] = {}
 
     def ledger(epsilon: float) -> Sequence[LedgerEntry]:
@@ -285,7 +279,7 @@ def _terms(known: Known, delta: float, pure: bool, amount: float, guess: float) 
 
 
 def _stated(known: Known, epsilon: float, delta: float) -> PrivacyStatement:
-    """Give what a fit of a setting says of itself: on made-up records, of either label."""
+    """Return what a fit of a setting says of itself: on made-up records, of either label."""
     name, setting, n_bins, ordered, n = known
     budget = {"epsilon": epsilon, "delta": delta, "calibration": CERTIFIED}
     learner = registry.make(name, Facts(n_bins, ordered), {**json.loads(setting), **budget})

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Ints, Records, Signs
+from privcurve.learners.base import StagedClassifier
 from privcurve.learners.chances import LinkedClassifier
-from privcurve.learners.staged import StagedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sensitivity.lazybb import check_largest_weight
@@ -44,89 +43,24 @@ class Boosting(NamedTuple):
 ONE_ROUND = Boosting(1, 1.0, 1.0)
 
 
-class Noise(Protocol):
-    """What a calibration gives."""
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """What the noise guarantees."""
-
-
-class Plan(Protocol):
-    """One setting of a weak learner, settled for a number of records."""
-
-    @property
-    def density(self) -> float:
-        """κ."""
-
-    @property
-    def learning_rate(self) -> float:
-        """λ."""
-
-    @property
-    def noise(self) -> Noise:
-        """Rates and mechanisms of all rounds."""
-
-
-class Model(Protocol):
-    """Voters in the order of the rounds, each of which answers −1 or +1."""
-
-    @property
-    def n_rounds(self) -> int:
-        """How many there are."""
-
-    @property
-    def n_features_used(self) -> int:
-        """Distinct questions that they ask."""
-
-    def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
-        """Sum the votes for each row.
-
-        Parameters
-        ----------
-        codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-        start, stop : int
-            Rounds that vote: from `start` to before `stop`; default all.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-
-    def measures(self) -> dict[str, float]:
-        """Give sizes of the model."""
-
-    def check(self, n_bins: NDArray[np.int64]) -> Any:
-        """Check what was read from a file; give what was released, as of the weak learner.
-
-        Raises
-        ------
-        ValueError
-            If it is no model of columns with so many codes.
-        """
-
-
 class WeakLearner(Protocol):
     """What is boosted. It keeps nothing of a fit."""
 
-    def prepare(
-        self,
-        codes: Codes,
-        n_bins: NDArray[np.int64],
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-    ) -> Any:
-        """Give the rows as :meth:`train` takes them; all settings share them."""
+    def prepare(self, records: Records) -> Any:
+        """Return the rows as :meth:`train` takes them; all settings share them."""
 
-    def plan(self, learner: Any, boosting: Boosting, n: int) -> Any:
-        """Settle the parameters of a learner for n records: a :class:`Plan`."""
+    def plan(self, learner: Any, setting: Mapping[str, Any]) -> Any:
+        """Settle the parameters of a learner: its noise, and what its rounds are made with.
+
+        Parameters
+        ----------
+        learner : VotingClassifier
+        setting : mapping
+            What all weak learners have: the learner's name, n, the rounds and the budget.
+        """
 
     def train(
-        self,
-        rows: Any,
-        plan: Any,
-        curator: Curator,
-        begin: NDArray[np.int64] | None = None,
+        self, rows: Any, plan: Any, curator: Curator, begin: Ints | None = None
     ) -> tuple[Any, float]:
         """Draw all noise and train all rounds.
 
@@ -134,7 +68,8 @@ class WeakLearner(Protocol):
         ----------
         rows : object
             As of :meth:`prepare`.
-        plan : Plan
+        plan : object
+            As of :meth:`plan`.
         curator : Curator
         begin : ndarray of shape (n_rows,), optional
             The margin of each row before the first round, in votes; 0 by default.
@@ -147,8 +82,8 @@ class WeakLearner(Protocol):
             κn times the largest normalised weight of all rounds; see ``kernels.projection``.
         """
 
-    def attributes(self, released: Any, n_bins: NDArray[np.int64]) -> Mapping[str, Any]:
-        """Give what a fitted learner holds of it: ``model_``, a :class:`Model`, and more."""
+    def attributes(self, released: Any, n_bins: Ints) -> Mapping[str, Any]:
+        """Return what a fitted learner holds of it: ``model_`` and more."""
 
 
 class VotingClassifier(LinkedClassifier, StagedClassifier):
@@ -159,8 +94,8 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
 
     Attributes
     ----------
-    model_ : Model
-        The vote, readable.
+    model_ : VoteModel or TreeModel
+        The vote, readable: voters in the order of the rounds, each of which answers −1 or +1.
     n_features_used_ : int
         Distinct questions that the voters ask.
     n_records_ : int
@@ -177,37 +112,43 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
     def _boosting(self) -> Boosting:
         return ONE_ROUND
 
-    def _begin(self, codes: Codes, signs: NDArray[np.int8]) -> NDArray[np.int64] | None:
-        """Give the margins of rows before the first round, in votes; None: 0 for all."""
+    def _begin(self, codes: Codes, signs: Signs) -> Ints | None:
+        """Return the margins of rows before the first round, in votes; None: 0 for all."""
         return None
 
     def _hidden(self) -> tuple[int, ...]:
-        """Give the columns that no voter may ask for."""
+        """Return the columns that no voter may ask for."""
         return ()
 
     def _seen(self, codes: Codes) -> Codes:
-        """Give the codes as voters see them: a hidden column has one code alone."""
+        """Return the codes as voters see them: a hidden column has one code alone."""
         if not self._hidden():
             return codes
         codes = codes.copy()
         codes[:, list(self._hidden())] = 0
         return codes
 
-    def _seen_bins(self) -> NDArray[np.int64]:
-        """Give how many codes of each column voters see."""
+    def _seen_bins(self) -> Ints:
+        """Return how many codes of each column voters see."""
         bins = self.n_bins_.copy()
         bins[list(self._hidden())] = 1
         return bins
 
     def _plan(self, n: int) -> Any:
         """Settle the parameters for n records."""
-        return self._weak.plan(self, self._boosting(), n)
+        setting = {
+            "learner": self._learner,
+            "n": n,
+            **self._boosting()._asdict(),
+            "epsilon": float(self.epsilon),
+            "delta": float(self.delta),
+            "calibration": self.calibration,
+            "mechanism": self.mechanism,
+        }
+        return self._weak.plan(self, setting)
 
     def _fit_batch(
-        self,
-        learners: Sequence[Self],
-        records: Records,
-        curators: Sequence[Curator],
+        self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         codes, signs, counts, _ = records
         n = int(counts.sum())
@@ -215,8 +156,8 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         for learner, curator in zip(learners, curators, strict=True):
             weak, hidden = learner._weak, learner._hidden()
             if (weak, hidden) not in prepared:
-                bins = learner._seen_bins()
-                prepared[weak, hidden] = weak.prepare(learner._seen(codes), bins, signs, counts)
+                seen = Records(learner._seen(codes), signs, counts, learner._seen_bins())
+                prepared[weak, hidden] = weak.prepare(seen)
             plan = learner._plan(n)
             begin = learner._begin(codes, signs)
             released, largest = weak.train(prepared[weak, hidden], plan, curator, begin)
@@ -235,11 +176,11 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         for name, value in self._weak.attributes(released, self._seen_bins()).items():
             setattr(self, name, value)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
-        votes: NDArray[np.int64] = self.model_.tally(self._seen(codes))
+    def _scores(self, codes: Codes) -> Floats:
+        votes: Ints = self.model_.tally(self._seen(codes))
         return votes.astype(np.float64)
 
-    def _stages(self, codes: Codes) -> Iterator[NDArray[np.float64]]:
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
         codes = self._seen(codes)
         votes = np.zeros(len(codes), dtype=np.int64)
         for t in range(self.model_.n_rounds):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from privcurve.numerals import amount, count
 from privcurve.privacy import selection_table
-from privcurve.privacy.calibration.one_rules import lazybb_one_rule, lazybb_table, one_rule
+from privcurve.privacy.calibration.one_rules import lazybb_table
 
 LEARNERS = ("lazybb", "one_rule")
 
@@ -21,7 +21,7 @@ TUNE = "tune"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; give the exit code."""
+    """Run the command line; return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [TUNE]:
         return selection_table.main(words[1:])
@@ -80,35 +80,13 @@ def _report(given: argparse.Namespace) -> str:
         )
         for row in rows
     ]
-    widths = [max(len(line[column]) for line in cells) for column in range(5)]
-    lines = [
-        "  ".join(
-            text.ljust(width) if column < 2 else text.rjust(width)
-            for column, (text, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in cells
-    ]
-    return "\n".join([*lines, "", *_footer(given)])
+    return "\n".join([*selection_table.aligned(cells, 2), "", *_footer(given)])
 
 
 def _footer(given: argparse.Namespace) -> list[str]:
-    budget = {
-        "n": given.rows,
-        "epsilon": given.epsilon,
-        "delta": given.delta,
-        "calibration": "certified",
-    }
-    if given.learner == "one_rule":
-        noise = one_rule(**budget)
-    elif given.learning_rate is None:
+    if given.learner == "lazybb" and given.learning_rate is None:
         return ["The first rounds may use larger rates: give --learning-rate to see them."]
-    else:
-        noise = lazybb_one_rule(
-            n_rounds=given.rounds,
-            density=given.density,
-            learning_rate=given.learning_rate,
-            **budget,
-        )
+    noise = selection_table.certified(given, given.epsilon)
     shown = ", ".join(f"{rate:.4g}" for rate in noise.rates[:4])
     more = ", …" if noise.rates.size > 4 else ""
     return [

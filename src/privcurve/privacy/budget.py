@@ -75,7 +75,7 @@ NEIGHBOURS = (
 
 
 def relation(neighbours: str) -> Relation:
-    """Give a neighbour relation by its name.
+    """Return a neighbour relation by its name.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def implies(stated: str, asked: str) -> bool:
 
 
 def of_replacing(epsilon: float, delta: float) -> tuple[float, float]:
-    """Give the guarantee for ``replace-one`` neighbours of what has one for ``add-remove``.
+    """Return the guarantee for ``replace-one`` neighbours of what has one for ``add-remove``.
 
     To replace a record is to leave one out and to add one: e^ε (e^ε p + δ) + δ is
     e^(2ε) p + δ (1 + e^ε) (group privacy; PRIVACY.md §0).

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from privcurve.coding import Ints
 
 # Bits of one random word: those of a random number of NumPy, k/2^53.
 _BITS = 53
@@ -131,10 +132,8 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _below_fraction(
-    rng: np.random.Generator, x: NDArray[np.int64]
-) -> tuple[bool, NDArray[np.int64]]:
-    """Compare a fresh uniform number with the fraction whose words are x; give x, if longer."""
+def _below_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Ints]:
+    """Compare a fresh uniform number with the fraction whose words are x; return x, if longer."""
     i = 0
     while True:
         if i == len(x):
@@ -149,7 +148,7 @@ def _below_fraction(
 
 
 @njit(cache=True, nogil=True)
-def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> NDArray[np.int64]:
+def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> Ints:
     """Draw ⌊Z⌋ of independent real Gaussians Z of mean 0.
 
     Their mean is -1/2.
@@ -173,7 +172,7 @@ def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> NDArray
 
 
 @njit(cache=True, nogil=True)
-def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> NDArray[np.int64]:
+def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
     """Draw whole numbers k with chances in proportion to e^{-|k|/scale}.
 
     A vector of whole numbers with an L1 sensitivity of Δ is Δ/scale-DP with this noise.
@@ -199,7 +198,7 @@ def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> NDArray
 
 
 @njit(cache=True, nogil=True)
-def choose(rng: np.random.Generator, scores: NDArray[np.int64], scale: int, flip: bool) -> int:
+def choose(rng: np.random.Generator, scores: Ints, scale: int, flip: bool) -> int:
     """Choose a candidate by permute-and-flip or by the exponential mechanism.
 
     Each candidate's coin comes up with the chance e^{-(best - score)/scale}. Permute-and-flip

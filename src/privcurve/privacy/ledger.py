@@ -300,7 +300,7 @@ class PrivacyStatement:
         return parts
 
     def _shown(self) -> str:
-        """Give what of a record is not protected; empty but under ``private-columns``."""
+        """Return what of a record is not protected; empty but under ``private-columns``."""
         public = [f"its public {self._named()}"] if self.public_columns else []
         return _listed([*public, "its label"] if self.public_label else public)
 

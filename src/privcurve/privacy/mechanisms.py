@@ -19,8 +19,9 @@ from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from privcurve.coding import Floats
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
     GAUSSIAN_KIND,
@@ -54,7 +55,7 @@ Shape = int | tuple[int, ...]
 class Draw(Protocol):
     """How a mechanism's noise is drawn."""
 
-    def __call__(self, rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+    def __call__(self, rng: Source, size: Shape, scale: float = 1.0) -> Floats:
         """Draw noise of a shape and scale."""
 
 
@@ -83,10 +84,10 @@ class Mechanism:
     words: str
     kind: str
     draw: Draw
-    probabilities: Callable[[ArrayLike, float], NDArray[np.float64]] | None = None
+    probabilities: Callable[[ArrayLike, float], Floats] | None = None
 
     def bounded_range(self, epsilon: float) -> float | None:
-        """Give the range of the privacy loss of an ε-private call; None if it may be 2ε.
+        """Return the range of the privacy loss of an ε-private call; None if it may be 2ε.
 
         For a choice, ε is the rate times the scores' range; for labels, the rate times the
         L1 sensitivity of all margins (§c, §f6): the leaves' intervals add up to that.
@@ -119,38 +120,38 @@ def score_range(sensitivity: float, neighbours: str, monotone: bool = False) -> 
 # Noise ---------------------------------------------------------------------------------
 
 
-def _gumbel(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _gumbel(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     return rng.gumbel(scale=scale, size=size)
 
 
-def _exponential(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _exponential(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     return rng.exponential(scale=scale, size=size)
 
 
-def _laplace(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _laplace(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     return rng.laplace(scale=scale, size=size)
 
 
-def _two_laplace(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _two_laplace(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     noise = _laplace(rng, size, scale)
     noise -= _laplace(rng, size, scale)
     return noise
 
 
-def _logistic(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     return rng.logistic(scale=scale, size=size)
 
 
-def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw logistic noise from 1 − U: the label is + just where a uniform U is below its chance."""
     return -rng.logistic(scale=scale, size=size)
 
 
-def _normal(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _normal(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     return rng.normal(scale=scale, size=size)
 
 
-def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw a vector whose density falls as e^{−‖b‖/scale}: a direction, and a Gamma(d) norm.
 
     The sums of four are diffprivlib's, against attacks on floating-point numbers; the law of
@@ -161,7 +162,7 @@ def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.flo
     return np.asarray(direction / np.linalg.norm(direction, 2) * norm)
 
 
-def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.float64]:
+def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw a vector whose density falls as e^{−‖b‖_∞/scale}.
 
     A Gamma(k + 1) number times a point of the cube [−1, 1]^k: the largest entry of the point
@@ -174,8 +175,8 @@ def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> NDArray[np.floa
 # Chances -------------------------------------------------------------------------------
 
 
-def exponential_probabilities(scores: ArrayLike, rate: float) -> NDArray[np.float64]:
-    """Give the exponential mechanism's probabilities, P(r) ∝ exp(η s_r).
+def exponential_probabilities(scores: ArrayLike, rate: float) -> Floats:
+    """Return the exponential mechanism's probabilities, P(r) ∝ exp(η s_r).
 
     Parameters
     ----------
@@ -191,8 +192,8 @@ def exponential_probabilities(scores: ArrayLike, rate: float) -> NDArray[np.floa
     return weights / weights.sum()
 
 
-def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> NDArray[np.float64]:
-    """Give permute-and-flip's probabilities, exactly.
+def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> Floats:
+    """Return permute-and-flip's probabilities, exactly.
 
     With qᵢ = exp(η(sᵢ − max s)), P(r) = q_r ∫₀¹ Π_{i≠r} (1 − qᵢu) du. The integrand is a
     polynomial, so Gauss–Legendre quadrature of the right order has no error but rounding,
@@ -208,13 +209,13 @@ def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> NDArray[np
 
 
 @lru_cache(maxsize=64)
-def _quadrature(n_nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the nodes and weights of Gauss–Legendre quadrature on [-1, 1], worked out once."""
+def _quadrature(n_nodes: int) -> tuple[Floats, Floats]:
+    """Return the nodes and weights of Gauss–Legendre quadrature on [-1, 1], worked out once."""
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     return nodes, weights
 
 
-def _flip_chances(scores: ArrayLike, rate: float) -> NDArray[np.float64]:
+def _flip_chances(scores: ArrayLike, rate: float) -> Floats:
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
         raise ValueError("scores must be a non-empty one-dimensional array")
@@ -224,12 +225,10 @@ def _flip_chances(scores: ArrayLike, rate: float) -> NDArray[np.float64]:
     return np.exp(rate * gaps)
 
 
-def _positive(
-    wrong: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-) -> Callable[[ArrayLike, float], NDArray[np.float64]]:
+def _positive(wrong: Callable[[Floats], Floats]) -> Callable[[ArrayLike, float], Floats]:
     """Turn P(noise > x), x ≥ 0, of symmetric noise into the chance of + for each margin."""
 
-    def probabilities(margins: ArrayLike, rate: float) -> NDArray[np.float64]:
+    def probabilities(margins: ArrayLike, rate: float) -> Floats:
         x = rate * np.asarray(margins, dtype=np.float64)
         missed = wrong(np.abs(x))
         return np.where(x < 0, missed, 1.0 - missed)
@@ -243,81 +242,66 @@ _logistic_labels = _positive(lambda x: np.exp(-np.logaddexp(0.0, x)))
 
 # The table -----------------------------------------------------------------------------
 
-MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
-    {
-        mechanism.name: mechanism
-        for mechanism in (
-            # η·range-DP and η·range-bounded-range (§0, L0, L1; proved).
-            Mechanism(
-                EXPONENTIAL,
-                "choice",
-                "by the exponential mechanism",
-                BOUNDED_RANGE_KIND,
-                _gumbel,
-                exponential_probabilities,
-            ),
-            # η·range-DP, never worse than the exponential mechanism (§g, cited); its range
-            # tends to twice that (§g).
-            Mechanism(
-                PERMUTE_AND_FLIP,
-                "choice",
-                "by permute-and-flip",
-                PURE_KIND,
-                _exponential,
-                permute_and_flip_probabilities,
-            ),
-            # Δ/scale-DP, Δ the L1 sensitivity of all numbers together.
-            Mechanism(
-                LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _laplace, _laplace_labels
-            ),
-            # One such number on the weight of either label: the thesis' leaves (§c).
-            Mechanism(
-                TWO_LAPLACE,
-                "number",
-                "with two numbers of Laplace noise",
-                LAPLACE_KIND,
-                _two_laplace,
-                _two_laplace_labels,
-            ),
-            # P(+) = σ(rate · margin): an exponential mechanism of two candidates (§c, §f6).
-            Mechanism(
-                LOGISTIC,
-                "label",
-                "drawn at random",
-                BOUNDED_RANGE_KIND,
-                _logistic,
-                _logistic_labels,
-            ),
-            Mechanism(
-                NOISY_LABEL,
-                "label",
-                "drawn at random",
-                BOUNDED_RANGE_KIND,
-                _mirrored_logistic,
-                _logistic_labels,
-            ),
-            # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
-            Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _normal),
-            # Δ/scale-DP for the vector, Δ its L2 sensitivity; what is minimised with it costs
-            # more: calibration/logistic_regression.py.
-            Mechanism(
-                OBJECTIVE_PERTURBATION,
-                "objective",
-                "with a random linear term",
-                PURE_KIND,
-                _norm_vector,
-            ),
-            # The same with the L∞ sensitivity (docs/partial.md, P1).
-            Mechanism(
-                BOX_PERTURBATION,
-                "objective",
-                "of objective perturbation in the largest-entry norm",
-                PURE_KIND,
-                _box_vector,
-            ),
-        )
-    }
+_TABLE = (
+    # η·range-DP and η·range-bounded-range (§0, L0, L1; proved).
+    Mechanism(
+        EXPONENTIAL,
+        "choice",
+        "by the exponential mechanism",
+        BOUNDED_RANGE_KIND,
+        _gumbel,
+        exponential_probabilities,
+    ),
+    # η·range-DP, never worse than the exponential mechanism (§g, cited); its range
+    # tends to twice that (§g).
+    Mechanism(
+        PERMUTE_AND_FLIP,
+        "choice",
+        "by permute-and-flip",
+        PURE_KIND,
+        _exponential,
+        permute_and_flip_probabilities,
+    ),
+    # Δ/scale-DP, Δ the L1 sensitivity of all numbers together.
+    Mechanism(LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _laplace, _laplace_labels),
+    # One such number on the weight of either label: the thesis' leaves (§c).
+    Mechanism(
+        TWO_LAPLACE,
+        "number",
+        "with two numbers of Laplace noise",
+        LAPLACE_KIND,
+        _two_laplace,
+        _two_laplace_labels,
+    ),
+    # P(+) = σ(rate · margin): an exponential mechanism of two candidates (§c, §f6).
+    Mechanism(
+        LOGISTIC, "label", "drawn at random", BOUNDED_RANGE_KIND, _logistic, _logistic_labels
+    ),
+    Mechanism(
+        NOISY_LABEL,
+        "label",
+        "drawn at random",
+        BOUNDED_RANGE_KIND,
+        _mirrored_logistic,
+        _logistic_labels,
+    ),
+    # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
+    Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _normal),
+    # Δ/scale-DP for the vector, Δ its L2 sensitivity; what is minimised with it costs
+    # more: calibration/objective.py.
+    Mechanism(
+        OBJECTIVE_PERTURBATION, "objective", "with a random linear term", PURE_KIND, _norm_vector
+    ),
+    # The same with the L∞ sensitivity (docs/partial.md, P1).
+    Mechanism(
+        BOX_PERTURBATION,
+        "objective",
+        "of objective perturbation in the largest-entry norm",
+        PURE_KIND,
+        _box_vector,
+    ),
 )
+MECHANISMS: Mapping[str, Mechanism] = MappingProxyType({one.name: one for one in _TABLE})
 
 # Those that choose a candidate by its score.
 SELECTIONS = (EXPONENTIAL, PERMUTE_AND_FLIP)
@@ -327,7 +311,7 @@ OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
 
 
 def resolve(mechanism: str, delta: float, calibration: str) -> str:
-    """Give the selection that the word ``auto`` stands for; check any other word.
+    """Return the selection that the word ``auto`` stands for; check any other word.
 
     Parameters
     ----------
@@ -398,7 +382,7 @@ def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.G
 
 def draw_share(
     mechanism: str, rng: Source, shape: tuple[int, ...], scale: float, parts: int
-) -> NDArray[np.float64]:
+) -> Floats:
     """Draw a share of noise, `parts` of which add up to noise of `scale`.
 
     σ²/m each of m Gaussians; of a Laplace number the difference of two Gamma(1/m) numbers, m of

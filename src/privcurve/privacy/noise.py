@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, check_budget, is_private
@@ -216,3 +217,9 @@ def _noise_of(
         ledger=ledger,
         **words,
     )
+
+
+def frozen(array: Floats) -> Floats:
+    """Return an array that no one can write into: one that a cache hands out again."""
+    array.flags.writeable = False
+    return array

@@ -6,14 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.privacy.ledger import (
-    ASSUMED,
-    NOT_COVERED,
-    PROVED,
-    LedgerEntry,
-    PrivacyStatement,
-)
+from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE, is_private
+from privcurve.privacy.ledger import ASSUMED, NOT_COVERED, PROVED, LedgerEntry, PrivacyStatement
 
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
 
@@ -48,7 +42,10 @@ def state(
     Returns
     -------
     PrivacyStatement
+        That of a method without privacy at ε = ∞.
     """
+    if not is_private(epsilon):
+        return PrivacyStatement.not_private(learner)
     excluded = [*exclusions, *NOT_COVERED]
     if public is not None:
         excluded.append(NOT_IMPLIED)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from privcurve.numerals import amount, count
 from privcurve.privacy.budget import CERTIFIED
-from privcurve.privacy.calibration.one_rules import lazybb_one_rule, one_rule
+from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule, one_rule
 from privcurve.privacy.calibration.selection import UNITS, epsilon_that_spends, selection_budget
 from privcurve.privacy.ledger import LedgerEntry
 
@@ -16,7 +16,7 @@ EXPECTED = (1.0, 3.0, 5.0, 10.0, 15.0, 30.0)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Give the parser of ``python -m privcurve.privacy tune``."""
+    """Return the parser of ``python -m privcurve.privacy tune``."""
     made = argparse.ArgumentParser(
         prog="python -m privcurve.privacy tune",
         description="What private selection leaves for each training, of epsilon and delta of all "
@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the table; give the exit code."""
+    """Print the table; return the exit code."""
     known = parser()
     given = known.parse_args(arguments)
     needed = {"lazybb": ("rows", "rounds", "density"), "one_rule": ("rows",)}
@@ -66,12 +66,7 @@ def _lines(given: argparse.Namespace) -> Iterator[str]:
             if given.learner:
                 row.append(f"{_own(given, budget.training):.3g}")
             cells.append(row)
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        yield "  ".join(
-            text.rjust(width) if k else text.ljust(width)
-            for k, (text, width) in enumerate(zip(row, widths, strict=True))
-        )
+    yield from aligned(cells, 1)
     yield ""
     yield f"Of epsilon = {given.epsilon:g}, delta = {given.delta:g}. one run: the chance that there"
     yield "is only one. epsilon: of a training" + (
@@ -87,19 +82,28 @@ def _own(given: argparse.Namespace, amount: float) -> float:
         return amount
 
     def ledger(epsilon: float) -> Sequence[LedgerEntry]:
-        budget = {
-            "n": given.rows,
-            "epsilon": epsilon,
-            "delta": given.delta,
-            "calibration": CERTIFIED,
-        }
-        if given.learner == "one_rule":
-            return one_rule(**budget).statement.ledger
-        return lazybb_one_rule(
-            n_rounds=given.rounds,
-            density=given.density,
-            learning_rate=given.learning_rate,
-            **budget,
-        ).statement.ledger
+        return certified(given, epsilon).statement.ledger
 
     return epsilon_that_spends(amount, ledger, given.epsilon / 2)
+
+
+def certified(given: argparse.Namespace, epsilon: float) -> OneRuleNoise:
+    """Return the certified noise of the learner that a command line describes."""
+    budget = {"n": given.rows, "epsilon": epsilon, "delta": given.delta, "calibration": CERTIFIED}
+    if given.learner == "one_rule":
+        return one_rule(**budget)
+    return lazybb_one_rule(
+        n_rounds=given.rounds, density=given.density, learning_rate=given.learning_rate, **budget
+    )
+
+
+def aligned(cells: Sequence[Sequence[str]], n_left: int) -> list[str]:
+    """Return the lines of a table: its first columns to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(
+            text.ljust(width) if column < n_left else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+    ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from privcurve.datasets import Dataset
-from privcurve.privacy.calibration.right_answers import PARTS, right_answers
+from privcurve.privacy.calibration.selection import PARTS, right_answers
 from privcurve.privacy.curator import Curator
 
 

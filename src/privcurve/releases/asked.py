@@ -12,7 +12,7 @@ from typing import Any
 from privcurve.datasets import Description, Domain
 from privcurve.learners import registry
 from privcurve.privacy import budget as words
-from privcurve.privacy.calibration.right_answers import right_answers_scale
+from privcurve.privacy.calibration.selection import right_answers_scale
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import Seed
 from privcurve.releases.accuracy import Accuracy

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from privcurve.coding import Floats, Ints
 
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
 _GINI, _ENTROPY, _ROOT_GINI = 0, 1, 2
@@ -18,7 +19,7 @@ _GINI, _ENTROPY, _ROOT_GINI = 0, 1, 2
 
 @njit(cache=True, nogil=True)
 def impure_weight(positive: float, negative: float, criterion: int) -> float:
-    """Give F(a, b) = (a + b)·G(a / (a + b)), the criterion times the weight of a node.
+    """Return F(a, b) = (a + b)·G(a / (a + b)), the criterion times the weight of a node.
 
     Parameters
     ----------
@@ -45,9 +46,7 @@ def impure_weight(positive: float, negative: float, criterion: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def answer_questions(
-    histogram: NDArray[np.int64], columns: NDArray[np.int64], answers: NDArray[np.int64]
-) -> None:
+def answer_questions(histogram: Ints, columns: Ints, answers: Ints) -> None:
     """Write the weight of the rows that say yes to each question.
 
     Parameters
@@ -71,12 +70,7 @@ def answer_questions(
 
 
 @njit(cache=True, nogil=True)
-def split_values(
-    answers: NDArray[np.int64],
-    totals: NDArray[np.int64],
-    criterion: int,
-    values: NDArray[np.float64],
-) -> None:
+def split_values(answers: Ints, totals: Ints, criterion: int, values: Floats) -> None:
     """Write F of both children together, for each question.
 
     Parameters
@@ -99,7 +93,7 @@ def split_values(
 
 
 @njit(cache=True, nogil=True)
-def pick_least(values: NDArray[np.float64], scale: float, noise: NDArray[np.float64]) -> int:
+def pick_least(values: Floats, scale: float, noise: Floats) -> int:
     """Pick the question of largest noise − scale · value, the first of equals.
 
     Parameters
@@ -126,8 +120,8 @@ def pick_least(values: NDArray[np.float64], scale: float, noise: NDArray[np.floa
 
 
 @njit(cache=True, nogil=True)
-def rule_error(answers: NDArray[np.int64], totals: NDArray[np.int64], rule: int) -> int:
-    """Give the weight of the rows of a node that a 1-rule gets wrong.
+def rule_error(answers: Ints, totals: Ints, rule: int) -> int:
+    """Return the weight of the rows of a node that a 1-rule gets wrong.
 
     Parameters
     ----------
@@ -155,12 +149,7 @@ def rule_error(answers: NDArray[np.int64], totals: NDArray[np.int64], rule: int)
 
 
 @njit(cache=True, nogil=True)
-def pick_rule(
-    answers: NDArray[np.int64],
-    totals: NDArray[np.int64],
-    scale: float,
-    noise: NDArray[np.float64],
-) -> int:
+def pick_rule(answers: Ints, totals: Ints, scale: float, noise: Floats) -> int:
     """Pick the 1-rule of largest noise − scale · error on the rows of a node.
 
     Parameters
@@ -176,26 +165,15 @@ def pick_rule(
     int
         See :func:`rule_error`.
     """
-    best = 0
-    best_score = -np.inf
-    for rule in range(len(answers) + 2):
-        wrong = rule_error(answers, totals, rule)
-        score = -float(wrong)
-        if len(noise) > 0:
-            noise[rule] += scale * score
-            score = noise[rule]
-        if score > best_score:
-            best, best_score = rule, score
-    return best
+    errors = np.empty(len(answers) + 2)
+    for rule in range(len(errors)):
+        errors[rule] = rule_error(answers, totals, rule)
+    return pick_least(errors, scale, noise)
 
 
 @njit(cache=True, nogil=True)
 def pick_gain(
-    gains: NDArray[np.float64],
-    children: NDArray[np.int64],
-    n_nodes: int,
-    scale: float,
-    chance: float,
+    gains: Floats, children: Ints, n_nodes: int, scale: float, chance: float
 ) -> tuple[int, int]:
     """Pick a leaf and a question with probability ∝ exp(scale · gain), by one uniform number.
 

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Ints, Signs
 from privcurve.kernels.trees.choice import (
     answer_questions,
     impure_weight,
@@ -40,8 +41,8 @@ class Weighed(NamedTuple):
     """
 
     bins: NDArray[Any]
-    columns: NDArray[np.int64]
-    mass: NDArray[np.int64]
+    columns: Ints
+    mass: Ints
 
 
 class Tree(NamedTuple):
@@ -63,23 +64,18 @@ class Tree(NamedTuple):
         Work space; by levels the leaves need none.
     """
 
-    splits: NDArray[np.int64]
-    children: NDArray[np.int64]
-    labels: NDArray[np.int8]
-    totals: NDArray[np.int64]
-    borders: NDArray[np.int64]
-    order: NDArray[np.int64]
-    buffer: NDArray[np.int64]
-    histograms: NDArray[np.int64]
+    splits: Ints
+    children: Ints
+    labels: Signs
+    totals: Ints
+    borders: Ints
+    order: Ints
+    buffer: Ints
+    histograms: Ints
 
 
 @njit(cache=True, nogil=True)
-def _count_rows(
-    bins: NDArray[Any],
-    mass: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    histogram: NDArray[np.int64],
-) -> None:
+def _count_rows(bins: NDArray[Any], mass: Ints, rows: Ints, histogram: Ints) -> None:
     histogram[:] = 0
     n_columns = bins.shape[1]
     even = n_columns - n_columns % 2
@@ -95,7 +91,7 @@ def _count_rows(
 
 @njit(cache=True, nogil=True)
 def _part_rows(rows: Weighed, question: int, tree: Tree, start: int, stop: int) -> int:
-    """Bring the rows of a node that say no before those that say yes; give the border."""
+    """Bring the rows of a node that say no before those that say yes; return the border."""
     order, buffer = tree.order, tree.buffer
     n_bins = len(rows.columns)
     b = question % n_bins
@@ -133,7 +129,7 @@ def _fill_children(rows: Weighed, tree: Tree, node: int, left: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _split_node(
-    rows: Weighed, tree: Tree, node: int, question: int, left: int, answers: NDArray[np.int64]
+    rows: Weighed, tree: Tree, node: int, question: int, left: int, answers: Ints
 ) -> None:
     """Turn a leaf into an internal node with the children `left` and `left + 1`."""
     totals, borders = tree.totals, tree.borders
@@ -174,9 +170,9 @@ def grow_by_levels(
     thresholds: bool,
     criterion: int,
     scale: float,
-    noise: NDArray[np.float64],
+    noise: Floats,
     rule_scale: float,
-    rule_noise: NDArray[np.float64],
+    rule_noise: Floats,
 ) -> None:
     """Grow a tree level by level: one private choice of a question at each node.
 
@@ -238,8 +234,8 @@ def grow_best_first(
     n_splits: int,
     criterion: int,
     scale: float,
-    noise: NDArray[np.float64],
-    gains: NDArray[np.float64],
+    noise: Floats,
+    gains: Floats,
 ) -> None:
     """Grow a tree by a private choice among all leaves and bins (thesis, Algorithm 3).
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Bools, Floats, Ints
 from privcurve.kernels.lazybb_trees import BinnedRows
 from privcurve.kernels.projection import fixed_point_bits, project
 from privcurve.kernels.trees.choice import (
@@ -37,21 +37,21 @@ class NodeScores(NamedTuple):
         Weight of the positive label less that of the negative.
     """
 
-    values: NDArray[np.float64]
-    gains: NDArray[np.float64]
-    errors: NDArray[np.float64]
+    values: Floats
+    gains: Floats
+    errors: Floats
     margin: float
 
 
 def weigh(
     rows: BinnedRows,
-    votes: NDArray[np.int64],
+    votes: Ints,
     n_votes: int,
     density: float,
     learning_rate: float,
     normalise: bool,
-) -> tuple[NDArray[np.int64], float]:
-    """Give the weights of a round.
+) -> tuple[Ints, float]:
+    """Return the weights of a round.
 
     Parameters
     ----------
@@ -82,12 +82,7 @@ def weigh(
 
 
 def score_node(
-    rows: BinnedRows,
-    mass: NDArray[np.int64],
-    total: float,
-    members: NDArray[np.bool_],
-    thresholds: bool,
-    criterion: str,
+    rows: BinnedRows, mass: Ints, total: float, members: Bools, thresholds: bool, criterion: str
 ) -> NodeScores:
     """Score all choices at a node.
 
@@ -127,10 +122,10 @@ def score_node(
     )
 
 
-def says_yes(rows: BinnedRows, question: int) -> NDArray[np.bool_]:
-    """Give each row's answer to a question."""
+def says_yes(rows: BinnedRows, question: int) -> Bools:
+    """Return each row's answer to a question."""
     n_bins = len(rows.columns)
     b = question % n_bins
     place = rows.bins[:, rows.columns[b]].astype(np.int64) % n_bins
-    at_most: NDArray[np.bool_] = place <= b
+    at_most: Bools = place <= b
     return at_most if question >= n_bins else at_most & (place == b)

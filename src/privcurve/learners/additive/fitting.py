@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.kernels.privgam_smoothing import smooth
+from privcurve.coding import Floats, Ints
+from privcurve.kernels.privgam import smooth
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.pairs import Crossing, crossings
 from privcurve.learners.additive.plan import Plan
 from privcurve.learners.additive.residuals import PLACE_BITS, SCORE_BITS, Residuals
-from privcurve.learners.additive.running import Running
 from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import EXACT, Call, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry
@@ -49,7 +49,54 @@ class Step:
 
     column: int
     rate: float
-    shapes: dict[int, NDArray[np.int64]]
+    shapes: dict[int, Ints]
+
+
+class Running:
+    """Running sums of what was released of one column; see :meth:`add`."""
+
+    def __init__(self, n_bins: int) -> None:
+        self.numerator, self.denominator, self.variance = np.zeros((3, n_bins))
+        self.weight = 0.0
+
+    def add(
+        self, sums: Floats, cell_variance: float, shape: Floats, weight: float
+    ) -> tuple[Floats, Floats]:
+        """Take one Newton step more into the weighted mean of all.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (2, n_bins)
+            Released sums of residuals by label and bin.
+        cell_variance : float
+            Of the noise of each.
+        shape : ndarray of shape (n_bins,)
+            Where they were taken.
+        weight : float
+
+        Returns
+        -------
+        values, noise : ndarray of shape (n_bins,)
+            The mean of the steps' targets, and its variance.
+        """
+        slope, curvature = sums[1] - sums[0], np.maximum(sums.sum(axis=0) / 2, 0.0)
+        self.numerator += weight * (slope + curvature * shape)
+        self.denominator += weight * curvature
+        self.variance += weight**2 * 2 * cell_variance
+        self.weight += weight
+        least = rule.LEAST_CURVATURE * np.maximum(np.sqrt(self.variance), 1e-3)
+        down = np.maximum(self.denominator, least)
+        noise = np.minimum(rule.MOST_NOISE, self.variance / down**2 + weight / down)
+        return self.numerator / down, noise
+
+    def of_records(self) -> Floats:
+        """Return about the variance that the mean would have without noise, from records alone.
+
+        A residual of a bin has the variance 1/4 at most, and their sum falls with the score by
+        half of the curvature at least: 4/curvature.
+        """
+        least = rule.LEAST_CURVATURE * np.maximum(np.sqrt(self.variance), 1e-3)
+        return 4.0 * self.weight / np.maximum(self.denominator, least)
 
 
 class Fit:
@@ -196,7 +243,7 @@ class Fit:
         self._set(LINE, rate, range(self.intercept + 1))
 
     def _noisy(
-        self, exact: NDArray[np.int64], share: float, sensitivity: float, what: str
+        self, exact: Ints, share: float, sensitivity: float, what: str
     ) -> tuple[NDArray[Any], float, float]:
         """Release whole numbers; return them, the variance of their noise, and its rate."""
         entry = self._spend(share, self.budget.release, what, sensitivity)
@@ -221,11 +268,7 @@ class Fit:
         return Call(entry.mechanism, self.budget.on_grid(rate, bits), entry)
 
     def _with_noise(
-        self,
-        exact: NDArray[np.int64],
-        entry: LedgerEntry | None,
-        bits: int | None = None,
-        beside: bool = False,
+        self, exact: Ints, entry: LedgerEntry | None, bits: int | None = None, beside: bool = False
     ) -> tuple[NDArray[Any], float, float]:
         unit = 2.0 ** -(self.budget.bits if bits is None else bits)
         call = self._call(entry, bits, beside)
@@ -238,7 +281,7 @@ class Fit:
         return (released + middle) * unit, times * (call.scale * unit) ** 2, entry.noise_rate
 
     def _set(self, asked: int, rate: float, changed: Sequence[int]) -> None:
-        """Give the records the shape functions as they are now, and note the step."""
+        """Return the records the shape functions as they are now, and note the step."""
         for j in changed:
             crossed = j > self.intercept
             line = 0.0 if self._line is None or crossed else self._line.shape(j)
@@ -277,7 +320,7 @@ class Fit:
                 active = self._kept(active)
 
     def ask_pairs(self, share: float) -> float:
-        """Ask pairs of columns twice, at last those that have an effect; give what is left over."""
+        """Ask pairs of columns twice, at last those with an effect; return what is left over."""
         n = self.intercept
         shapes = [shape / 2.0**SCORE_BITS for shape in self.records.shapes[:n]]
         weights = [running.denominator for running in self._running[:n]]
@@ -294,7 +337,7 @@ class Fit:
         return 0.0
 
     def _cross(self, crossing: Crossing) -> int:
-        """Take a pair of columns as one column more; give its number."""
+        """Take a pair of columns as one column more; return its number."""
         j = self.records.cross(crossing)
         width = len(self.records.shapes[j])
         self.crossings.append(crossing)
@@ -306,7 +349,7 @@ class Fit:
         return j
 
     def _in_order(self, active: list[int]) -> list[int]:
-        """Give the columns in an order of public coins; as they are where nothing is private."""
+        """Return the columns in an order of public coins; as they are where nothing is private."""
         if not self.budget.private:
             return active
         order: list[int] = self.curator.coins.permutation(active).tolist()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Ints
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.residuals import PLACE_BITS
 
@@ -28,7 +28,7 @@ class LinearPart:
     coefficients : ndarray of shape (n_columns + 1,)
     """
 
-    def __init__(self, n_bins: NDArray[np.int64], sizes: Sequence[float] = rule.LINE_SIZES) -> None:
+    def __init__(self, n_bins: Ints, sizes: Sequence[float] = rule.LINE_SIZES) -> None:
         self._sizes = np.array(sizes)
         self.places = np.zeros((len(n_bins), int(n_bins.max())), dtype=np.int64)
         for j, count in enumerate(n_bins[:-1].tolist()):
@@ -37,9 +37,9 @@ class LinearPart:
         self.places[-1, 0] = 2 ** (PLACE_BITS - 1)
         self._n_bins = n_bins
         m = len(n_bins)
-        self.coefficients: NDArray[np.float64] = np.zeros(m)
-        self._curvature: NDArray[np.float64] = np.zeros(m)
-        self._axes: NDArray[np.float64] = np.eye(m)
+        self.coefficients: Floats = np.zeros(m)
+        self._curvature: Floats = np.zeros(m)
+        self._axes: Floats = np.eye(m)
         self._numerator, self._weight, self._variance = np.zeros(m), 0.0, 0.0
 
     @property
@@ -47,12 +47,12 @@ class LinearPart:
         """How many coefficients there are."""
         return len(self.coefficients)
 
-    def shape(self, j: int) -> NDArray[np.float64]:
-        """Give what the linear part adds to the score in each bin of a column."""
+    def shape(self, j: int) -> Floats:
+        """Return what the linear part adds to the score in each bin of a column."""
         places = self.places[j, : self._n_bins[j]]
         return np.asarray(self.coefficients[j] * places / 2**PLACE_BITS)
 
-    def take_gram(self, gram: NDArray[np.float64], noise_level: float) -> None:
+    def take_gram(self, gram: Floats, noise_level: float) -> None:
         """Take the released sums of products: the curvature is `LINE_CURVATURE` of them.
 
         Parameters
@@ -66,7 +66,7 @@ class LinearPart:
         self._axes = np.asarray(axes)
         self._curvature = rule.LINE_CURVATURE * np.maximum(values, max(noise_level, 1e-9))
 
-    def take_slopes(self, slopes: NDArray[np.float64], variance: float, weight: float) -> None:
+    def take_slopes(self, slopes: Floats, variance: float, weight: float) -> None:
         """Take one Newton step more, from released sums, into the weighted mean of all."""
         along = self._axes.T
         target = along @ slopes + self._curvature * (along @ self.coefficients)
@@ -79,9 +79,7 @@ class LinearPart:
         self.coefficients = shrunk(values, (self._axes * noise) @ along, self._sizes)
 
 
-def shrunk(
-    values: NDArray[np.float64], noise: NDArray[np.float64], sizes: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def shrunk(values: Floats, noise: Floats, sizes: Floats) -> Floats:
     """Average posterior means of coefficients over the size of their prior.
 
     The values are z ~ N(β, noise); the prior of the last coefficient is N(0, v), that of all others

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes
+from privcurve.coding import Codes, Floats, Ints
 from privcurve.learners.additive.residuals import SCORE_BITS
 from privcurve.learners.chances import whole_residuals
 from privcurve.learners.checks import require
@@ -31,11 +30,11 @@ class PairShape:
     """
 
     columns: tuple[int, int]
-    groups: tuple[NDArray[np.int64], NDArray[np.int64]]
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
+    groups: tuple[Ints, Ints]
+    values: Floats
+    errors: Floats
 
-    def check(self, n_bins: NDArray[np.int64]) -> None:
+    def check(self, n_bins: Ints) -> None:
         """Check what was read from a file; raises ValueError."""
         sizes = self.values.shape
         two = len(self.columns) == len(self.groups) == len(sizes) == 2
@@ -46,8 +45,8 @@ class PairShape:
             known = len(groups) > 0 and groups.min() >= 0 and groups.max() < size
             require(bool(known), "a pair's groups are not those of its values")
 
-    def scores(self, codes: Codes) -> NDArray[np.float64]:
-        """Give the value of each row."""
+    def scores(self, codes: Codes) -> Floats:
+        """Return the value of each row."""
         first, second = (
             groups[codes[:, j]] for j, groups in zip(self.columns, self.groups, strict=True)
         )
@@ -77,13 +76,13 @@ class AdditiveModel:
 
     intercept: float
     intercept_error: float
-    shapes: tuple[NDArray[np.float64], ...]
-    errors: tuple[NDArray[np.float64], ...]
+    shapes: tuple[Floats, ...]
+    errors: tuple[Floats, ...]
     pairs: tuple[PairShape, ...] = ()
 
     @classmethod
     def of(cls, fit: Fit, maps: Sequence[Codes]) -> Self:
-        """Give the model of a fit, for codes and not for merged bins."""
+        """Return the model of a fit, for codes and not for merged bins."""
         values = [shape / 2.0**SCORE_BITS for shape in fit.records.shapes]
         apart = fit.intercept
         pairs = []
@@ -112,7 +111,7 @@ class AdditiveModel:
             tuple(pairs),
         )
 
-    def check(self, n_bins: NDArray[np.int64]) -> None:
+    def check(self, n_bins: Ints) -> None:
         """Check what was read from a file.
 
         Raises
@@ -132,8 +131,8 @@ class AdditiveModel:
         alone = {j for j, values in enumerate(self.shapes) if values.any()}
         return len(alone.union(*(pair.columns for pair in self.pairs)))
 
-    def scores(self, codes: Codes) -> NDArray[np.float64]:
-        """Give the scores of rows.
+    def scores(self, codes: Codes) -> Floats:
+        """Return the scores of rows.
 
         Parameters
         ----------
@@ -146,8 +145,8 @@ class AdditiveModel:
             found += pair.scores(codes)
         return found
 
-    def log_odds(self, codes: Codes) -> NDArray[np.float64]:
-        """Give the log-odds of the positive label, ±(ln(1 + e^{|score|}) − ln 2), of rows.
+    def log_odds(self, codes: Codes) -> Floats:
+        """Return the log-odds of the positive label, ±(ln(1 + e^{|score|}) − ln 2), of rows.
 
         Parameters
         ----------

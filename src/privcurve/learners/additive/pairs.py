@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Ints
 from privcurve.learners.additive import rule
 
 
@@ -27,7 +27,7 @@ class Crossing:
     """
 
     columns: tuple[int, int]
-    groups: tuple[NDArray[np.int64], NDArray[np.int64]]
+    groups: tuple[Ints, Ints]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -37,11 +37,9 @@ class Crossing:
 
 
 def crossings(
-    shapes: Sequence[NDArray[np.float64]],
-    weights: Sequence[NDArray[np.float64]],
-    ordered: Sequence[bool],
+    shapes: Sequence[Floats], weights: Sequence[Floats], ordered: Sequence[bool]
 ) -> list[Crossing]:
-    """Give the pairs of the columns whose shape functions matter most.
+    """Return the pairs of the columns whose shape functions matter most.
 
     Parameters
     ----------
@@ -63,8 +61,8 @@ def crossings(
     return [Crossing((j, k), (groups[j], groups[k])) for j, k in itertools.combinations(some, 2)]
 
 
-def spread(shape: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    """Give the standard deviation of a shape function over bins of given weights."""
+def spread(shape: Floats, weights: Floats) -> float:
+    """Return the standard deviation of a shape function over bins of given weights."""
     total = weights.sum()
     if total <= 0 or len(shape) == 1:
         return 0.0
@@ -72,9 +70,7 @@ def spread(shape: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     return float(np.sqrt(weights @ (shape - middle) ** 2 / total))
 
 
-def grouped(
-    shape: NDArray[np.float64], weights: NDArray[np.float64], ordered: bool
-) -> NDArray[np.int64]:
+def grouped(shape: Floats, weights: Floats, ordered: bool) -> Ints:
     """Put bins into groups of about equal weight: neighbours along a column, or by their values.
 
     Parameters

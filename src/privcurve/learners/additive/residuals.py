@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, code_type
+from privcurve.coding import Codes, Floats, Ints, Signs, code_type
 from privcurve.kernels.privgam import (
+    Scored,
     add_to_scores,
     edges_of_columns,
     residual_sums,
@@ -33,8 +34,8 @@ PLACE_BITS = 10
 CHUNK = 65_536
 
 
-def residual_table(bits: int) -> NDArray[np.int64]:
-    """Give the residual by margin, clipped, in whole multiples of 2^-bits.
+def residual_table(bits: int) -> Ints:
+    """Return the residual by margin, clipped, in whole multiples of 2^-bits.
 
     The first entry is for margins up to 0. The others are taken in the middle of their steps.
     """
@@ -44,8 +45,8 @@ def residual_table(bits: int) -> NDArray[np.int64]:
     return np.minimum(np.concatenate([[clip], residuals]), clip)
 
 
-def bin_maps(n_bins: NDArray[np.int64], ordered: Sequence[bool], merged: bool) -> list[Any]:
-    """Give the bin of each code of each column: codes, or neighbours of them together."""
+def bin_maps(n_bins: Ints, ordered: Sequence[bool], merged: bool) -> list[Any]:
+    """Return the bin of each code of each column: codes, or neighbours of them together."""
     found = []
     for count, has_order in zip(n_bins.tolist(), ordered, strict=True):
         codes = np.arange(count, dtype=np.int64)
@@ -82,12 +83,7 @@ class Residuals:
     """
 
     def __init__(
-        self,
-        codes: Codes,
-        signs: NDArray[np.int8],
-        counts: NDArray[np.int64],
-        maps: list[Codes],
-        bits: int,
+        self, codes: Codes, signs: Signs, counts: Ints, maps: list[Codes], bits: int
     ) -> None:
         if int(counts.sum()) >= MOST_RECORDS:
             raise ValueError(f"privgam adds up to {MOST_RECORDS - 1:,} records without overflow")
@@ -95,21 +91,19 @@ class Residuals:
         self.columns: NDArray[Any] = np.zeros((len(maps) + 1, len(codes)), code_type(self.n_bins))
         for j, bins in enumerate(maps):
             np.take(bins.astype(self.columns.dtype), codes[:, j], out=self.columns[j])
-        self._labels = (signs > 0).astype(np.uint8)
-        self._counts = counts
-        self._scores = np.zeros(len(codes), dtype=np.int64)
-        self._table = residual_table(bits)
-        self._shift = SCORE_BITS - STEP_BITS
+        labels = (signs > 0).astype(np.uint8)
+        scores = np.zeros(len(codes), dtype=np.int64)
+        self._rows = Scored(labels, counts, scores, residual_table(bits), SCORE_BITS - STEP_BITS)
         self.shapes = [np.zeros(count, dtype=np.int64) for count in self.n_bins.tolist()]
         self._crossed: list[NDArray[np.uint8]] = []
 
     def column(self, j: int) -> NDArray[Any]:
-        """Give the bin of each row in a column, the intercept, or a crossed column."""
+        """Return the bin of each row in a column, the intercept, or a crossed column."""
         n = len(self.columns)
         return self.columns[j] if j < n else self._crossed[j - n]
 
     def cross(self, crossing: Crossing) -> int:
-        """Add a column that crosses two others; give its number."""
+        """Add a column that crosses two others; return its number."""
         first, second = (
             groups[self.columns[j]]
             for j, groups in zip(crossing.columns, crossing.groups, strict=True)
@@ -119,64 +113,39 @@ class Residuals:
         self.shapes.append(np.zeros(width[0] * width[1], dtype=np.int64))
         return len(self.shapes) - 1
 
-    def set_shape(self, j: int, shape: NDArray[np.float64]) -> None:
+    def set_shape(self, j: int, shape: Floats) -> None:
         """Put another shape function in the place of a column's."""
         clipped = np.clip(shape, -LARGEST_SHAPE, LARGEST_SHAPE)
         wanted = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
-        add_to_scores(self.column(j), wanted - self.shapes[j], self._scores)
+        add_to_scores(self.column(j), wanted - self.shapes[j], self._rows.scores)
         self.shapes[j] = wanted
 
-    def sums(self, j: int) -> NDArray[np.int64]:
+    def sums(self, j: int) -> Ints:
         """Sum the residuals by label and bin of a column."""
-        return residual_sums(
-            self.column(j),
-            self._labels,
-            self._counts,
-            self._scores,
-            self._table,
-            self._shift,
-            len(self.shapes[j]),
-        )
+        return residual_sums(self.column(j), len(self.shapes[j]), self._rows)
 
-    def each(self) -> NDArray[np.int64]:
-        """Give the clipped residual of each row, for the audit: it is no release."""
-        margins = np.where(self._labels == 1, self._scores, -self._scores)
-        steps = ((margins - 1) >> self._shift) + 1
-        return self._table[np.clip(steps, 0, len(self._table) - 1)]
+    def each(self) -> Ints:
+        """Return the clipped residual of each row, for the audit: it is no release."""
+        labels, _, scores, table, shift = self._rows
+        steps = ((np.where(labels == 1, scores, -scores) - 1) >> shift) + 1
+        return table[np.clip(steps, 0, len(table) - 1)]
 
-    def edges(self) -> NDArray[np.int64]:
-        """Give Σ_b |G_b| of all columns and of the intercept."""
-        return edges_of_columns(
-            self.columns,
-            self.n_bins,
-            self._labels,
-            self._counts,
-            self._scores,
-            self._table,
-            self._shift,
-        )
+    def edges(self) -> Ints:
+        """Return Σ_b |G_b| of all columns and of the intercept."""
+        return edges_of_columns(self.columns, self.n_bins, self._rows)
 
-    def slopes(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def slopes(self, places: Ints) -> Ints:
         """Sum the signed residuals times the places of records, column by column."""
-        return slopes_of_columns(
-            self.columns,
-            places,
-            PLACE_BITS,
-            self._labels,
-            self._counts,
-            self._scores,
-            self._table,
-            self._shift,
-        )
+        return slopes_of_columns(self.columns, places, PLACE_BITS, self._rows)
 
-    def gram(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def gram(self, places: Ints) -> Ints:
         """Sum the products of the places of records in each two columns.
 
         Numbers are whole and their sums below 2^53, so no order of adding up shows.
         """
         total = np.zeros((len(places), len(places)))
-        for start in range(0, len(self._labels), CHUNK):
+        for start in range(0, len(self._rows.labels), CHUNK):
             part = slice(start, start + CHUNK)
             rows = np.stack([places[j][c[part]] for j, c in enumerate(self.columns)]).astype(float)
-            total += (rows * self._counts[part]) @ rows.T
+            total += (rows * self._rows.counts[part]) @ rows.T
         return total.astype(np.int64)

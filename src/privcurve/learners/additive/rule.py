@@ -108,13 +108,13 @@ def has_line(ordered: Sequence[bool], n: float, amount: float, pure: bool) -> bo
 
 
 def line_sizes(n: float, amount: float, n_columns: int, pure: bool) -> tuple[float, ...]:
-    """Give the deviations that the prior of a linear part's coefficients may have."""
+    """Return the deviations that the prior of a linear part's coefficients may have."""
     wide = n * amount >= LINE_WIDE_FROM[pure] * (n_columns + 1)
     return LINE_SIZES[-1:] if wide else LINE_SIZES
 
 
 def intercept_shares(n: float, amount: float, pure: bool) -> tuple[float, float]:
-    """Give the shares of the intercept in a greedy fit, first and last.
+    """Return the shares of the intercept in a greedy fit, first and last.
 
     Where n·ε or n·μ is small it takes what it needs, all of it first: in the end it takes
     everything, and what is left is a noisy majority.
@@ -129,7 +129,7 @@ def intercept_shares(n: float, amount: float, pure: bool) -> tuple[float, float]
 def greedy_shares(
     n_steps: int, pure: bool, linear: bool, intercept: float = FIRST_SHARE + LAST_SHARE
 ) -> tuple[float, float]:
-    """Give the share of each greedy step's release, and that of its choice."""
+    """Return the share of each greedy step's release, and that of its choice."""
     if n_steps == 0:
         return 0.0, 0.0
     each = (1.0 - intercept - (GRAM_SHARE + LINE_SHARE) * linear) / n_steps
@@ -137,12 +137,12 @@ def greedy_shares(
 
 
 def of_columns(pairs: bool) -> float:
-    """Give the share of all but the pairs in a cyclic fit."""
+    """Return the share of all but the pairs in a cyclic fit."""
     return 1.0 - PAIR_SHARE * pairs
 
 
 def cyclic_unit(t: int, n_rounds: int, n_active: int, linear: bool, pairs: bool = False) -> float:
-    """Give the share of each column in round t, 1 up to `n_rounds`, of a cyclic fit."""
+    """Return the share of each column in round t, 1 up to `n_rounds`, of a cyclic fit."""
     total = sum(k**ROUND_POWER for k in range(1, n_rounds + 1))
     rounds = of_columns(pairs) * (1.0 - (GRAM_SHARE + LINE_SHARE) * linear)
     share = rounds * t**ROUND_POWER / total
@@ -158,7 +158,7 @@ def least_share(
     intercept: float = FIRST_SHARE + LAST_SHARE,
     pairs: bool = False,
 ) -> float:
-    """Give a share that no release or choice is below."""
+    """Return a share that no release or choice is below."""
     if method == GREEDY:
         shares = greedy_shares(n_steps, pure, linear, intercept) if n_steps else (1.0,)
         return min(*shares, LINE_SHARE / LINE_STEPS)

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from privcurve.learners.entries import (
-    additive,
-    baselines,
-    distributed,
-    ensembles,
-    partial,
-    peers,
-    smooth_boosting,
-    tuned,
-)
+from privcurve.learners.entries import others, private, tuned
 from privcurve.learners.entry import LearnerEntry
 
-_FAMILIES = (smooth_boosting, partial, distributed, ensembles, additive, peers, baselines)
-
-_ENTRIES = [entry for family in _FAMILIES for entry in family.ENTRIES]
+_ENTRIES = (*private.ENTRIES, *others.ENTRIES)
 
 LEARNERS: Mapping[str, LearnerEntry] = {
     entry.name: entry for entry in (*_ENTRIES, *tuned.entries(_ENTRIES))

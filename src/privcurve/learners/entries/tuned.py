@@ -13,7 +13,7 @@ _SECONDS = 0.1
 
 
 def entries(others: Iterable[LearnerEntry]) -> tuple[LearnerEntry, ...]:
-    """Give the entry: its cost follows from those of the learners that it may choose settings of.
+    """Return the entry: its cost follows from those of the learners that it may choose settings of.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def entries(others: Iterable[LearnerEntry]) -> tuple[LearnerEntry, ...]:
     known = {entry.name: entry for entry in others}
 
     def seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-        """Give the cost of the runs that are expected, with settings in the middle of the axes."""
+        """Return the cost of the expected runs, with settings in the middle of the axes."""
         name, tried = setting["learner"], setting["settings"]
         middle: dict[str, Any] = {}
         if isinstance(tried, Mapping):

@@ -11,9 +11,8 @@ from diffprivlib import models
 from diffprivlib.accountant import BudgetAccountant
 from diffprivlib.models.forest import DecisionTreeClassifier
 from diffprivlib.utils import PrivacyLeakWarning
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import CodedClassifier, PrivateClassifier
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.accountants.compose import BASIC
@@ -42,11 +41,11 @@ class _RandomTrees(CodedClassifier):
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:
-        """Give diffprivlib's unfitted model."""
+        """Return diffprivlib's unfitted model."""
         raise NotImplementedError
 
     def _trees(self) -> list[DecisionTreeClassifier]:
-        """Give the fitted trees."""
+        """Return the fitted trees."""
         raise NotImplementedError
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
@@ -83,7 +82,7 @@ class _RandomTrees(CodedClassifier):
         self.n_features_used_ = len(np.unique(used[used >= 0]))
         return self._statement(records.n)
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         # A leaf holds a label, not a probability: the score is the margin of the votes.
         rows = codes.astype(np.float32)
         votes = sum(tree.tree_.predict(rows)[:, 1] for tree in self._trees())

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from interpret import privacy
 from interpret.glassbox import ExplainableBoostingClassifier
-from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Records
+from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.chances import CERTAIN, only_label
 from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.one_label import CERTAIN, only_label
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
@@ -146,7 +145,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
             random_state=0,
         )
 
-    def _scores(self, codes: Codes) -> NDArray[np.float64]:
+    def _scores(self, codes: Codes) -> Floats:
         if self.model_ is None:
             return np.full(len(codes), self.constant_)
         return np.asarray(self.model_.decision_function(codes.astype(np.float64)))

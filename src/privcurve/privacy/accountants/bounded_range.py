@@ -21,7 +21,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+
+from privcurve.coding import Floats
 
 MAX_CALLS = 512
 
@@ -168,13 +169,7 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     return min(1.0, found * (1.0 + _ROUNDING * (n_calls + size)))
 
 
-def _round(
-    before: NDArray[np.float64],
-    steps: int,
-    chance: NDArray[np.float64],
-    bounded_range: float,
-    size: int,
-) -> NDArray[np.float64]:
+def _round(before: Floats, steps: int, chance: Floats, bounded_range: float, size: int) -> Floats:
     """One backward step: V_j at `size` points from V_{j−1} at points from `steps` lower."""
     if size <= 0:
         return np.zeros(0)
@@ -190,12 +185,7 @@ def _round(
     return after
 
 
-def _between_grid_points(
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-    steps: int,
-    bounded_range: float,
-) -> None:
+def _between_grid_points(before: Floats, after: Floats, steps: int, bounded_range: float) -> None:
     """Raise `after` to the suprema over t strictly between grid points j and j + 1.
 
     There s − t lies in piece l = i + steps − j − 1 of W, and s − t + ε₀ in piece l + steps.

@@ -12,11 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from privcurve.privacy.accountants import selection
-from privcurve.privacy.accountants.bounded_range import (
-    MAX_CALLS,
-    bounded_range_delta,
-    mixed_delta,
-)
+from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta, mixed_delta
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
     GAUSSIAN_KIND,
@@ -25,12 +21,72 @@ from privcurve.privacy.accountants.cost import (
     log_ratio,
     only,
     solve,
+    total_rho,
+    zcdp_delta,
+    zcdp_simple,
 )
-from privcurve.privacy.accountants.gaussian import gaussian_delta
-from privcurve.privacy.accountants.pld import pld_delta
-from privcurve.privacy.accountants.pure import advanced, basic, kov_delta
-from privcurve.privacy.accountants.zcdp import total_rho, zcdp_delta, zcdp_simple
 from privcurve.privacy.budget import relation
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """Return δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) of Gaussian noise, μ = sensitivity/σ (§d)."""
+    from scipy.special import log_ndtr
+
+    upper = math.exp(log_ndtr(mu / 2 - epsilon / mu))
+    return max(0.0, upper - math.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)))
+
+
+def pld_delta(costs: Costs, epsilon: float) -> float:
+    """Return δ(ε) of Laplace and Gaussian calls by dp-accounting: an independent accountant.
+
+    Each Laplace call must release one number: for vectors its worst case is not proved.
+    The grid is a fixed part of the smallest amount, so that δ is smooth in a common scale.
+    """
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    step = min(cost.amount for cost in costs) / 50
+    total = None
+    for cost in costs:
+        if cost.kind == LAPLACE_KIND:
+            one = pld.from_laplace_mechanism(1 / cost.amount, value_discretization_interval=step)
+        else:
+            one = pld.from_gaussian_mechanism(1 / cost.amount, value_discretization_interval=step)
+        several = one.self_compose(cost.count) if cost.count > 1 else one
+        total = several if total is None else total.compose(several)
+    assert total is not None
+    return float(total.get_delta_for_epsilon(epsilon))
+
+
+def basic(costs: Costs) -> float:
+    """Sum the pure ε's (infinite if a call has none)."""
+    return math.fsum(cost.count * cost.epsilon for cost in costs)
+
+
+def advanced(epsilon_each: float, n_calls: int, delta: float) -> float:
+    """Compose as in the thesis: √(2k ln 1/δ) ε₀ + k ε₀ (e^{ε₀} − 1) (Theorem 2.5.3)."""
+    if epsilon_each > 700:
+        return math.inf
+    spread = math.sqrt(2 * n_calls * math.log(1 / delta)) * epsilon_each
+    return spread + n_calls * epsilon_each * math.expm1(epsilon_each)
+
+
+def kov_delta(epsilon_each: float, n_calls: int, epsilon: float) -> float:
+    """Return δ(ε) of k pure ε₀ mechanisms: the optimum of Kairouz, Oh and Viswanath [cited, §g].
+
+    The worst case is k-fold randomised response: its loss is (k − 2i)ε₀ with i of the k
+    answers flipped.
+    """
+    k = n_calls
+    log_total = k * (epsilon_each + math.log1p(math.exp(-epsilon_each)))
+    terms = []
+    for i in range(k // 2 + 1):
+        gap = (k - 2 * i) * epsilon_each - epsilon
+        if gap <= 0:
+            break
+        log_choose = math.lgamma(k + 1) - math.lgamma(i + 1) - math.lgamma(k - i + 1)
+        terms.append(math.exp(log_choose + (k - i) * epsilon_each - log_total) * -math.expm1(-gap))
+    return math.fsum(terms)
+
 
 BASIC = "basic"
 ADVANCED = "advanced"
@@ -95,7 +151,7 @@ class Accountant:
         return self.epsilon(costs, delta) - epsilon
 
     def compose(self, costs: Costs, delta: float, near: float | None = None) -> float:
-        """Give ε of costs that it admits; see :func:`compose`."""
+        """Return ε of costs that it admits; see :func:`compose`."""
         if self.epsilon is not None:
             return self.epsilon(costs, delta)
         assert self.delta is not None
@@ -210,7 +266,7 @@ ACCOUNTANTS = (
 
 
 def of_selection(runs: selection.Runs) -> Accountant:
-    """Give the accountant of private selection: the costs are those of one run.
+    """Return the accountant of private selection: the costs are those of one run.
 
     The ε's of a run add up; or, for δ > 0, their ρ's, if that is less (docs/tuning.md).
 
@@ -239,7 +295,7 @@ def of_selection(runs: selection.Runs) -> Accountant:
 
 
 def accountant(name: str) -> Accountant:
-    """Give an accountant by its name; that of private selection names its number of runs.
+    """Return an accountant by its name; that of private selection names its number of runs.
 
     Raises
     ------
@@ -257,7 +313,7 @@ def accountant(name: str) -> Accountant:
 
 
 def compose(name: str, costs: Costs, delta: float, near: float | None = None) -> float:
-    """Give ε of composed calls.
+    """Return ε of composed calls.
 
     Parameters
     ----------

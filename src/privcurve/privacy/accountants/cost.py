@@ -45,7 +45,7 @@ class Cost:
 
     @property
     def rho(self) -> float:
-        """Give ρ (zCDP) of one call: ε²/8 for bounded range (§0, L1), ε²/2 for pure ε (§g)."""
+        """Return ρ (zCDP) of one call: ε²/8 for bounded range (§0, L1), ε²/2 for pure ε (§g)."""
         if self.kind == BOUNDED_RANGE_KIND:
             return self.amount**2 / 8.0
         if self.kind == LAPLACE_KIND:
@@ -64,7 +64,7 @@ def scaled(costs: Costs, scale: float) -> tuple[Cost, ...]:
 
 
 def only(costs: Costs) -> Cost | None:
-    """Give the one kind of call that there is; None if there are several."""
+    """Return the one kind of call that there is; None if there are several."""
     return costs[0] if len(costs) == 1 else None
 
 
@@ -97,3 +97,31 @@ def solve(growing: Callable[[float], float], near: float, first_step: float = 0.
             return float(brentq(growing, low, high, xtol=1e-300, rtol=1e-11))
         step = min(8 * step, 1.0)
     raise ValueError(f"no solution near {near}")
+
+
+def zcdp_simple(rho: float, delta: float) -> float:
+    """Convert ρ-zCDP by ε = ρ + 2√(ρ ln 1/δ) (§g)."""
+    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
+
+
+def zcdp_delta(rho: float, epsilon: float) -> float:
+    """Convert ρ-zCDP: δ = inf over a > 1 of e^{(a−1)(aρ−ε)} (1−1/a)^a / (a−1) [cited: CKS, §g]."""
+    # With y = a − 1 the exponent is convex and its derivative grows with y: bisect on ln y.
+    # Any y gives a valid bound, so the bisection's rounding cannot break the guarantee.
+    low, high = -700.0, 700.0
+    while high - low > 1e-13 * max(1.0, abs(low)):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        y = math.exp(middle)
+        if (2 * y + 1) * rho - epsilon - math.log1p(1 / y) < 0:
+            low = middle
+        else:
+            high = middle
+    y = math.exp(0.5 * (low + high))
+    return math.exp(y * ((y + 1) * rho - epsilon) - y * math.log1p(1 / y) - math.log1p(y))
+
+
+def total_rho(costs: Costs) -> float:
+    """Sum ρ: zCDP adds up."""
+    return math.fsum(cost.count * cost.rho for cost in costs)

@@ -19,7 +19,7 @@ from typing import Self
 
 import numpy as np
 
-from privcurve.privacy.accountants.zcdp import zcdp_delta
+from privcurve.privacy.accountants.cost import zcdp_delta
 
 Profile = Callable[[float], float]
 
@@ -102,7 +102,7 @@ class Runs:
         return (1 + self.eta) * -math.log(self.gamma)
 
     def chances(self, most: int) -> list[float]:
-        """Give P(K = k) for k = 1, …, `most`."""
+        """Return P(K = k) for k = 1, …, `most`."""
         if self.gamma == 1:
             return [1.0] + [0.0] * (most - 1)
         gap, log = 1 - self.gamma, math.log(self.gamma)
@@ -168,7 +168,7 @@ class Runs:
     # What all of it costs ------------------------------------------------------------------
 
     def epsilon(self, epsilon: float) -> float:
-        """Give ε of the selection among ε-DP runs, at δ = 0: exact (docs/tuning.md, 2)."""
+        """Return ε of the selection among ε-DP runs, at δ = 0: exact (docs/tuning.md, 2)."""
         return (epsilon + self.slope_pure(epsilon)) * _ROUNDING
 
     def delta(self, rho: float, epsilon: float) -> float:
@@ -195,7 +195,7 @@ class Runs:
 
 
 def _mean(eta: float, log: float) -> float:
-    """Give E[K] for γ = e^{−log}."""
+    """Return E[K] for γ = e^{−log}."""
     if log == 0:
         return 1.0
     if eta == 0:
@@ -205,11 +205,11 @@ def _mean(eta: float, log: float) -> float:
 
 @lru_cache(maxsize=256)
 def runs(eta: float, expected: float) -> Runs:
-    """Give :meth:`Runs.of`, found once."""
+    """Return :meth:`Runs.of`, found once."""
     return Runs.of(eta, expected)
 
 
 def named(name: str) -> Runs | None:
-    """Give the runs that a composition is of; None if it is of none."""
+    """Return the runs that a composition is of; None if it is of none."""
     found = _NAMED.fullmatch(name)
     return None if found is None else runs(float(found[1]), float(found[2]))

@@ -11,7 +11,8 @@ from functools import lru_cache
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import PUBLISHED, check_budget, is_private
 from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED, LedgerEntry, PrivacyStatement
-from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
+from privcurve.privacy.mechanisms import EXPONENTIAL
+from privcurve.privacy.noise import Announced
 from privcurve.privacy.public_facts import state
 
 LEARNER = "bdpe"
@@ -80,34 +81,18 @@ def published(
         )
     spent = [tree_share * epsilon / (n_trees * depth * 2**level) for level in range(depth)]
     of_leaves = (1 - tree_share) * epsilon / n_trees
-    ledger = []
+    ledger: list[LedgerEntry] = []
     for t in range(1, n_trees + 1):
-        ledger += [
-            LedgerEntry(
-                mechanism=EXPONENTIAL,
-                what=OF_NODE.format(t, 2**level + place),
-                noise_rate=each / (2 * sensitivity),
-                sensitivity=sensitivity,
-                epsilon=each,
-                bounded_range=each,
-                source=SOURCE,
+        for node in range(1, 2**depth):
+            each = spent[node.bit_length() - 1]
+            split = Announced(
+                OF_NODE.format(t, node), score_range=2 * sensitivity, by=EXPONENTIAL, source=SOURCE
             )
-            for level, each in enumerate(spent)
-            for place in range(2**level)
-            if each > 0
-        ]
-        ledger.append(
-            LedgerEntry(
-                mechanism=LAPLACE,
-                what=OF_LINKS.format(t),
-                noise_rate=of_leaves / (2 * clamp),
-                sensitivity=2 * clamp,
-                epsilon=of_leaves,
-                source=SOURCE,
-                calls=2**depth,
-                parallel=LEAVES,
-            )
+            ledger += split.entries(each, pure=True) if each > 0 else []
+        links = Announced(
+            OF_LINKS.format(t), l1=2 * clamp, calls=2**depth, parallel=LEAVES, source=SOURCE
         )
+        ledger += links.entries(of_leaves, pure=True)
     status, caveat, proved = truth_of_published(
         n_trees, depth, calibrate_alpha, tree_share, clamp, largest_link, leverage, epsilon
     )
@@ -174,7 +159,7 @@ def truth_of_published(
 
 
 def _flip_loss(clamp: float, largest_link: float, scale: float) -> float:
-    """Give ln P(M | +R)/P(M | −R), R the largest link, of noise before the clamp (§f5)."""
+    """Return ln P(M | +R)/P(M | −R), R the largest link, of noise before the clamp (§f5)."""
     far = (clamp + largest_link) / scale
     near = (clamp - largest_link) / scale
     kept = 1 - math.exp(near) / 2 if near < 0 else math.exp(-near) / 2

@@ -1,4 +1,4 @@
-"""Noise of boosting random classifiers, and the statement.
+"""Noise of boosting random classifiers (BRC) and learned ones (Boosting for People), statements.
 
 Shen, Krishnaswamy, Kulkarni and Munagala, Classification with Partially Private Features.
 Proofs are in PRIVACY.md §d and docs/partial.md.
@@ -10,19 +10,85 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
+from privcurve.privacy.calibration.objective import Objective, perturbed
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.curator import Call, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
-from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
+from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, OBJECTIVE_PERTURBATION
+from privcurve.privacy.noise import Announced
 from privcurve.privacy.public_facts import state
-from privcurve.privacy.sensitivity.brc import (
-    brc_delta_published,
-    brc_delta_rounds,
-    brc_edge_rounds,
-)
+from privcurve.privacy.sensitivity.impurity import check_n
+
+
+def brc_delta_published(n: int, c1: float, c2: float) -> float:
+    """Return paper 001's Δ = c₁c₂/n: valid, too large by 1 + (c₁c₂ − 1)/n.
+
+    Replace-one. Source: §d.
+    """
+    _check_brc(n, c1, c2)
+    return c1 * c2 / n
+
+
+def brc_delta_rounds(n: int, c1: float, c2: float, alphas: Sequence[float]) -> Floats:
+    """Sensitivity Δ_t of BRC's error from the transcript of released α's; Δ₁ = 1/n.
+
+    Δ_t = w̄/((n − 1)w̲ + w̄) with w̄ = min(c₂, e^{Σα⁺}), w̲ = max(1/c₁, e^{Σα⁻}) over the
+    rounds before t. Replace-one. Source: §d (proved).
+
+    Parameters
+    ----------
+    n : int
+    c1, c2 : float
+    alphas : sequence of float
+        α of the rounds so far.
+
+    Returns
+    -------
+    ndarray of shape (len(alphas) + 1,)
+        Δ₁ … Δ_t, the last for the round to come.
+    """
+    _check_brc(n, c1, c2)
+    steps = np.asarray(alphas, dtype=np.float64)
+    up = np.concatenate([[0.0], np.cumsum(np.maximum(steps, 0.0))])
+    down = np.concatenate([[0.0], np.cumsum(np.minimum(steps, 0.0))])
+    largest = np.exp(np.minimum(up, math.log(c2)))
+    smallest = np.exp(np.maximum(down, -math.log(c1)))
+    return largest / ((n - 1) * smallest + largest)
+
+
+def brc_edge_rounds(n: int, c2: float, alphas: Sequence[float]) -> Floats:
+    """Sensitivity w̄_t/n of BRC's edge from the transcript of released α's; 1/n at first.
+
+    w̄_t is that of :func:`brc_delta_rounds`. Replace-one. Source: §d (proved).
+
+    Parameters
+    ----------
+    n : int
+    c2 : float
+    alphas : sequence of float
+        α of the rounds so far.
+
+    Returns
+    -------
+    ndarray of shape (len(alphas) + 1,)
+    """
+    _check_brc(n, 1.0, c2)
+    steps = np.maximum(np.asarray(alphas, dtype=np.float64), 0.0)
+    up = np.concatenate([[0.0], np.cumsum(steps)])
+    return np.exp(np.minimum(up, math.log(c2))) / n
+
+
+def _check_brc(n: int, c1: float, c2: float) -> None:
+    check_n(n)
+    if not (c1 >= 1 and c2 >= 1):
+        raise ValueError(f"c1 = {c1} and c2 = {c2} must be at least 1: weights start at 1")
+
 
 ERROR = "error"
 EDGE = "edge"
@@ -83,7 +149,7 @@ class BRCNoise:
         return self.delta == 0 or self.calibration == PUBLISHED
 
     def sensitivity(self, alphas: Sequence[float]) -> float:
-        """Give Δ_t of the round after those whose α are given."""
+        """Return Δ_t of the round after those whose α are given."""
         if self.calibration == PUBLISHED:
             return brc_delta_published(self.n, 1 / self.smallest, self.largest)
         if self.estimate == EDGE:
@@ -91,7 +157,7 @@ class BRCNoise:
         return float(brc_delta_rounds(self.n, 1 / self.smallest, self.largest, alphas)[-1])
 
     def alpha(self, released: float, alphas: Sequence[float]) -> float:
-        """Give α of a released estimate.
+        """Return α of a released estimate.
 
         Certified estimates are put back into the range that is public (post-processing);
         published ones are left as they are.
@@ -115,33 +181,22 @@ class BRCNoise:
         if not is_private(self.epsilon) or self.choice_share == 0:
             return None
         spread, bound = self._amounts()[1], self.sensitivity(alphas)
-        return LedgerEntry(
-            mechanism=EXPONENTIAL,
-            what=f"round {len(alphas) + 1}: choice of a threshold",
-            noise_rate=spread / (2 * bound),
-            sensitivity=bound,
-            epsilon=spread,
-            bounded_range=spread,
-            source="PRIVACY.md §d iii",
-        )
+        what = f"round {len(alphas) + 1}: choice of a threshold"
+        choice = Announced(what, score_range=2 * bound, by=EXPONENTIAL, source="PRIVACY.md §d iii")
+        return choice.entries(spread, self._pure)[0]
 
     def estimate_entry(self, alphas: Sequence[float]) -> LedgerEntry | None:
         """Return what the next round's estimate is charged to; None at ε = ∞."""
         if not is_private(self.epsilon):
             return None
         amount, bound = self._amounts()[0], self.sensitivity(alphas)
-        published = self.calibration == PUBLISHED
-        return LedgerEntry(
-            mechanism=LAPLACE if self._pure else GAUSSIAN,
-            what=f"round {len(alphas) + 1}: weighted {self.estimate} of the private classifier",
-            noise_rate=amount / bound,
-            sensitivity=bound,
-            epsilon=amount if self._pure else math.inf,
-            source="Shen et al., Theorems 3 and 4; PRIVACY.md §d" if published else "PRIVACY.md §d",
-        )
+        what = f"round {len(alphas) + 1}: weighted {self.estimate} of the private classifier"
+        source = "Shen et al., Theorems 3 and 4; " if self.calibration == PUBLISHED else ""
+        error = Announced(what, l1=bound, l2=bound, source=f"{source}PRIVACY.md §d")
+        return error.entries(amount, self._pure)[0]
 
     def _amounts(self) -> tuple[float, float, str]:
-        """Give Δ_t/noise of an estimate, the range of a choice, and the accountant."""
+        """Return Δ_t/noise of an estimate, the range of a choice, and the accountant."""
         share, rounds = self.choice_share, self.n_rounds
         if self._pure:
             each = self.epsilon / rounds
@@ -183,3 +238,121 @@ class BRCNoise:
             ledger=ledger,
             public=public,
         )
+
+
+PEOPLE = "boosting_for_people"
+OF_PEOPLE = "docs/partial.md, Boosting for People"
+
+# Part of a classifier's ε for its penalty; the rest is for its noise.
+CURVATURE_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class PeopleNoise:
+    """Noise of one fit.
+
+    Attributes
+    ----------
+    error : BRCNoise
+        Of the errors, with their part of ε.
+    classifier : Objective
+        Of the classifier of each round.
+    weight_scale : float
+        Laplace noise of every weight that a classifier is given (``published`` alone).
+    epsilon : float
+    calibration : str
+        ``certified``: ε/(2T) for each classifier and each error. ``published``: ε/(3T) for
+        each classifier, error, and weights, which need none.
+    """
+
+    error: BRCNoise
+    classifier: Objective
+    weight_scale: float
+    epsilon: float
+    calibration: str
+
+    def of_weights(self, t: int) -> Call:
+        """Return the call that releases all weights, for the classifier of round t from 0."""
+        return call_of(self._weights(t))
+
+    def of_classifier(self, t: int) -> Call:
+        """Return the call that releases the classifier of round t from 0."""
+        return call_of(self._learned(t))
+
+    def _weights(self, t: int) -> LedgerEntry | None:
+        if self.weight_scale == 0:
+            return None
+        spread = self.error.largest - self.error.smallest
+        return LedgerEntry(
+            mechanism=LAPLACE,
+            what=f"round {t + 1}: weights of all records",
+            noise_rate=1 / self.weight_scale,
+            sensitivity=spread,
+            epsilon=spread / self.weight_scale,
+            source=OF_PEOPLE,
+        )
+
+    def _learned(self, t: int) -> LedgerEntry | None:
+        private = is_private(self.epsilon)
+        return self.classifier.entry(f"round {t + 1}: classifier", OF_PEOPLE) if private else None
+
+    def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
+        """Make the statement of a fit; see :meth:`BRCNoise.statement`."""
+        calls = [
+            (self._weights(t), self._learned(t), self.error.estimate_entry(alphas[:t]))
+            for t in range(self.error.n_rounds)
+        ]
+        return state(
+            PEOPLE,
+            epsilon=self.epsilon,
+            delta=0.0,
+            calibration=self.calibration,
+            composition=BASIC,
+            ledger=[entry for entries in calls for entry in entries if entry is not None],
+            public=public,
+        )
+
+
+def people_noise(
+    *,
+    n: int,
+    n_columns: int,
+    n_rounds: int,
+    smallest: float,
+    largest: float,
+    epsilon: float,
+    calibration: str,
+) -> PeopleNoise:
+    """Calibrate Boosting for People.
+
+    Parameters
+    ----------
+    n : int
+        Records.
+    n_columns : int
+        Private columns, d: rows [x, 1] of scaled columns have an L2 norm of √(d + 1) at most.
+    n_rounds : int
+        T.
+    smallest, largest : float
+        Caps of a weight.
+    epsilon : float
+        May be infinite.
+    calibration : str
+    """
+    parts = 3 if calibration == PUBLISHED else 2
+    share = epsilon / parts
+    each = share / n_rounds
+    square_norm = n_columns + 1.0
+    classifier = perturbed(
+        OBJECTIVE_PERTURBATION,
+        epsilon=each,
+        curvature_share=CURVATURE_SHARE,
+        gradient=largest * math.sqrt(square_norm),
+        square_norm=largest * square_norm,
+        least_penalty=1.0,
+    )
+    error = BRCNoise(PEOPLE, n, n_rounds, smallest, largest, share, 0.0, calibration)
+    noisy = calibration != CERTIFIED and is_private(epsilon)
+    return PeopleNoise(
+        error, classifier, (largest - smallest) / each if noisy else 0.0, epsilon, calibration
+    )

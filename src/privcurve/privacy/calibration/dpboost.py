@@ -9,14 +9,15 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats, Ints
 from privcurve.privacy.accountants.compose import BASIC, ZCDP_CKS
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, LAPLACE_KIND, Cost
 from privcurve.privacy.budget import PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import PROVED, REFUTED, LedgerEntry, PrivacyStatement
-from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, MECHANISMS, PERMUTE_AND_FLIP
+from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, PERMUTE_AND_FLIP
+from privcurve.privacy.noise import Announced
 from privcurve.privacy.public_facts import state
 
 # g*: the largest gradient that is not filtered, that of square loss on ±1 labels at 0.
@@ -53,14 +54,12 @@ CAVEAT_PUBLISHED = (
 PARALLEL = "the trees of an ensemble and the nodes of a level"
 
 
-def leaf_bounds(n_trees: int, learning_rate: float) -> NDArray[np.float64]:
+def leaf_bounds(n_trees: int, learning_rate: float) -> Floats:
     """Bounds of the leaf values (geometric leaf clipping): g*(1 − η)^(t−1), t = 1 … T."""
     return GRADIENT_BOUND * (1.0 - learning_rate) ** np.arange(n_trees, dtype=np.float64)
 
 
-def leaf_l1(
-    n_trees: int, learning_rate: float, regularisation: float, calibration: str
-) -> NDArray[np.float64]:
+def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibration: str) -> Floats:
     """L1 sensitivity of all leaf values of a tree together, for each tree.
 
     One record more or less changes one leaf by at most ΔV = min{g*/(1+λ), 2g*(1−η)^(t−1)}.
@@ -84,9 +83,7 @@ def leaf_l1(
     return one if calibration == PUBLISHED else 2.0 * one
 
 
-def chunk_ends(
-    n: int, trees_per_ensemble: int, learning_rate: float, chunks: str
-) -> NDArray[np.int64]:
+def chunk_ends(n: int, trees_per_ensemble: int, learning_rate: float, chunks: str) -> Ints:
     """Divide n records among the trees of an ensemble.
 
     Parameters
@@ -171,28 +168,23 @@ def dpboost(
     # Permute-and-flip is not bounded-range: only for sums of pure ε.
     mechanism = EXPONENTIAL if published or accountant != BASIC else PERMUTE_AND_FLIP
     gain_range = GAIN_RANGE_PUBLISHED if published else GAIN_RANGE_CERTIFIED
-    rate = level_epsilon / (gain_range * GRADIENT_BOUND**2)
     sensitivities = leaf_l1(n_trees, learning_rate, regularisation, calibration)
     source = SOURCE_PUBLISHED if published else SOURCE
-    ledger = []
+    ledger: list[LedgerEntry] = []
     for e in range(n_ensembles):
         first = e * trees_per_ensemble
         last = min(n_trees, first + trees_per_ensemble)
         trees = f"ensemble {e + 1}, each of its {last - first} trees (disjoint records)"
-        ledger += [
-            LedgerEntry(
-                mechanism=mechanism,
-                what=f"{trees}: the splits of level {level}",
-                noise_rate=rate,
-                sensitivity=gain_range / 2 * GRADIENT_BOUND**2,
-                epsilon=level_epsilon,
-                bounded_range=MECHANISMS[mechanism].bounded_range(level_epsilon),
-                source=source,
+        for level in range(1, max_depth + 1):
+            splits = Announced(
+                f"{trees}: the splits of level {level}",
+                score_range=gain_range * GRADIENT_BOUND**2,
+                by=mechanism,
                 calls=(last - first) * 2 ** (level - 1),
                 parallel=PARALLEL,
+                source=source,
             )
-            for level in range(1, max_depth + 1)
-        ]
+            ledger += splits.entries(level_epsilon, delta == 0)
         # Of the first tree; later ones have less noise and as much less to hide.
         leaf = float(sensitivities[first])
         ledger.append(

@@ -1,4 +1,4 @@
-"""From a budget (ε, δ) to the noise of distributed trees: what each message costs."""
+"""From a budget (ε, δ) to the noise of distributed trees, certified and as published."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, check_budget, is_private
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import NOT_PROVED, REFUTED, LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
+from privcurve.privacy.noise import Announced, frozen
 from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.counts import (
     feature_histograms_l1,
     feature_histograms_l2,
+    noisy_counts_published,
 )
-from privcurve.privacy.sensitivity.holders import vote_range
-from privcurve.privacy.sensitivity.impurity import split_sensitivity
+from privcurve.privacy.sensitivity.impurity import (
+    distributed_split_published,
+    split_range,
+    split_sensitivity,
+)
 
 SINGLE = "single"
 NOISY_COUNTS = "noisy_counts"
@@ -55,8 +60,8 @@ class LevelNoise:
     statement : PrivacyStatement
     """
 
-    ranges: NDArray[np.float64]
-    amounts: NDArray[np.float64]
+    ranges: Floats
+    amounts: Floats
     mechanism: str
     statement: PrivacyStatement
 
@@ -66,7 +71,7 @@ class LevelNoise:
         return bool(self.ranges[0] > 0)
 
     def vote_rate(self, level: int, size: int, criterion: str) -> float:
-        """Give the rate of a holder's votes on a level; 0 where F is the same for all records.
+        """Return the rate of a holder's votes on a level; 0 where F is the same for all records.
 
         Parameters
         ----------
@@ -79,7 +84,7 @@ class LevelNoise:
         """
         if math.isinf(self.ranges[level]):
             return math.inf
-        change = vote_range(max(size, 1), criterion)
+        change = split_range(max(size, 1), criterion)
         return float(self.ranges[level]) / change if change else 0.0
 
     def vote_what(self, level: int) -> str:
@@ -93,13 +98,13 @@ class LevelNoise:
         return ledger[(2 if self.votes else 1) * (level + 1) - 1].what if ledger else ""
 
     def counts_scale(self, level: int, n_columns: int) -> float:
-        """Give the scale of the noise of the histograms of some columns at a node."""
+        """Return the scale of the noise of the histograms of some columns at a node."""
         amount = float(self.amounts[level])
         return histograms_sensitivity(n_columns, self.mechanism) / amount
 
 
 def histograms_sensitivity(n_columns: int, mechanism: str) -> float:
-    """Give the sensitivity of some columns' histograms, in the norm of the mechanism."""
+    """Return the sensitivity of some columns' histograms, in the norm of the mechanism."""
     if mechanism == LAPLACE:
         return feature_histograms_l1(n_columns)
     return feature_histograms_l2(n_columns)
@@ -157,9 +162,9 @@ def level_holders(
     mechanism = LAPLACE if delta == 0 else GAUSSIAN
     share = vote_share if votes else 0.0
     if not is_private(epsilon):
-        whole = _frozen(np.full(depth, math.inf))
+        whole = frozen(np.full(depth, math.inf))
         none = PrivacyStatement.not_private("distributed_topdown")
-        return LevelNoise(whole if votes else _frozen(np.zeros(depth)), whole, mechanism, none)
+        return LevelNoise(whole if votes else frozen(np.zeros(depth)), whole, mechanism, none)
     weights = np.ones(depth) if budget == LEVELS else 2.0 ** -np.arange(depth)
     weights /= weights.sum()
     if delta == 0:
@@ -176,53 +181,34 @@ def level_holders(
     if votes:
         grows = "variance" if delta else "scale"
         counted = f"each voted column (of c of them: c times the {grows})"
-    ledger = []
+    ledger: list[LedgerEntry] = []
     for level in range(depth):
         if votes:
             last = level == depth - 1
             bound = split_sensitivity(max(n, 2), "zero_one" if last else criterion)
             each = float(ranges[level])
-            ledger.append(
-                LedgerEntry(
-                    EXPONENTIAL,
-                    f"level {level + 1}: votes of a holder at all nodes, by its number of records",
-                    each / (2 * bound),
-                    bound,
-                    each,
-                    each,
-                    None,
-                    "PRIVACY.md §0 L2, L3; §e (certified)",
-                    2**level,
-                    NODES,
-                )
-            )
+            what = f"level {level + 1}: votes of a holder at all nodes, by its number of records"
+            call = Announced(
+                what, score_range=2 * bound, by=EXPONENTIAL, calls=2**level, parallel=NODES,
+                source="PRIVACY.md §0 L2, L3; §e (certified)",
+            )  # fmt: skip
+            ledger += call.entries(each, delta == 0)
         amount = float(amounts[level])
         bound = histograms_sensitivity(1 if votes else n_columns, mechanism)
-        ledger.append(
-            LedgerEntry(
-                mechanism,
-                f"level {level + 1}: histograms of {counted}, all nodes",
-                amount / bound,
-                bound,
-                amount if delta == 0 else math.inf,
-                source="PRIVACY.md §e4, certified",
-                calls=2**level,
-                parallel=NODES,
-            )
-        )
+        what = f"level {level + 1}: histograms of {counted}, all nodes"
+        call = Announced(
+            what, l1=bound, l2=bound, calls=2**level, parallel=NODES,
+            source="PRIVACY.md §e4, certified",
+        )  # fmt: skip
+        ledger += call.entries(amount, delta == 0)
     return LevelNoise(
-        _frozen(ranges),
-        _frozen(amounts),
+        frozen(ranges),
+        frozen(amounts),
         mechanism,
         holders_statement(
             "distributed_topdown", epsilon, delta, accountant, ledger, trust, n_colluding
         ),
     )
-
-
-def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    array.flags.writeable = False
-    return array
 
 
 def holders_statement(
@@ -265,4 +251,190 @@ def holders_statement(
         ledger=ledger,
         assumptions=assumptions,
         exclusions=exclusions,
+    )
+
+
+@dataclass(frozen=True)
+class PublishedNoise:
+    """Noise of Algorithm 1, as printed.
+
+    Attributes
+    ----------
+    protocol : str
+        ``single``, ``noisy_counts`` or ``local_rnm``.
+    epsilon : float
+        α.
+    leaf_share : float
+        LPF.
+    budget : str
+        ``decay`` or ``uniform``.
+    n_splits : int
+        M.
+    statement : PrivacyStatement
+    """
+
+    protocol: str
+    epsilon: float
+    leaf_share: float
+    budget: str
+    n_splits: int
+    statement: PrivacyStatement
+
+    def level(self, depth: int) -> float:
+        """Return a_d = (1 − LPF)·α·B(d); the root has depth 1."""
+        share = 2.0**-depth if self.budget == DECAY else 1 / self.n_splits
+        return (1 - self.leaf_share) * self.epsilon * share
+
+    def split_budget(self, depth: int) -> float:
+        """Return α′ of PrivateSplit: all of a_1 at the root, half of a_d below."""
+        return self.level(depth) if depth == 1 else self.level(depth) / 2
+
+    def weight_scale(self, depth: int) -> float:
+        """Return the scale of a count's noise, 2/a_d."""
+        return 2 / self.level(depth)
+
+    def families_scale(self, budget: float, n_questions: int) -> float:
+        """Return the scale of NoisyCounts, 3|H|/α′ (A3: the other one printed is a typo)."""
+        return noisy_counts_published(n_questions) / budget
+
+    @property
+    def label_scale(self) -> float:
+        """Return the scale of a leaf's counts: 2/(LPF·α) of one machine, else 1/(LPF·α)."""
+        return (2 if self.protocol == SINGLE else 1) / (self.leaf_share * self.epsilon)
+
+
+@lru_cache(maxsize=256)
+def published_holders(
+    *,
+    protocol: str,
+    criterion: str,
+    budget: str,
+    leaf_share: float,
+    n_splits: int,
+    epsilon: float,
+    delta: float,
+) -> PublishedNoise:
+    """Return the noise of the published protocols, and say what it is worth.
+
+    Parameters
+    ----------
+    protocol, criterion : str
+    budget : str
+        ``decay`` (2^−d) or ``uniform`` (1/M).
+    leaf_share : float
+        LPF, in (0, 1).
+    n_splits : int
+        M.
+    epsilon, delta : float
+
+    Returns
+    -------
+    PublishedNoise
+
+    Raises
+    ------
+    ValueError
+        If δ > 0, or the paper has no formula for what is asked.
+    """
+    check_budget(epsilon, delta)
+    if delta > 0:
+        raise ValueError(
+            "the published calibration of distributed trees has delta = 0 alone: use "
+            "calibration='certified'"
+        )
+    if budget == LEVELS:
+        raise ValueError(
+            f"budget = {LEVELS!r} is for calibration='certified'; published trees have "
+            f"{DECAY!r} or {UNIFORM!r}"
+        )
+    if protocol != NOISY_COUNTS:
+        distributed_split_published(2, criterion)
+    statement = PrivacyStatement.not_private("distributed_topdown")
+    if is_private(epsilon):
+        statement = _published_statement(protocol, budget, leaf_share, n_splits, epsilon)
+    return PublishedNoise(protocol, epsilon, leaf_share, budget, n_splits, statement)
+
+
+# What the claim of each published protocol is worth for a replaced record.
+_CAVEATS = {
+    SINGLE: (
+        REFUTED,
+        "noise is scaled by the exact number of records of a node, nodes of fewer than two "
+        "records show, and the noisy maximum is released beside the question (PRIVACY.md §e1, "
+        "§e2)",
+        math.inf,
+    ),
+    NOISY_COUNTS: (
+        REFUTED,
+        "counts have the noise for an added record, whose number would then not be public; a "
+        "replaced one costs twice as much (PRIVACY.md §e4)",
+        2.0,
+    ),
+    LOCAL_RNM: (
+        NOT_PROVED,
+        "counts and labels have the noise for an added record, and the noise of votes is scaled "
+        "by the exact number of a holder's records in a node (PRIVACY.md §e2, §e4)",
+        None,
+    ),
+}
+
+
+def _published_statement(
+    protocol: str, budget: str, leaf_share: float, n_splits: int, epsilon: float
+) -> PrivacyStatement:
+    growth = (1 - leaf_share) * epsilon
+    level = growth / 2 if budget == DECAY else growth / n_splits
+    weights = (growth - level) / 2
+    # In units of Δ(m), of one machine.
+    bound = 2.0 if protocol == SINGLE else noisy_counts_published(1)
+    ledger = [
+        LedgerEntry(
+            LAPLACE,
+            f"questions and gains of all nodes ({protocol}): the root has {level:.4g}, the "
+            f"levels below half of their budgets ({budget}); the rate is that of the root, for "
+            + ("a gain" if protocol == SINGLE else "one question"),
+            level / bound,
+            bound,
+            growth - weights,
+            source="the paper's Algorithm 1 and Theorem 15; PRIVACY.md §e: not so",
+        ),
+        LedgerEntry(
+            LAPLACE,
+            "labels of all leaves",
+            leaf_share * epsilon / (2 if protocol == SINGLE else 1),
+            2.0 if protocol == SINGLE else 1.0,
+            leaf_share * epsilon,
+            source="the paper's Corollary 16",
+        ),
+    ]
+    if weights > 0:
+        ledger.append(
+            LedgerEntry(
+                LAPLACE,
+                "weights of all nodes below the root: half of the budget of each level",
+                level / 4,
+                2.0,
+                weights,
+                source="the paper's Algorithm 1, line 10; PRIVACY.md §e5: a replaced record "
+                "costs twice that",
+            )
+        )
+    status, caveat, factor = _CAVEATS[protocol]
+    if budget == UNIFORM:
+        over = (n_splits + 1) / n_splits
+        factor = None if factor is None else factor * over
+        caveat += f"; and a chain of {n_splits} splits spends {over:.4g} times the budget"
+    alone = protocol == SINGLE
+    return state(
+        "distributed_topdown",
+        epsilon=epsilon,
+        delta=0.0,
+        calibration=PUBLISHED,
+        composition=BASIC,
+        ledger=ledger,
+        assumptions=() if alone else (SIZES, WHERE, FOLLOWED),
+        exclusions=() if alone else (NOT_DROPOUTS,),
+        status=status,
+        caveat=caveat,
+        proved_epsilon=None if factor is None else factor * epsilon,
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import (
     ADAPTIVE,
     ADVANCED,
@@ -23,6 +23,7 @@ from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import Calibration, calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import MECHANISMS, resolve
+from privcurve.privacy.noise import frozen
 from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
@@ -42,7 +43,7 @@ class OneRuleNoise:
     statement : PrivacyStatement
     """
 
-    rates: NDArray[np.float64]
+    rates: Floats
     mechanism: str
     normalise: bool
     statement: PrivacyStatement
@@ -103,39 +104,12 @@ def lazybb_one_rule(
         If an argument is out of range, the rounding of weights too coarse for the density, or
         permute-and-flip asked for with δ > 0 (it is not bounded-range: §g).
     """
-    return _one_rule(
-        learner, n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism,
-        started,
-    )  # fmt: skip
-
-
-@lru_cache(maxsize=1024)
-def one_rule(
-    *, n: int, epsilon: float, delta: float, calibration: str, mechanism: str = "auto"
-) -> OneRuleNoise:
-    """Calibrate a single 1-rule: :func:`lazybb_one_rule` with one round and density 1."""
-    return _one_rule("one_rule", n, 1, 1.0, 1.0, epsilon, delta, calibration, mechanism)
-
-
-def _one_rule(
-    learner: str,
-    n: int,
-    n_rounds: int,
-    density: float,
-    learning_rate: float,
-    epsilon: float,
-    delta: float,
-    calibration: str,
-    mechanism: str,
-    started: bool = False,
-) -> OneRuleNoise:
     check_budget(epsilon, delta)
     mechanism = resolve(mechanism, delta, calibration)
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
     published = calibration == PUBLISHED
     if math.isinf(epsilon):
-        rates = np.full(n_rounds, np.inf)
-        rates.flags.writeable = False
+        rates = frozen(np.full(n_rounds, np.inf))
         return OneRuleNoise(rates, mechanism, published, PrivacyStatement.not_private(learner))
     sensitivity.check_lazybb_rounding(n, density, normalise=published)
     found = _each_round(n_rounds, epsilon, delta, published)
@@ -148,8 +122,7 @@ def _one_rule(
     else:
         factor = sensitivity.ONE_RULE_CERTIFIED
         source = "docs/partial.md, P2" if started else "PRIVACY.md §a (free refinement), §b"
-    rates = each / (factor * zeta)
-    rates.flags.writeable = False
+    rates = frozen(each / (factor * zeta))
     # The range of the log-ratio is 2ηζ whatever the paper charges for it (§b).
     spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_CERTIFIED / factor * each)
     ledger = tuple(
@@ -169,8 +142,18 @@ def _one_rule(
     return OneRuleNoise(rates, mechanism, published, statement)
 
 
+def one_rule(
+    *, n: int, epsilon: float, delta: float, calibration: str, mechanism: str = "auto"
+) -> OneRuleNoise:
+    """Calibrate a single 1-rule: :func:`lazybb_one_rule` with one round and density 1."""
+    return lazybb_one_rule(
+        learner="one_rule", n=n, n_rounds=1, density=1.0, learning_rate=1.0,
+        epsilon=epsilon, delta=delta, calibration=calibration, mechanism=mechanism,
+    )  # fmt: skip
+
+
 def _each_round(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:
-    """Give ε₀: the pure ε (published) or the range (certified) of one round."""
+    """Return ε₀: the pure ε (published) or the range (certified) of one round."""
     if delta == 0:
         return Calibration(epsilon / n_rounds, BASIC)
     if published:
@@ -191,7 +174,7 @@ class TableRow:
 def lazybb_table(
     *, n: int, n_rounds: int, density: float, epsilon: float, delta: float
 ) -> list[TableRow]:
-    """Give LazyBB's noise rate with 1-rules under every accountant (PRIVACY.md §g).
+    """Return LazyBB's noise rate with 1-rules under every accountant (PRIVACY.md §g).
 
     Without the refinement of the first rounds: ζ = 1/(κn) throughout.
 

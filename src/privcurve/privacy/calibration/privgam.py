@@ -9,12 +9,7 @@ from functools import lru_cache
 
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, MIXED
 from privcurve.privacy.accountants.compose import ZCDP_CKS as ZCDP
-from privcurve.privacy.accountants.cost import (
-    BOUNDED_RANGE_KIND,
-    GAUSSIAN_KIND,
-    ZCDP_KIND,
-    Cost,
-)
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, ZCDP_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import (
@@ -25,18 +20,9 @@ from privcurve.privacy.ledger import (
     LedgerEntry,
     PrivacyStatement,
 )
-from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, LARGEST_SCALE, PERMUTE_AND_FLIP
-from privcurve.privacy.mechanisms import GAUSSIAN as GAUSSIAN_NOISE
-from privcurve.privacy.sensitivity.privgam import (
-    cells_l1,
-    cells_l2,
-    edge,
-    edge_range,
-    products_l1,
-    products_l2,
-    slopes_l1,
-    slopes_l2,
-)
+from privcurve.privacy.mechanisms import LARGEST_SCALE, score_range
+from privcurve.privacy.noise import Announced
+from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, per_change
 
 SOURCE = "docs/privgam.md"
 
@@ -58,6 +44,70 @@ ASSUMED_RULE = (
 ASSUMED_SETTINGS = "the settings, which were given"
 ASSUMED_ORDER = "which columns are ordered"
 ASSUMED_ESTIMATE = "an estimate of the number of records (the number itself is not public)"
+
+
+def cells_l1(clip: float, neighbours: str) -> float:
+    """L1 sensitivity of the sums of residuals by (bin, label): 2c (replace-one), c (add/remove).
+
+    A record adds at most c to one cell. Source: docs/privgam.md, proof 1 (proved, attained).
+    """
+    return histogram_l1(neighbours, clip)
+
+
+def cells_l2(clip: float, neighbours: str) -> float:
+    """L2 sensitivity of the sums of residuals by (bin, label): √2·c (replace-one), c (add/remove).
+
+    Source: docs/privgam.md, proof 1 (proved, attained).
+    """
+    return histogram_l2(neighbours, clip)
+
+
+def edge(clip: float, neighbours: str) -> float:
+    """Sensitivity of Σ_b |G_b|, G the signed sums of residuals: 2c (replace-one), c (add/remove).
+
+    It is 1-Lipschitz in the L1 norm of G. Source: docs/privgam.md, proof 2 (proved).
+    """
+    return cells_l1(clip, neighbours)
+
+
+def edge_range(clip: float, neighbours: str) -> float:
+    """Range of the change of all columns' Σ_b |G_b|: 4c (replace-one), 2c (add/remove).
+
+    Source: docs/privgam.md, proof 2 (proved).
+    """
+    return score_range(edge(clip, neighbours), neighbours)
+
+
+def slopes_l1(clip: float, size: int, neighbours: str) -> float:
+    """L1 sensitivity of sums of residual times place, `size` of them: a record adds c/2 to each.
+
+    Source: docs/privgam.md, proof 3 (proved).
+    """
+    return per_change(neighbours) * clip * size / 2
+
+
+def slopes_l2(clip: float, size: int, neighbours: str) -> float:
+    """L2 sensitivity of sums of residual times place: a record adds at most c·√(size/4).
+
+    Source: docs/privgam.md, proof 3 (proved).
+    """
+    return per_change(neighbours) * clip * math.sqrt(size / 4)
+
+
+def products_l1(size: int, neighbours: str) -> float:
+    """L1 sensitivity of the upper triangle of Σ uuᵀ, |u_i| ≤ 1/2: at most (size/2)² a record.
+
+    Source: docs/privgam.md, proof 3 (proved).
+    """
+    return per_change(neighbours) * (size / 2) ** 2
+
+
+def products_l2(size: int, neighbours: str) -> float:
+    """Sensitivity of Σ uuᵀ in the norm of Frobenius: √2·size/4 (replace-one), size/4 (add/remove).
+
+    Source: docs/privgam.md, proof 3 (proved).
+    """
+    return math.sqrt(per_change(neighbours)) * size / 4
 
 
 @dataclass(frozen=True)
@@ -95,40 +145,30 @@ class Budget:
         """Whether ε is finite."""
         return is_private(self.epsilon)
 
-    @property
-    def released_with(self) -> str:
-        """The mechanism of releases."""
-        return LAPLACE if self.pure else GAUSSIAN_NOISE
-
-    @property
-    def chosen_with(self) -> str:
-        """The mechanism of choices."""
-        return PERMUTE_AND_FLIP if self.pure else EXPONENTIAL
-
     def of_release(self, share: float) -> float:
-        """Give what a release costs that has a share: ε, or sensitivity/σ."""
+        """Return what a release costs that has a share: ε, or sensitivity/σ."""
         return share * self.amount if self.pure else math.sqrt(share) * self.amount
 
     def of_choice(self, share: float) -> float:
-        """Give what a choice costs that has a share: ε, or the length of its range."""
+        """Return what a choice costs that has a share: ε, or the length of its range."""
         return share * self.amount if self.pure else 2 * math.sqrt(share) * self.amount
 
     def sensitivity(self) -> float:
-        """Give the sensitivity of the sums of a column, in the norm of the noise."""
+        """Return the sensitivity of the sums of a column, in the norm of the noise."""
         bound = cells_l1 if self.pure else cells_l2
         return bound(CLIP, self.neighbours)
 
     def of_slopes(self, size: int) -> float:
-        """Give the sensitivity of the slopes of a linear part, in the norm of the noise."""
+        """Return the sensitivity of the slopes of a linear part, in the norm of the noise."""
         bound = slopes_l1 if self.pure else slopes_l2
         return bound(CLIP, size, self.neighbours)
 
     def of_products(self, size: int) -> float:
-        """Give the sensitivity of its sums of products, in the norm of the noise."""
+        """Return the sensitivity of its sums of products, in the norm of the noise."""
         return (products_l1 if self.pure else products_l2)(size, self.neighbours)
 
     def beside_diagonal(self, rate: float) -> float:
-        """Give the rate of the noise of products beside the diagonal.
+        """Return the rate of the noise of products beside the diagonal.
 
         In the norm of Frobenius such an element counts twice, so it takes noise of 1/√2 of the
         deviation; for Laplace noise there is no such thing (docs/privgam.md, proof 3).
@@ -136,32 +176,17 @@ class Budget:
         return rate if self.pure else rate / math.sqrt(0.5)
 
     def release(self, what: str, share: float, sensitivity: float) -> LedgerEntry:
-        """Give the ledger's entry of a release."""
-        amount = self.of_release(share)
-        return LedgerEntry(
-            mechanism=self.released_with,
-            what=what,
-            noise_rate=amount / sensitivity,
-            sensitivity=sensitivity,
-            epsilon=amount if self.pure else math.inf,
-            source=SOURCE,
-        )
+        """Return the ledger's entry of a release."""
+        numbers = Announced(what, l1=sensitivity, l2=sensitivity, source=SOURCE)
+        return numbers.entries(self.of_release(share), self.pure)[0]
 
     def choice(self, what: str, share: float) -> LedgerEntry:
-        """Give the ledger's entry of a choice among the columns."""
-        amount = self.of_choice(share)
-        return LedgerEntry(
-            mechanism=self.chosen_with,
-            what=what,
-            noise_rate=amount / edge_range(CLIP, self.neighbours),
-            sensitivity=edge(CLIP, self.neighbours),
-            epsilon=amount,
-            bounded_range=None if self.pure else amount,
-            source=SOURCE,
-        )
+        """Return the ledger's entry of a choice among the columns."""
+        scores = Announced(what, score_range=edge_range(CLIP, self.neighbours), source=SOURCE)
+        return scores.entries(self.of_choice(share), self.pure)[0]
 
     def on_grid(self, rate: float, bits: int | None = None) -> int:
-        """Give the scale of noise, 1/rate, on the grid, or on another one: rounded up.
+        """Return the scale of noise, 1/rate, on the grid, or on another one: rounded up.
 
         Raises
         ------
@@ -176,7 +201,7 @@ class Budget:
 
 @lru_cache(maxsize=1024)
 def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
-    """Give the budget of Gaussian releases alone, by their exact composition.
+    """Return the budget of Gaussian releases alone, by their exact composition.
 
     Raises
     ------
@@ -192,7 +217,7 @@ def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
 
 @lru_cache(maxsize=1024)
 def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
-    """Give the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP.
+    """Return the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP.
 
     Raises
     ------
@@ -210,7 +235,7 @@ def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
 def chosen_budget(
     epsilon: float, delta: float, neighbours: str, n_choices: int, choice_share: float
 ) -> Budget:
-    """Give the budget of equal choices and Gaussian releases, by the better of two accountants.
+    """Return the budget of equal choices and Gaussian releases, by the better of two accountants.
 
     Parameters
     ----------
@@ -230,7 +255,7 @@ def chosen_budget(
 
 
 def grid_bits(budget: Budget, least_share: float) -> int:
-    """Give the bits of a grid on which all scales of noise have room.
+    """Return the bits of a grid on which all scales of noise have room.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from privcurve.privacy.calibration.holders import holders_statement
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN
-from privcurve.privacy.sensitivity.holders import residual_sums_l2
+from privcurve.privacy.sensitivity.counts import residual_sums_l2
 
 
 @dataclass(frozen=True)

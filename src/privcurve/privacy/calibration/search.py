@@ -13,8 +13,7 @@ from privcurve.privacy.accountants.compose import (
     Accountant,
     accountant,
 )
-from privcurve.privacy.accountants.cost import Cost, scaled, solve
-from privcurve.privacy.accountants.zcdp import total_rho
+from privcurve.privacy.accountants.cost import Cost, scaled, solve, total_rho
 from privcurve.privacy.budget import check_budget
 
 # Tried in this order; the first of equals is named.
@@ -42,10 +41,7 @@ class Calibration:
 
 @lru_cache(maxsize=4096)
 def calibrate(
-    costs: tuple[Cost, ...],
-    epsilon: float,
-    delta: float,
-    accountants: tuple[str, ...] = _BEST_OF,
+    costs: tuple[Cost, ...], epsilon: float, delta: float, accountants: tuple[str, ...] = _BEST_OF
 ) -> Calibration:
     """Find the largest noise rates that a budget allows, under the best valid accountant.
 

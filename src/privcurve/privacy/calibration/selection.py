@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from privcurve.privacy.accountants.cost import log_ratio, solve
+from privcurve.privacy.accountants.cost import log_ratio, solve, zcdp_delta
 from privcurve.privacy.accountants.selection import Runs, runs
-from privcurve.privacy.accountants.zcdp import zcdp_delta
 from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE, check_budget, is_private
 from privcurve.privacy.calibration.search import SAFETY
+from privcurve.privacy.curator import Call
 from privcurve.privacy.ledger import (
     ASSUMED,
     NOT_COVERED,
@@ -232,6 +232,61 @@ def epsilon_that_spends(
 
 @lru_cache(maxsize=1024)
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Give ε that ρ-zCDP is worth at δ, by the conversion of Canonne, Kamath and Steinke."""
+    """Return ε that ρ-zCDP is worth at δ, by the conversion of Canonne, Kamath and Steinke."""
     root = math.sqrt(rho * math.log(1 / delta))
     return solve(lambda each: -log_ratio(zcdp_delta(rho, each), delta), rho + 2 * root)
+
+
+# Noise is in whole parts of a record.
+PARTS = 2**10
+
+
+def right_answers_scale(epsilon: float) -> int:
+    """Return the scale of discrete Laplace noise, in parts of a record, for replaced records.
+
+    Parameters
+    ----------
+    epsilon : float
+        Above 0 and finite.
+
+    Returns
+    -------
+    int
+        With it the number is ε-DP for ``replace-one`` neighbours (``discrete_laplace``).
+
+    Raises
+    ------
+    ValueError
+        If ε is so small that the sampler has no room for its noise.
+    """
+    if not epsilon * LARGEST_SCALE > PARTS * SCORE_SENSITIVITY:
+        raise ValueError(
+            f"epsilon = {epsilon:g} is so small that the noise of an accuracy has no room in 64 "
+            "bits: give a larger one"
+        )
+    return math.ceil(PARTS * SCORE_SENSITIVITY / epsilon)
+
+
+def right_answers(epsilon: float) -> Call:
+    """Return the call that answers with a number of right answers, in parts of a record.
+
+    Parameters
+    ----------
+    epsilon : float
+        As for :func:`right_answers_scale`.
+
+    Returns
+    -------
+    Call
+        For ``Curator.whole_numbers``.
+    """
+    scale, sensitivity = right_answers_scale(epsilon), PARTS * SCORE_SENSITIVITY
+    entry = LedgerEntry(
+        mechanism=LAPLACE,
+        what="the number of right answers on the test part",
+        noise_rate=1 / scale,
+        sensitivity=sensitivity,
+        epsilon=sensitivity / scale,
+        source="releases.accuracy.measured",
+    )
+    return Call(LAPLACE, float(scale), entry)

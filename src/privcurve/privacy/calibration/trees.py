@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
-from privcurve.privacy.budget import (
-    CERTIFIED,
-    PUBLISHED,
-    check_budget,
-    check_calibration,
-)
+from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, check_calibration
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
-from privcurve.privacy.mechanisms import (
-    AUTO,
-    EXPONENTIAL,
-    LAPLACE,
-    LOGISTIC,
-    MECHANISMS,
-    NOISY_LABEL,
-    TWO_LAPLACE,
-    resolve,
-)
+from privcurve.privacy.mechanisms import AUTO, EXPONENTIAL, LAPLACE, LOGISTIC, TWO_LAPLACE, resolve
+from privcurve.privacy.noise import Announced, frozen
 from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
@@ -62,22 +49,23 @@ class TreeNoiseRates:
         ``two_laplace`` (a difference of two) or ``logistic``.
     rules : bool
         Whether the last level gets 1-rules, at `label_rates`, in place of splits and labels.
-    by_levels : bool
-        True (certified): one choice at each node of a level. False (published): one among
-        all leaves for each split.
     normalise : bool
         True (published): weights are relative to their sum.
     statement : PrivacyStatement
     """
 
-    rates: NDArray[np.float64]
-    label_rates: NDArray[np.float64]
+    rates: Floats
+    label_rates: Floats
     mechanism: str
     label_noise: str
     rules: bool
-    by_levels: bool
     normalise: bool
     statement: PrivacyStatement
+
+    @property
+    def by_levels(self) -> bool:
+        """One choice at each node of a level (certified), or one among all leaves for a split."""
+        return not self.normalise
 
 
 @lru_cache(maxsize=256)
@@ -205,64 +193,41 @@ def _check_published(
         )
 
 
-def _published(
-    learner: str, zeta: NDArray[np.float64], n_splits: int, epsilon: float
-) -> TreeNoiseRates:
+def _published(learner: str, zeta: Floats, n_splits: int, epsilon: float) -> TreeNoiseRates:
     each = epsilon / (len(zeta) * 2 * n_splits)
     rates = each / (sensitivity.TOP_DOWN_SPLIT * zeta)
     label_rates = n_splits * each / sensitivity.lazybb_margins_l1(1.0) / zeta
-    ledger = []
-    for t, (rate, label_rate, bound) in enumerate(
-        zip(rates.tolist(), label_rates.tolist(), zeta.tolist(), strict=True), start=1
-    ):
-        slope = sensitivity.TOP_DOWN_SPLIT / 2 * bound
-        source = "thesis Thm. 4.2.2, Cor. 4.2.5; PRIVACY.md §c: valid and tight"
-        ledger += [
-            LedgerEntry(
-                EXPONENTIAL,
-                f"round {t}: split {k} of a tree",
-                rate,
-                slope,
-                each,
-                each,
-                None,
-                source,
-            )
-            for k in range(1, n_splits + 1)
-        ]
-        margins = sensitivity.lazybb_margins_l1(bound)
-        what = f"round {t}: labels of the leaves, two numbers each"
-        ledger.append(
-            LedgerEntry(
-                LAPLACE,
-                what,
-                label_rate,
-                margins,
-                n_splits * each,
-                source=source,
-                calls=2 * (n_splits + 1),
-                parallel="the leaves of a tree",
-            )
+    source = "thesis Thm. 4.2.2, Cor. 4.2.5; PRIVACY.md §c: valid and tight"
+    ledger: list[LedgerEntry] = []
+    for t, bound in enumerate(zeta.tolist(), start=1):
+        splits = Announced(
+            f"round {t}: split {{}} of a tree",
+            times=n_splits,
+            score_range=sensitivity.TOP_DOWN_SPLIT * bound,
+            by=EXPONENTIAL,
+            source=source,
         )
-    return _rates(
-        learner,
-        rates,
-        label_rates,
-        EXPONENTIAL,
-        TWO_LAPLACE,
-        False,
-        PUBLISHED,
-        epsilon,
-        0.0,
-        BASIC,
-        ledger,
+        labels = Announced(
+            f"round {t}: labels of the leaves, two numbers each",
+            l1=sensitivity.lazybb_margins_l1(bound),
+            calls=2 * (n_splits + 1),
+            parallel="the leaves of a tree",
+            source=source,
+        )
+        ledger += splits.entries(each, pure=True)
+        ledger += labels.entries(n_splits * each, pure=True)
+    said = state(
+        learner, epsilon=epsilon, delta=0.0, calibration=PUBLISHED, composition=BASIC, ledger=ledger
+    )
+    return TreeNoiseRates(
+        frozen(rates), frozen(label_rates), EXPONENTIAL, TWO_LAPLACE, False, True, said
     )
 
 
 def _certified(
     learner: str,
-    zeta: NDArray[np.float64],
-    spread: NDArray[np.float64],
+    zeta: Floats,
+    spread: Floats,
     depth: int,
     split_share: float | None,
     leaves: str,
@@ -271,60 +236,46 @@ def _certified(
     mechanism: str,
     of_weights: str,
 ) -> TreeNoiseRates:
-    rules = leaves == RULES
+    rules, pure = leaves == RULES, delta == 0
     n_levels = depth - 1 if rules else depth
     level, last, accountant = _shares(
         len(zeta), n_levels, split_share, SPLIT_SHARES[leaves], epsilon, delta
     )
-    rates = level / spread
-    # The range of the errors' change and the L1 change of the margins are both 2ζ.
-    label_rates = last / sensitivity.lazybb_margins_l1(1.0) / zeta
-    label_noise = LAPLACE if delta == 0 else LOGISTIC
-    if rules:
-        last_kind = mechanism
-        last_what = "1-rules of the last level, all nodes"
-        last_source = "PRIVACY.md §b and §0, L3: errors have slopes in [0, 1]"
-    else:
-        last_kind = LAPLACE if delta == 0 else NOISY_LABEL
-        last_what, last_source = "labels of all leaves", "PRIVACY.md §c (leaf labels)"
     source = f"PRIVACY.md §c (level-parallel, unnormalised), {of_weights}, §0 L2, L3"
-    ledger = []
-    for t in range(len(zeta)):
-        ledger += [
-            LedgerEntry(
-                mechanism,
-                f"round {t + 1}: splits of level {k + 1}, all nodes",
-                float(rates[t]),
-                float(spread[t]) / 2,
-                level,
-                MECHANISMS[mechanism].bounded_range(level),
-                None,
-                source,
-                2**k,
-                NODES,
+    ledger: list[LedgerEntry] = []
+    for t, (bound, of_split) in enumerate(zip(zeta.tolist(), spread.tolist(), strict=True), 1):
+        for k in range(n_levels):
+            what = f"round {t}: splits of level {k + 1}, all nodes"
+            splits = Announced(
+                what, score_range=of_split, by=mechanism, calls=2**k, parallel=NODES, source=source
             )
-            for k in range(n_levels)
-        ]
-        # In the unit of the rate: the sensitivity of an error is half of its range.
-        bound = float(zeta[t]) if rules else sensitivity.lazybb_margins_l1(float(zeta[t]))
-        ledger.append(
-            LedgerEntry(
-                last_kind,
-                f"round {t + 1}: {last_what}",
-                float(label_rates[t]),
-                bound,
-                last,
-                MECHANISMS[last_kind].bounded_range(last),
-                None,
-                last_source,
-                2**n_levels,
-                NODES,
-            )
-        )
-    return _rates(
-        learner, rates, label_rates, mechanism, label_noise, rules, CERTIFIED, epsilon, delta,
-        accountant, ledger,
-    )  # fmt: skip
+            ledger += splits.entries(level, pure)
+        # The range of the errors' change and the L1 change of the margins are both 2ζ.
+        both = sensitivity.lazybb_margins_l1(bound)
+        if rules:
+            steps = Announced(
+                f"round {t}: 1-rules of the last level, all nodes", score_range=both, by=mechanism,
+                source="PRIVACY.md §b and §0, L3: errors have slopes in [0, 1]",
+            )  # fmt: skip
+        else:
+            steps = Announced(
+                f"round {t}: labels of all leaves", margins=both,
+                source="PRIVACY.md §c (leaf labels)",
+            )  # fmt: skip
+        ledger += replace(steps, calls=2**n_levels, parallel=NODES).entries(last, pure)
+    said = state(
+        learner,
+        epsilon=epsilon,
+        delta=delta,
+        calibration=CERTIFIED,
+        composition=accountant,
+        ledger=ledger,
+    )
+    label_rates = last / sensitivity.lazybb_margins_l1(1.0) / zeta
+    label_noise = LAPLACE if pure else LOGISTIC
+    return TreeNoiseRates(
+        frozen(level / spread), frozen(label_rates), mechanism, label_noise, rules, False, said
+    )
 
 
 def _shares(
@@ -335,7 +286,7 @@ def _shares(
     epsilon: float,
     delta: float,
 ) -> tuple[float, float, str]:
-    """Give ε (the range) of one level and of the last step of a round, and the accountant.
+    """Return ε (the range) of one level and of the last step of a round, and the accountant.
 
     With no level the first is not used.
     """
@@ -359,34 +310,3 @@ def _shares(
     )
     found = calibrate(costs, epsilon, delta)
     return found.scale * level, found.scale * last, found.accountant
-
-
-def _rates(
-    learner: str,
-    rates: NDArray[np.float64],
-    label_rates: NDArray[np.float64],
-    mechanism: str,
-    label_noise: str,
-    rules: bool,
-    calibration: str,
-    epsilon: float,
-    delta: float,
-    accountant: str,
-    ledger: list[LedgerEntry],
-) -> TreeNoiseRates:
-    rates.flags.writeable = False
-    label_rates.flags.writeable = False
-    statement = PrivacyStatement.not_private(learner)
-    if not math.isinf(epsilon):
-        statement = state(
-            learner,
-            epsilon=epsilon,
-            delta=delta,
-            calibration=calibration,
-            composition=accountant,
-            ledger=ledger,
-        )
-    published = calibration == PUBLISHED
-    return TreeNoiseRates(
-        rates, label_rates, mechanism, label_noise, rules, not published, published, statement
-    )

@@ -6,6 +6,9 @@ import math
 
 from privcurve.privacy.budget import REPLACE_ONE, relation
 
+# Residuals are whole numbers of a unit, a power of two that is at most this.
+LARGEST_UNIT = 2.0**-10
+
 
 def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
     """L1 sensitivity of one vector of disjoint counts: 2 (replace-one), 1 (add/remove).
@@ -33,16 +36,8 @@ def margins_l1(weight_bound: float = 1.0) -> float:
     return 2 * weight_bound
 
 
-def candidate_counts_l1(n_candidates: int, neighbours: str = REPLACE_ONE) -> float:
-    """L1 sensitivity of the four joint counts (side × label) of each of |H| candidates.
-
-    2|H| (replace-one), |H| (add/remove). Source: §e4 (proved).
-    """
-    return per_change(neighbours) * n_candidates
-
-
 def noisy_counts_published(n_candidates: int) -> float:
-    """Give paper 003's L1 sensitivity 3|H| of NoisyCounts.
+    """Return paper 003's L1 sensitivity 3|H| of NoisyCounts.
 
     Right for add/remove; replace-one needs 6|H|. Source: §e4.
     """
@@ -66,22 +61,69 @@ def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> flo
     return math.sqrt(per_change(neighbours) * n_features)
 
 
-def clamped_leaves_l1(bound: float) -> float:
-    """L1 sensitivity 4M of leaf values clamped to [−M, M] *before* noise is added.
-
-    A moved record can turn two leaves around. Replace-one. Source: §f5 (attained).
-    """
-    return 4 * bound
-
-
-def noisy_max_and_value_epsilon(n_candidates: int, alpha: float) -> float:
-    """Pure ε of releasing argmax *and* maximum of k scores with Lap(2Δ/α): kα/2, not α.
-
-    Source: §e1 (proved).
-    """
-    return n_candidates * alpha / 2
-
-
 def per_change(neighbours: str) -> float:
     """How many of a partition's cells a change of one record may touch: 2, or 1."""
     return relation(neighbours).touched
+
+
+def released_error(weight_bound: float) -> float:
+    """Sensitivity w̄ of a tree's error Σ min(A, B) over its leaves.
+
+    min has slopes in [0, 1], so a record adds between 0 and its weight. Replace-one. Source:
+    §f3 (proved).
+    """
+    return weight_bound
+
+
+def margins_l2(weight_bound: float = 1.0) -> float:
+    """L2 sensitivity 2w̄ of the margins A − B of all leaves of one tree together.
+
+    A replaced record of another label in the same leaf changes one margin by 2w̄; in two
+    leaves it is √2·w̄ alone. Replace-one. Source: docs/privacy.md, boosted ensembles (proved).
+    """
+    return 2 * weight_bound
+
+
+def ensemble_weight_bound(reach: float, alpha: float) -> float:
+    """Largest weight w̄ = ψ⁻¹(reach) of any record, seen or not.
+
+    The weight of a record is ψ⁻¹(−y·H(x)), ψ⁻¹ rises, and |H| ≤ `reach`, which follows from
+    what is released. ½ as long as reach ≤ 2(1 − α). Source: §f1 (proved).
+
+    Parameters
+    ----------
+    reach : float
+        Σ |β_s| · max |h_s| of the earlier rounds.
+    alpha : float
+        α of the weights, above 0.
+    """
+    beyond = max(reach / 2 - (1 - alpha), 0.0)
+    return 0.5 * (1 + beyond / math.hypot(alpha, beyond))
+
+
+def residual_norm(n_classes: int) -> float:
+    """Largest norm c of a record's residual, to which it is clipped.
+
+    ½ of the one score of two classes, 1/√2 of one score a class. Source: docs/privacy.md,
+    "Distributed trees".
+
+    Parameters
+    ----------
+    n_classes : int
+    """
+    return 0.5 if n_classes == 2 else 0.5**0.5
+
+
+def residual_sums_l2(n_classes: int) -> float:
+    """L2 sensitivity of (Σg, Σ‖g‖) in the leaves of one tree, ‖g‖ ≤ c: 2c, for a replaced record.
+
+    For two classes it is 1, exactly, for residuals in whole units. For K > 2 classes each of the
+    K + 1 entries of a record is rounded by at most half a unit. Source: docs/privacy.md,
+    "Distributed trees" (proved). c is :func:`residual_norm`.
+
+    Parameters
+    ----------
+    n_classes : int
+    """
+    exact = 2 * residual_norm(n_classes)
+    return exact if n_classes == 2 else exact + math.sqrt(n_classes + 1) * LARGEST_UNIT

@@ -80,7 +80,7 @@ def split_range(n: int, criterion: str, alpha: float = 1.0, neighbours: str = RE
 
 
 def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float:
-    """Give paper 002's Δ of a split: max{3, 1 + Ľ(1, m+1)}, for Mα 3 + 2α(√m − 1).
+    """Return paper 002's Δ of a split: max{3, 1 + Ľ(1, m+1)}, for Mα 3 + 2α(√m − 1).
 
     Valid, up to 1.5 times too large. Replace-one. Source: §f1.
     """
@@ -92,7 +92,7 @@ def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float
 
 
 def distributed_split_published(m: int, criterion: str) -> float:
-    """Give paper 003's sensitivity of a leaf's purity gain, for a leaf of m records.
+    """Return paper 003's sensitivity of a leaf's purity gain, for a leaf of m records.
 
     Entropy (2/m)(3 lg m + 1) and Gini 20/m: true for fixed m, 5–6 and 2.5 times too large.
     Root-Gini 10/m: **false** for m ≥ 27. Scaling noise by m is not private in any case

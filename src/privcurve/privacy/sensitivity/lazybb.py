@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.coding import Floats
 from privcurve.privacy.budget import rounded_up
 from privcurve.privacy.sensitivity.impurity import check_n, impurity
 
@@ -49,9 +49,7 @@ def lazybb_zeta(n: int, density: float) -> float:
     return 1.0 / (density * n)
 
 
-def lazybb_zeta_rounds(
-    n: int, density: float, learning_rate: float, n_rounds: int
-) -> NDArray[np.float64]:
+def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: int) -> Floats:
     """Distance ζ_t round by round: smaller in the first rounds, at no cost.
 
     After t − 1 rounds weights differ by a factor of at most R = e^{2λ(t−1)}, so none has
@@ -88,7 +86,7 @@ def lazybb_zeta_rounds(
 
 
 def lazybb_weight_unit(n: int) -> float:
-    """Give the unit of LazyBB's weights: 2^−b, b = min(52, 62 − ⌈log₂ n⌉).
+    """Return the unit of LazyBB's weights: 2^−b, b = min(52, 62 − ⌈log₂ n⌉).
 
     Weights are rounded up to multiples of it, so that n of them fit in 62 bits. The kernels
     have the same b (``kernels.projection.fixed_point_bits``); a test holds the two together.

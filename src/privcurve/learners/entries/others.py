@@ -1,12 +1,14 @@
-"""Other libraries' methods."""
+"""What the project's learners are compared with: other libraries', and methods without privacy."""
 
 from __future__ import annotations
 
 from privcurve.learners import costs
+from privcurve.learners.entries.private import INPUTS, C, positive
 from privcurve.learners.entry import LearnerEntry, Parameter
-from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 
 ENTRIES: tuple[LearnerEntry, ...] = (
+    # Other libraries' methods.
     LearnerEntry(
         name="dp_ebm",
         path="privcurve.learners.peers.ebm:DPExplainableBoostingClassifier",
@@ -15,7 +17,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         calibrations=(PUBLISHED,),
         approximate=True,
         parameters={
-            "learning_rate": Parameter(0.1, float, low=0, open_low=True),
+            "learning_rate": positive(0.1),
             "max_rounds": Parameter(300, int, low=1, size=True),
             "max_bins": Parameter(32, int, low=3),
             "max_leaves": Parameter(3, int, low=2),
@@ -53,5 +55,44 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.dpl_trees,
         neighbours=(ADD_REMOVE,),
         peer=True,
+    ),
+    # Methods without privacy.
+    LearnerEntry(
+        name="logistic_regression",
+        path="privcurve.learners.linear:LogisticRegressionClassifier",
+        version=1,
+        title="Logistic regression",
+        calibrations=(),
+        approximate=False,
+        parameters={"C": C, **INPUTS},
+        seconds=costs.logistic_regression,
+        slow_by_class=True,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+        multiclass=True,
+    ),
+    LearnerEntry(
+        name="gradient_boosting",
+        path="privcurve.learners.gradient_boosting:GradientBoostingClassifier",
+        version=1,
+        title="Gradient boosting",
+        calibrations=(),
+        approximate=False,
+        parameters={
+            "n_estimators": Parameter(100, int, low=1, size=True),
+            "max_depth": Parameter(3, int, low=1),
+            "learning_rate": positive(0.1),
+        },
+        seconds=costs.gradient_boosting,
+    ),
+    LearnerEntry(
+        name="majority_class",
+        path="privcurve.learners.majority:MajorityClassClassifier",
+        version=1,
+        title="Majority class",
+        calibrations=(),
+        approximate=False,
+        parameters={},
+        seconds=costs.majority,
+        multiclass=True,
     ),
 )

@@ -1,0 +1,357 @@
+"""The project's private learners, and the hyperparameters that several of them have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from privcurve.learners import costs
+from privcurve.learners.entry import LearnerEntry, Parameter
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
+
+BOTH = (PUBLISHED, CERTIFIED)
+
+
+def positive(default: float | None, **more: Any) -> Parameter:
+    """Return a parameter that is a number above 0."""
+    return Parameter(default, float, low=0, open_low=True, **more)
+
+
+def share(default: float | None, **more: Any) -> Parameter:
+    """Return a parameter that is a part of a whole, neither none nor all of it."""
+    return Parameter(default, float, 0, 1, open_low=True, open_high=True, **more)
+
+
+MECHANISM = Parameter("auto", choices=("auto", "permute_and_flip", "exponential"))
+TREE = {
+    "depth": Parameter(3, int, low=1, high=10, size=True, used_with={"n_splits": (None,)}),
+    "n_splits": Parameter(None, int, low=1, high=255),
+    "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
+    "splits": Parameter("equality", choices=("equality", "threshold")),
+    "leaves": Parameter("labels", choices=("labels", "rules")),
+    "split_share": share(None),
+}
+START = Parameter("none", choices=("none", "public"), with_public=("public",))
+INPUTS = {
+    "columns": Parameter(
+        "all", choices=("all", "public", "private"), with_public=("public", "private")
+    ),
+    "encoding": Parameter("one_hot", choices=("one_hot", "scaled")),
+}
+C = positive(1.0)
+
+BOOSTED_TREE = {
+    name: replace(known, used_with={**known.used_with, "weak_learner": ("topdown",)})
+    for name, known in TREE.items()
+}
+
+HALF_SPACES = {
+    "n_rounds": Parameter(25, int, low=1, size=True),
+    "largest": Parameter(2**0.5, float, low=1),
+    "smallest": Parameter(0.5**0.5, float, low=0, high=1, open_low=True),
+}
+
+SHARED = ("noisy_counts", "local_rnm")
+# Who has a record follows from what is in it.
+BY_VALUE = (
+    "records are dealt to holders by their values, so that one replaced record may move, and "
+    "change what several holders send"
+)
+HOLDERS = {
+    "n_holders": Parameter(4, int, low=1, high=1000),
+    "n_colluding": Parameter(0, int, low=0, high=999, used_with={"trust": ("secure_sum",)}),
+    "placement": Parameter(
+        "random",
+        choices=("random", "sizes", "label", "column"),
+        unproved={"label": BY_VALUE, "column": BY_VALUE},
+    ),
+}
+TRUSTS = ("central", "local", "secure_sum")
+
+_CHOSEN = {"splits": ("chosen",)}
+
+ENTRIES: tuple[LearnerEntry, ...] = (
+    # The thesis: smooth boosting, its weak learners, and what it is compared with.
+    LearnerEntry(
+        name="lazybb",
+        path="privcurve.learners.lazybb:LazyBBClassifier",
+        version=2,
+        title="LazyBB, 1-rules",
+        calibrations=BOTH,
+        approximate=True,
+        parameters={
+            "weak_learner": Parameter("one_rule", choices=("one_rule", "topdown")),
+            "n_rounds": Parameter(39, int, low=1, size=True),
+            "learning_rate": Parameter(0.45, float, low=0, high=1, open_low=True),
+            "density": Parameter(0.35, float, low=0, high=1, open_low=True),
+            "mechanism": MECHANISM,
+            "ties": Parameter("auto", choices=("auto", "last_round", "negative")),
+            **BOOSTED_TREE,
+            "start": START,
+            "vote_worth": positive(None, used_with={"start": ("public",)}),
+        },
+        seconds=costs.boosting,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+        shared=("n_rounds",),
+    ),
+    LearnerEntry(
+        name="one_rule",
+        path="privcurve.learners.one_rule:OneRuleClassifier",
+        version=1,
+        title="1-rule",
+        calibrations=BOTH,
+        approximate=True,
+        parameters={"mechanism": MECHANISM},
+        seconds=costs.one_rule,
+    ),
+    LearnerEntry(
+        name="topdown",
+        path="privcurve.learners.trees:TopDownTreeClassifier",
+        version=1,
+        title="DP-TopDown tree",
+        calibrations=BOTH,
+        approximate=True,
+        parameters={**TREE, "mechanism": MECHANISM},
+        seconds=costs.topdown,
+    ),
+    LearnerEntry(
+        name="dpboost",
+        path="privcurve.learners.dpboost:DPBoostClassifier",
+        version=1,
+        title="DPBoost",
+        calibrations=BOTH,
+        approximate=True,
+        parameters={
+            "n_trees": Parameter(50, int, low=1, size=True),
+            "trees_per_ensemble": Parameter(50, int, low=1),
+            "max_depth": Parameter(6, int, low=1, high=12, size=True),
+            "learning_rate": Parameter(0.1, float, low=0, high=1, open_low=True),
+            "regularisation": Parameter(0.1, float, low=0),
+            "chunks": Parameter("geometric", choices=("geometric", "equal")),
+            "splits": Parameter("threshold", choices=("threshold", "equality")),
+        },
+        seconds=costs.dpboost,
+    ),
+    LearnerEntry(
+        name="dp_bagging",
+        path="privcurve.learners.dp_bagging:DPBaggingClassifier",
+        version=1,
+        title="DP bagging",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        parameters={
+            "n_teachers": Parameter(300, int, low=1, size=True),
+            "n_partitions": Parameter(10, int, low=1, size=True),
+            "n_queries": Parameter(300, int, low=1, size=True),
+            "C": C,
+        },
+        seconds=costs.dp_bagging,
+    ),
+    LearnerEntry(
+        name="dp_logistic_regression",
+        path="privcurve.learners.linear:DPLogisticRegressionClassifier",
+        version=1,
+        title="DP logistic regression",
+        calibrations=BOTH,
+        approximate=False,
+        parameters={
+            "C": C,
+            **INPUTS,
+            "noise": Parameter("ball", choices=("ball", "box")),
+            "start": replace(START, used_with={"noise": ("box",)}),
+            "curvature_share": share(0.1, used_with={"noise": ("box",)}),
+        },
+        seconds=costs.logistic_regression,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+    ),
+    # Partially private features, and what a public start is worth beside it.
+    LearnerEntry(
+        name="brc",
+        path="privcurve.learners.brc:BRCClassifier",
+        version=2,
+        title="BRC",
+        calibrations=BOTH,
+        approximate=True,
+        parameters={
+            **HALF_SPACES,
+            "intercept": Parameter("uniform", choices=("uniform", "zero", "threshold", "em")),
+            "intercept_share": share(0.5, used_with={"intercept": ("em",)}),
+            "estimate": Parameter("error", choices=("error", "edge")),
+            "weights": Parameter("clipped", choices=("clipped", "adaboost")),
+            "algorithm": Parameter("auto", choices=("auto", "private")),
+            "n_kept": Parameter(None, int, low=1),
+        },
+        seconds=costs.brc,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+    ),
+    LearnerEntry(
+        name="boosting_for_people",
+        path="privcurve.learners.boosting_for_people:BoostingForPeopleClassifier",
+        version=1,
+        title="Boosting for People",
+        calibrations=BOTH,
+        approximate=False,
+        parameters={**HALF_SPACES},
+        seconds=costs.boosting_for_people,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+    ),
+    LearnerEntry(
+        name="pate",
+        path="privcurve.learners.pate:PATEClassifier",
+        version=1,
+        title="PATE",
+        calibrations=BOTH,
+        approximate=False,
+        parameters={
+            "n_teachers": Parameter(50, int, low=1, size=True),
+            "n_answers": Parameter(None, int, low=1),
+        },
+        seconds=costs.pate,
+        neighbours=(PRIVATE_COLUMNS,),
+    ),
+    LearnerEntry(
+        name="noisy_bayes",
+        path="privcurve.learners.noisy_bayes:NoisyBayesClassifier",
+        version=1,
+        title="Noisy naive Bayes",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        parameters={
+            "n_columns": Parameter(None, int, low=1),
+            "choice_share": share(0.3),
+            "damping": Parameter(1.0, float, 0, 1, open_low=True),
+            "smoothing": positive(5.0),
+            "start": START,
+        },
+        seconds=costs.noisy_bayes,
+        neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
+    ),
+    # Trees of several data holders.
+    LearnerEntry(
+        name="distributed_topdown",
+        path="privcurve.learners.distributed_topdown:DistributedTopDownClassifier",
+        version=2,
+        title="Distributed DP-TopDown",
+        calibrations=BOTH,
+        approximate=True,
+        parameters={
+            "protocol": Parameter("noisy_counts", choices=("single", *SHARED)),
+            "trust": Parameter(None, choices=TRUSTS, used_with={"protocol": SHARED}),
+            **HOLDERS,
+            "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
+            "budget": Parameter(None, choices=("decay", "uniform", "levels")),
+            "leaf_share": share(None),
+            "n_splits": Parameter(None, int, low=1, high=10_000),
+            "depth": Parameter(None, int, low=1, high=80),
+            "vote_share": share(0.4, used_with={"protocol": ("local_rnm",)}),
+            "smallest_weight": Parameter(0.1, float, low=0),
+            "smallest_gain": Parameter(0.01, float, low=0),
+        },
+        seconds=costs.distributed_topdown,
+        needs=("ordered",),
+        multiclass=True,
+    ),
+    LearnerEntry(
+        name="random_trees",
+        path="privcurve.learners.random_trees:RandomTreesClassifier",
+        version=1,
+        title="Random trees",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        pure=False,
+        parameters={
+            "n_trees": Parameter(100, int, low=1, high=10_000, size=True),
+            "depth": Parameter(4, int, low=1, high=12, size=True),
+            "batch": Parameter(5, int, low=1),
+            "learning_rate": positive(1.0),
+            "trust": Parameter("secure_sum", choices=TRUSTS),
+            **HOLDERS,
+        },
+        seconds=costs.random_trees,
+        needs=("ordered",),
+        multiclass=True,
+    ),
+    # Nock and Henecka 2022: boosted private trees, and the private forests they are compared with.
+    LearnerEntry(
+        name="bdpe",
+        path="privcurve.learners.bdpe:BDPEClassifier",
+        version=1,
+        title="BDPEα",
+        calibrations=BOTH,
+        approximate=True,
+        parameters={
+            "n_trees": Parameter(5, int, low=1, size=True),
+            "depth": Parameter(3, int, low=1, high=10, size=True),
+            "alpha": Parameter(0.0, float, low=0, high=1, used_with=_CHOSEN),
+            "alpha_decay": Parameter(
+                1.0,
+                float,
+                low=0,
+                high=1,
+                open_low=True,
+                used_with={**_CHOSEN, "calibrate_alpha": ("no",)},
+            ),
+            "calibrate_alpha": Parameter(
+                "no", choices=("no", "exact", "released"), used_with=_CHOSEN
+            ),
+            "boost_alpha": Parameter(1.0, float, low=0, high=1, open_low=True),
+            "tree_share": Parameter(None, float, low=0, high=1, open_high=True, used_with=_CHOSEN),
+            "clamp": positive(10.0, used_with={"votes": (None, "link")}),
+            "splits": Parameter("chosen", choices=("chosen", "random")),
+            "votes": Parameter(None, choices=("link", "shrunk", "sign")),
+            "step": positive(1.0, used_with={"votes": (None, "shrunk", "sign")}),
+            "leverage": Parameter(None, choices=("exact", "constant")),
+        },
+        seconds=costs.boosted_ensemble,
+    ),
+    LearnerEntry(
+        name="dp_forest",
+        path="privcurve.learners.dp_forest:DPForestClassifier",
+        version=1,
+        title="DP forest of random trees",
+        calibrations=BOTH,
+        approximate=False,
+        parameters={
+            "n_trees": Parameter(7, int, low=1, size=True),
+            "depth": Parameter(4, int, low=1, high=10, size=True),
+            "leaves": Parameter("laplace", choices=("laplace", "exponential")),
+            "votes": Parameter(
+                "sign", choices=("sign", "shrunk"), used_with={"leaves": ("laplace",)}
+            ),
+        },
+        seconds=costs.random_forest,
+    ),
+    LearnerEntry(
+        name="noisy_majority",
+        path="privcurve.learners.majority:NoisyMajorityClassifier",
+        version=1,
+        title="Noisy majority",
+        calibrations=(CERTIFIED,),
+        approximate=False,
+        parameters={},
+        seconds=costs.majority,
+    ),
+    # Additive models, whose settings follow from a public rule.
+    LearnerEntry(
+        name="privgam",
+        path="privcurve.learners.privgam:PrivGAMClassifier",
+        version=3,
+        title="PrivGAM",
+        calibrations=(CERTIFIED,),
+        approximate=True,
+        parameters={
+            "method": Parameter("rule", choices=("rule", "cyclic", "greedy")),
+            "n_rounds": Parameter(
+                10, int, low=1, size=True, used_with={"method": ("cyclic", "rule")}
+            ),
+            "n_steps": Parameter(None, int, low=1, used_with={"method": ("greedy", "rule")}),
+            "bins": Parameter("rule", choices=("rule", "all", "few")),
+            "linear": Parameter("rule", choices=("rule", "yes", "no")),
+            "pairs": Parameter("rule", choices=("rule", "yes", "no")),
+            "n_estimate": Parameter(None, int, low=1),
+        },
+        seconds=costs.privgam,
+        told=("ordered",),
+        neighbours=(REPLACE_ONE, ADD_REMOVE),
+    ),
+)
