@@ -17,7 +17,7 @@ _default_rng = np.random.default_rng
 
 @pytest.fixture(autouse=True)
 def _fixed_streams(monkeypatch):
-    """Give what asks for no seed a fixed one: a test is the same in each run."""
+    """Return what asks for no seed a fixed one: a test is the same in each run."""
     counter = itertools.count()
 
     def default_rng(seed=None):

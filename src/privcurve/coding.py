@@ -61,7 +61,7 @@ class Records(NamedTuple):
 
 
 def class_labels(n_classes: int) -> tuple[int, ...]:
-    """Give the labels of coded data: −1 and +1 of two classes, 0 … K − 1 of more.
+    """Return the labels of coded data: −1 and +1 of two classes, 0 … K − 1 of more.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def decided(scores: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
-    """Give where the bins of each column start if all bins are numbered, and how many there are.
+    """Return where the bins of each column start if all bins are numbered, and how many there are.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
 
 
 def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray[np.float64]:
-    """Give the edges of bins between two bounds.
+    """Return the edges of bins between two bounds.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def code_between(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.i
 
 
 def code_type(n_bins: ArrayLike) -> type[np.uint8] | type[np.uint16]:
-    """Give the smallest type that holds the codes of columns with these numbers of bins.
+    """Return the smallest type that holds the codes of columns with these numbers of bins.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def equal_width(
 
 
 def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_array:
-    """Give each value of each column a column of its own.
+    """Return each value of each column a column of its own.
 
     Every row holds exactly one entry for each coded column, so its L2 norm is
     ``value · √n_columns``, whatever the data.

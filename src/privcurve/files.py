@@ -35,7 +35,7 @@ def shown(path: Path) -> Path:
 
 
 def cannot_write(path: Path, error: OSError) -> WriteError:
-    """Give the error for what can't be written: it names the place and says what to do.
+    """Return the error for what can't be written: it names the place and says what to do.
 
     Parameters
     ----------

@@ -269,7 +269,7 @@ def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
 
 
 def _unknown(error: Any) -> tuple[str, ...]:
-    """Give the keys that a schema does not know, if that is the fault."""
+    """Return the keys that a schema does not know, if that is the fault."""
     if error.validator != "additionalProperties" or not isinstance(error.instance, Mapping):
         return ()
     return tuple(key for key in error.instance if key not in error.schema.get("properties", {}))
@@ -288,7 +288,7 @@ class Lines:
         self._root, _ = _composed(_text(path), str(path))
 
     def of(self, *place: str | int) -> int:
-        """Give the line of a place, or of the nearest that is there on the way to it.
+        """Return the line of a place, or of the nearest that is there on the way to it.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class Lines:
 
 
 def state(path: Path) -> tuple[int, ...]:
-    """Give what changes when a file does, as a key of what was read of it: inode, time, size.
+    """Return what changes when a file does, as a key of what was read of it: inode, time, size.
 
     Raises
     ------

@@ -26,7 +26,7 @@ DECIDED = {
 
 
 def rows(n: int, seed: int = 0) -> tuple[list[str], list[list[str]]]:
-    """Give the names of columns, and so many records."""
+    """Return the names of columns, and so many records."""
     from sklearn.datasets import load_diabetes
 
     bunch = load_diabetes(scaled=False)

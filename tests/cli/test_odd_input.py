@@ -34,12 +34,12 @@ def also(text):
 
 
 def grouped(groups):
-    """Give the towns other groups."""
+    """Return the towns other groups."""
     return described("[Oslo, Bergen]", groups)
 
 
 def parsed(keys):
-    """Give the parser another key."""
+    """Return the parser another key."""
     return described("header: true", f"header: true, {keys}")
 
 

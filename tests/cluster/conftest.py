@@ -34,7 +34,7 @@ def _slurm():
 
 @contextmanager
 def on_slurm(folder):
-    """Give a fresh checkout, and leave nothing of it running."""
+    """Return a fresh checkout, and leave nothing of it running."""
     project = ClusterProject(make(folder).folder)
     project.write_study(**STUDY)
     yield project

@@ -135,7 +135,7 @@ def test_cells_of_another_version_are_kept_and_not_used(finished, undisturbed):
 
 
 def shift(folder, seconds):
-    """Give the files of a folder other times."""
+    """Return the files of a folder other times."""
     for path in folder.rglob("*"):
         if path.is_file():
             now = path.stat()

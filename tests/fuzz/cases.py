@@ -26,7 +26,7 @@ class Case:
     encoding: str = "utf-8"
 
     def copy(self) -> Case:
-        """Give one that can be changed."""
+        """Return one that can be changed."""
         return copy.deepcopy(self)
 
     @property
@@ -59,7 +59,7 @@ def dumped(content: Any) -> str:
 
 
 def _records(n: int, **columns: list[Any]) -> list[list[Any]]:
-    """Give rows of columns, each of whose values come again and again."""
+    """Return rows of columns, each of whose values come again and again."""
     return [[values[k % len(values)] for values in columns.values()] for k in range(n)]
 
 

@@ -28,7 +28,7 @@ class Mutation:
 
 
 def mutation(number: int) -> Mutation:
-    """Give a mutation of a description or of its table; one of five is two."""
+    """Return a mutation of a description or of its table; one of five is two."""
     rng = Random(f"dataset {number}")
     while True:
         case = rng.choice(CASES).copy()
@@ -42,7 +42,7 @@ def mutation(number: int) -> Mutation:
 
 
 def _elsewhere(names: list[str], case: Case) -> list[str]:
-    """Give where else a culprit shows: a file that is read in another way does so line by line."""
+    """Return where else a culprit shows: a file read in another way does so line by line."""
     if "parser" in names:
         return list(case.tables)
     # Who says which records are taken says what stands beside it, too.

@@ -18,7 +18,7 @@ HINT = "privcurve check "
 
 
 def coded() -> tuple[Dataset | None, str]:
-    """Give what the program makes of descriptions/mine.yaml, or its message."""
+    """Return what the program makes of descriptions/mine.yaml, or its message."""
     try:
         return datasets.load("mine"), ""
     except DatasetError as error:
@@ -26,7 +26,7 @@ def coded() -> tuple[Dataset | None, str]:
 
 
 def plain() -> tuple[Any, str]:
-    """Give what the plain program makes of it, or why it refuses."""
+    """Return what the plain program makes of it, or why it refuses."""
     try:
         return plain_coding.coded("mine"), ""
     except RefusedError as error:
@@ -91,12 +91,12 @@ def differences(found: Dataset, expected: Any) -> list[str]:
 
 
 def records_of(X: Any, y: Any) -> list[tuple[list[int], int]]:
-    """Give codes and label of each record."""
+    """Return codes and label of each record."""
     return list(zip(X.tolist(), y.tolist(), strict=True))
 
 
 def domain_of(domain: Any) -> list[Any]:
-    """Give what is public: of the label, then of each column, what its codes stand for."""
+    """Return what is public: of the label, then of each column, what its codes stand for."""
     label = domain.label
     found: list[Any] = [len(domain.columns), (label.column, list(label.names), label.public)]
     for column in domain.columns:
@@ -109,7 +109,7 @@ def domain_of(domain: Any) -> list[Any]:
 
 
 def plain_domain(about: Any) -> list[Any]:
-    """Give the same of the plain program."""
+    """Return the same of the plain program."""
     label = about.label
     found: list[Any] = [len(about.columns), (label.column, label.names, about.public_label)]
     for column in about.columns:
@@ -121,5 +121,5 @@ def plain_domain(about: Any) -> list[Any]:
 
 
 def rounded(edge: float) -> float:
-    """Give an edge to twelve digits, which is what both agree on."""
+    """Return an edge to twelve digits, which is what both agree on."""
     return float(f"{float(edge):.12g}") if math.isfinite(edge) else float(edge)

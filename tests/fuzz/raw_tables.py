@@ -30,7 +30,7 @@ class Table:
     packed: bool = False
 
     def written(self, folder: Path) -> bytes:
-        """Give the bytes of the file."""
+        """Return the bytes of the file."""
         data: bytes = getattr(self, f"_{self.kind}")(folder)
         return gzip.compress(data, mtime=0) if self.packed else data
 

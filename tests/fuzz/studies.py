@@ -145,7 +145,7 @@ class StudyMutation:
 
 
 def study_mutation(number: int) -> StudyMutation:
-    """Give a mutation of a study by its number; one of five is two."""
+    """Return a mutation of a study by its number; one of five is two."""
     rng = Random(f"study {number}")
     while True:
         title = rng.choice(list(STUDIES))
@@ -216,7 +216,7 @@ def values(rng: Random, content: Any) -> tuple[str, list[str]] | None:
 
 @cache
 def facts() -> dict[str, Any]:
-    """Give what a study may know of the datasets that mutations name."""
+    """Return what a study may know of the datasets that mutations name."""
     found = {}
     for name in datasets.names():
         about = datasets.describe(name)
@@ -231,13 +231,13 @@ def facts() -> dict[str, Any]:
 
 @cache
 def outputs() -> dict[str, tuple[bool, str | None]]:
-    """Give what each output needs: selected settings, and another output."""
+    """Return what each output needs: selected settings, and another output."""
     made_from = {"learning_curves": "accuracy", "rademacher": "accuracy"}
     return {word: (one.selects, made_from.get(word)) for word, one in OUTPUTS.items()}
 
 
 def asked(folder: Path) -> tuple[Counter[Any] | None, str]:
-    """Give the cells that the program cuts the study in a folder into, or its message."""
+    """Return the cells that the program cuts the study in a folder into, or its message."""
     configuration = {"studies": ["mine"], "studies_folder": str(folder), "audit": False, "seed": 1}
     plan = reading.read({**configuration, "seconds_per_job": 30}, ROOT)
     if "mine" in plan.broken:
@@ -253,7 +253,7 @@ def asked(folder: Path) -> tuple[Counter[Any] | None, str]:
 
 
 def cells_of(curve: Any) -> Counter[Any]:
-    """Give the cells of a curve: of its shards, its finalists, and its fresh trainings."""
+    """Return the cells of a curve: of its shards, its finalists, and its fresh trainings."""
     arm = curve.arm
     head = (curve.dataset.name, arm.learner, arm.calibration)
     tail = (arm.delta, arm.neighbours, arm.train_share)

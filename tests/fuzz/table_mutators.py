@@ -174,7 +174,7 @@ def cell(rng: Random, case: Case) -> Told | None:
 
 
 def _fitting(table: Table, j: int, new: Any) -> Any:
-    """Give a value that stands in the column as it is, or make all of it of the same type."""
+    """Return a value that stands in the column as it is, or make all of it of the same type."""
     column = [row[j] for row in table.rows]
     kinds = {type(value) for value in column if value is not None}
     number = {int, float}

@@ -66,7 +66,7 @@ def test_three_thousand_mutations(part: int, folder: Path) -> None:
 
 
 def of_datasets(folder: Path, numbers: range) -> Iterator[str]:
-    """Give what is wrong with what comes of some mutations of descriptions and tables."""
+    """Return what is wrong with what comes of some mutations of descriptions and tables."""
     for number in numbers:
         one = mutation(number)
         _remove_datasets(folder)
@@ -75,7 +75,7 @@ def of_datasets(folder: Path, numbers: range) -> Iterator[str]:
 
 
 def of_studies(folder: Path, numbers: range) -> Iterator[str]:
-    """Give the same of some mutations of studies."""
+    """Return the same of some mutations of studies."""
     # Studies know the datasets of the project alone: no description of before may be there.
     _remove_datasets(folder)
     for number in numbers:

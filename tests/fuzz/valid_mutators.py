@@ -45,12 +45,12 @@ TIMES = ["", "T00:00", " 23:59:59", "T23:30:00-05:00", "T00:30:00+01:00", "T12:0
 
 
 def _described(case: Case, table: Table) -> list[dict[str, Any]]:
-    """Give the columns of the description whose names the table has as they are."""
+    """Return the columns of the description whose names the table has as they are."""
     return [one for one in case.content.get("columns", []) if one.get("name") in table.names]
 
 
 def numbers(rng: Random, case: Case) -> Told | None:
-    """Give a column of numbers other bounds and bins, and values on edges and beside them."""
+    """Return a column of numbers other bounds and bins, and values on edges and beside them."""
     path, table = rng.choice(list(case.tables.items()))
     columns = [one for one in _described(case, table) if one.get("kind") == "numeric"]
     if table.kind not in ("delimited", "parquet") or not columns:

@@ -69,7 +69,7 @@ CONTAINERS = ("columns", "files", "train", "test")
 
 
 def places(content: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Give the paths of all that stands in a content, from outside to inside."""
+    """Return the paths of all that stands in a content, from outside to inside."""
     entries: list[Any] = []
     if isinstance(content, dict):
         entries = list(content)
@@ -82,14 +82,14 @@ def places(content: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def at(content: Any, path: tuple[Any, ...]) -> Any:
-    """Give what stands at a place."""
+    """Return what stands at a place."""
     for step in path:
         content = content[step]
     return content
 
 
 def called(content: Any, path: tuple[Any, ...]) -> list[str]:
-    """Give what a message may call a place: its keys, but for containers, and a column's name."""
+    """Return what a message may call a place: its keys, but for containers, and a column's name."""
     found = [str(step) for step in path if isinstance(step, str) and step not in CONTAINERS]
     for end in range(len(path)):
         one = at(content, path[:end])
@@ -101,7 +101,7 @@ def called(content: Any, path: tuple[Any, ...]) -> list[str]:
 
 
 def written(value: Any) -> list[str]:
-    """Give how a message may write a value."""
+    """Return how a message may write a value."""
     if isinstance(value, (dict, list)):
         entries = [*value, *value.values()] if isinstance(value, dict) else value
         return [text for entry in entries for text in written(entry)]
@@ -275,7 +275,7 @@ def respell(rng: Random, text: str) -> tuple[str, str, list[str]]:
 
 
 def above(lines: list[str], number: int) -> list[str]:
-    """Give the keys above a line, and the name of its column: a value has no name of its own."""
+    """Return the keys above a line, and the name of its column: a value has no name of its own."""
     before = lines[: number + 1]
     keys = [line.strip(" -").partition(":")[0].strip("'") for line in before[-7:]]
     names = [line.partition("name: ")[2] for line in before if "- name: " in line]
@@ -283,7 +283,7 @@ def above(lines: list[str], number: int) -> list[str]:
 
 
 def near(number: int) -> list[str]:
-    """Give what a message calls a line that YAML can't read: it sees so a line later, at times."""
+    """Return what a message calls a line that YAML can't read: at times a line later."""
     return [f"line {number + k}" for k in (1, 2, 3)]
 
 

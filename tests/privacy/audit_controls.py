@@ -70,7 +70,7 @@ def boosted_labels(
     rates: Sequence[float],
     weigh: Callable[[NDArray[np.float64]], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """Give the transcript probabilities of boosting the constants −1 and +1.
+    """Return the transcript probabilities of boosting the constants −1 and +1.
 
     Parameters
     ----------
@@ -282,12 +282,12 @@ def _logistic_regression() -> Control:
 
 
 def positive_controls() -> tuple[Control, ...]:
-    """Give the five broken mechanisms; each claims ε = 1 and has more."""
+    """Return the five broken mechanisms; each claims ε = 1 and has more."""
     return _zeta_twice(), _noisy_max_and_value(), _histogram(), _uncapped(), _leverage()
 
 
 def negative_controls() -> tuple[Control, ...]:
-    """Give sound mechanisms with ε = 1."""
+    """Return sound mechanisms with ε = 1."""
     found = []
     for calibration in (PUBLISHED, CERTIFIED):
         common: dict[str, Any] = {

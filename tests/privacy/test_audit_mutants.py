@@ -64,7 +64,7 @@ def remembering_with(patch, kind):
 
 
 def mutant_of(c):
-    """Give the mistake that a claim is tried with, and so few trainings that show it.
+    """Return the mistake that a claim is tried with, and so few trainings that show it.
 
     Usually there is next to no noise. Where the outcome that tells the sides apart is then
     never seen, there is a third of it; and on many records a single one shows if it is

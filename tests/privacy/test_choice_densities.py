@@ -27,7 +27,7 @@ EPSILON = 1.0
 
 
 def side(negative_first):
-    """Give 40 records of one column, nearly all of which a literal decides; one label differs."""
+    """Return 40 records of one column, nearly all of which a literal decides; one label differs."""
     counts = [18, 2, 2, 18] if not negative_first else [17, 3, 2, 18]
     return records([[0], [0], [1], [1]], [1, -1, 1, -1], [2], counts)
 
@@ -46,7 +46,7 @@ def literal_votes(row, n_bins):
 
 
 def outcomes(of, each, margins):
-    """Give (log density or chance, records decided right) of what a training may give.
+    """Return (log density or chance, records decided right) of what a training may give.
 
     And the chances of decisions, as the score of a run sees them: (chance, right).
     """
@@ -70,7 +70,7 @@ def outcomes(of, each, margins):
 
 
 def loss(budget, each):
-    """Give the largest log ratio of densities of what is kept, over both orders."""
+    """Return the largest log ratio of densities of what is kept, over both orders."""
     units = (np.linspace(-30, 70, 500) * UNITS).astype(np.int64)
     logs = []
     for of in (LEFT, RIGHT):

@@ -19,7 +19,6 @@ from mistakes_any import MAJORITY
 from mistakes_ensembles import GRADIENT, TWO
 from mistakes_partial import PATE
 
-from privcurve.audit.__main__ import main
 from privcurve.audit.contract import (
     CHARGE,
     CONTROL,
@@ -31,7 +30,6 @@ from privcurve.audit.contract import (
 )
 from privcurve.audit.contract_cases import CASES
 from privcurve.audit.watched_fits import Watch
-from privcurve.learners.majority import MARGIN
 from privcurve.learners.registry import LEARNERS
 from privcurve.privacy.budget import ADD_REMOVE
 
@@ -124,21 +122,3 @@ def test_the_noise_of_a_peer_is_not_tried(learner):
     (broken,) = check(Case(learner, {}, neighbours=ADD_REMOVE)).broken
     assert broken.point == CHARGE
     assert "package of a peer" in broken.why
-
-
-def test_the_table_has_the_largest_change_beside_what_is_announced(tmp_path, capsys):
-    file = tmp_path / "table.md"
-    assert (
-        main(["contract", "noisy_majority", "pate", "--processes", "1", "--table", str(file)]) == 0
-    )
-    heading, _, *rows = file.read_text().splitlines()
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-    assert [name.strip() for name in heading.strip("|").split("|")] == [
-        "learner", "setting", "call", "mechanism", "announced", "largest seen", "share"
-    ]  # fmt: skip
-    assert cells[0] == ["noisy_majority", "defaults", MARGIN, "laplace", "2", "2", "1.00"]
-    assert [(row[0], row[2], row[4], row[5]) for row in cells[1:]] == [
-        ("pate", "# answers of the teachers", "26", "20"),
-        ("pate", "# answers of the teachers", "26", "22"),
-    ]
-    assert "3 of 3 settings keep it" in capsys.readouterr().out

@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 from exact_holder import ExactHolder
+from tree_scores import score_node
 
 from privcurve.holders.holder import Ballot, HolderRows
 from privcurve.holders.sums import Release
 from privcurve.kernels.holder_counts import CRITERIA, impure, list_questions
 from privcurve.kernels.lazybb_trees import bin_rows
 from privcurve.kernels.random_trees import residuals
-from privcurve.kernels.trees.scores import score_node
 from privcurve.learners.dealt import bin_codes
 from privcurve.privacy.mechanisms import (
     EXPONENTIAL,

@@ -7,11 +7,11 @@ import itertools
 
 import numpy as np
 import pytest
+from tree_scores import score_node, weigh
 
 from privcurve.kernels.lazybb_rules import boost, round_scores
 from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
 from privcurve.kernels.packing import pack
-from privcurve.kernels.trees.scores import score_node, weigh
 
 FAR = -1e9
 CODES = np.array([[0, 0], [0, 1], [1, 2], [1, 0], [0, 2], [1, 1], [0, 0]], dtype=np.uint8)

@@ -61,7 +61,7 @@ def test_published_noise_is_not_enough_on_adult() -> None:
 def log_density(
     posed: Perturbation, epsilon: float, rows: NDArray[np.float64], model: NDArray[np.float64]
 ) -> float:
-    """Give the logarithm of the model's density, up to a constant; all labels are positive.
+    """Return the logarithm of the model's density, up to a constant; all labels are positive.
 
     The noise b that has the model as its minimum is unique, and the density of the model is
     that of b times the determinant of the Jacobian.

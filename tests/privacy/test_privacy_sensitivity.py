@@ -222,7 +222,7 @@ def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small(
     )
     assert moved == pytest.approx(5 / 3 * printed)
     assert moved == pytest.approx(ours)
-    # Normalised weights keep to it (here too): docs/privacy.md.
+    # Normalised weights keep to it (here too): docs/proofs.md.
     shares = max(
         np.maximum(labelled_change(a / a.sum(), b / b.sum()), 0).sum()
         for a, b in neighbouring_weights(n, density, learning_rate, 1)

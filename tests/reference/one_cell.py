@@ -17,7 +17,7 @@ REFUSED = None
 
 
 def code(cell, column, domain):
-    """Give the code of a cell: a text, or a value with a type of its own; None if refused."""
+    """Return the code of a cell: a text, or a value with a type of its own; None if refused."""
     if isinstance(cell, bytes):
         cell = cell.decode()
     if column.dates:

@@ -143,7 +143,7 @@ class Balanced:
 
 
 def code_of(about, column, cell):
-    """Give the code of a cell, and whether it lies outside of the bounds."""
+    """Return the code of a cell, and whether it lies outside of the bounds."""
     if column.kind == "numeric":
         value = number_of(about, cell)
     elif column.kind == "date":
@@ -174,7 +174,7 @@ def is_other_marker(about, text, listed):
 
 
 def amounts_of(about):
-    """Give the numbers that stand for a missing value."""
+    """Return the numbers that stand for a missing value."""
     numbers = [n for marker in about.missing for n in marker_numbers(marker, about.decimal)]
     return [number for number in numbers if number is not None]
 
@@ -184,7 +184,7 @@ def marker_numbers(marker, decimal):
 
 
 def plain_number(text, decimal):
-    """Give the value of a written number; None if it is none, or not finite."""
+    """Return the value of a written number; None if it is none, or not finite."""
     if "_" in text or (decimal != "." and "." in text):
         return None
     try:
@@ -195,7 +195,7 @@ def plain_number(text, decimal):
 
 
 def number_of(about, cell):
-    """Give the number in a cell; None if it is missing."""
+    """Return the number in a cell; None if it is missing."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return None
     if isinstance(cell, str):
@@ -260,7 +260,7 @@ def category_of(about, column, cell):
 
 
 def listed_of(about, titles, text, absent):
-    """Give the title of a category; a text that is listed is one, whatever it means elsewhere."""
+    """Return the title of a category; a text that is listed is one, whatever it means elsewhere."""
     if not absent and text in titles:
         return titles[text]
     listed = [value for value in titles if value != "?"]
@@ -282,7 +282,7 @@ def whole(text):
 
 
 def group_of(about, values, text):
-    """Give the title of the first pattern that fits; a marker that no pattern spells is missing."""
+    """Return the title of the first pattern that fits; a marker that no pattern has is missing."""
     spelt = [pattern.casefold() for pattern, title in values if title != "?"]
     if not text or (text.casefold() not in spelt and is_other_marker(about, text, spelt)):
         return "?"

@@ -55,7 +55,7 @@ def column_of(entry, content):
 
 
 def values_of(entry):
-    """Give values or patterns, each with its title."""
+    """Return values or patterns, each with its title."""
     if entry["kind"] == "categorical":
         return pairs(entry["categories"])
     groups = entry["groups"]
@@ -88,7 +88,7 @@ def fits(pattern, text):
 
 
 def edges_of(entry, column):
-    """Give the edges of bins: of equal width ``low + (high - low) k / n``, of dates whole days."""
+    """Return the edges of bins: equal widths ``low + (high - low) k / n``, of dates whole days."""
     if column.kind == "date":
         check_format(column.format)
         low, high = (day_of(bound) for bound in entry["bounds"])
@@ -144,7 +144,7 @@ def check_format(form):
 
 
 def day_of(text, form="iso"):
-    """Give the number of a day; raise ValueError if a text is none."""
+    """Return the number of a day; raise ValueError if a text is none."""
     time = datetime.fromisoformat(text) if form == "iso" else datetime.strptime(text, form)
     try:
         day = (time.astimezone(UTC) if time.tzinfo else time).date()

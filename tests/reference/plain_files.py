@@ -20,7 +20,7 @@ GZIP = b"\x1f\x8b"
 
 
 def records_of(about, file, most=None):
-    """Give the records of a file, at most so many, each a mapping of cells by name."""
+    """Return the records of a file, at most so many, each a mapping of cells by name."""
     path = Path(file["local"])
     if not path.is_file():
         raise RefusedError(f"there is no file {path}")
@@ -43,7 +43,7 @@ def unpacked(path):
 
 
 def lines_of(about, path):
-    """Give numbered lines, blank ones and remarks too."""
+    """Return numbered lines, blank ones and remarks too."""
     try:
         text = unpacked(path).decode(about.parser.encoding)
     except (UnicodeError, ValueError) as error:
@@ -118,7 +118,7 @@ def not_closed(text, separator):
 
 
 def table_of(about, rows, most, whole=None):
-    """Give the records of rows of fields, the first of which may be names."""
+    """Return the records of rows of fields, the first of which may be names."""
     parser = about.parser
     fields = parser.fields
     rows = iter(rows)

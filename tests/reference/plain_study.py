@@ -27,7 +27,7 @@ MANY = 2000  # Splits that are more than anyone asks for, and are not written ou
 
 
 def cells(data, learners, datasets, words):
-    """Give the cells of a study, each as often as it is trained.
+    """Return the cells of a study, each as often as it is trained.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def check_words(content):
 
 
 def arms_of(label, spec, content, learners):
-    """Give the curves of an entry."""
+    """Return the curves of an entry."""
     entry = learner_of(spec["learner"], learners)
     chooses = "tune" in spec
     if chooses:
@@ -138,7 +138,7 @@ def arms_of(label, spec, content, learners):
 
 
 def titled(title, varied, share, content):
-    """Give a title with what is varied."""
+    """Return a title with what is varied."""
     axes = {**varied, **({"train_share": share} if "train_shares" in content else {})}
     return ", ".join([title, *(f"{axis} = {varied_name(value)}" for axis, value in axes.items())])
 
@@ -174,7 +174,7 @@ def relation_of(entry, own, study):
 
 
 def varied_of(spec):
-    """Give the combinations of what is varied."""
+    """Return the combinations of what is varied."""
     vary = spec.get("vary", {})
     for axis, values in vary.items():
         names = [varied_name(value) for value in values]
@@ -249,7 +249,7 @@ def check_public(entry, setting, relation):
 
 
 def budgets(spec, content, entry):
-    """Give calibrations, δ and their ε."""
+    """Return calibrations, δ and their ε."""
     if not entry.calibrations:
         if {"calibrations", "deltas", "epsilons"} & set(spec):
             raise RefusedError("without privacy there is no budget")
@@ -345,7 +345,7 @@ def check_dataset(content, arms, facts, learners):
 
 
 def cells_of(content, arm, dataset, has_test):
-    """Give the cells of a curve on a dataset."""
+    """Return the cells of a curve on a dataset."""
     splits = content.get("splits", content)
     folds, repeats, share = (splits.get(key, 0) for key in ("folds", "repeats", "holdout"))
     folds, repeats = int(folds), int(repeats)

@@ -74,7 +74,7 @@ def mapping_of(node, above):
 
 
 def key_of(node):
-    """Give a key as it stands in the file; one that YAML reads as something else is refused."""
+    """Return a key as it stands in the file; one that YAML reads as something else is refused."""
     if not isinstance(node, yaml.ScalarNode):
         raise RefusedError("a key that is a list")
     if node.tag in (f"{TAGS}merge", f"{TAGS}timestamp", f"{TAGS}value"):
@@ -145,7 +145,7 @@ def float_of(text):
 
 
 def validator_of(path):
-    """Give a validator of a schema, whose numbers are finite but where it says otherwise."""
+    """Return a validator of a schema, whose numbers are finite but where it says otherwise."""
 
     def is_number(_, value):
         return (

@@ -6,10 +6,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from tree_scores import NodeScores, says_yes, score_node, weigh
 
 from privcurve.coding import Records
 from privcurve.kernels.lazybb_trees import BinnedRows, bin_rows
-from privcurve.kernels.trees.scores import NodeScores, says_yes, score_node, weigh
 from privcurve.learners.trees import TreePlan
 from privcurve.privacy.mechanisms import MECHANISMS
 

@@ -86,7 +86,7 @@ KINDS = (TEXTS, AMOUNTS.map(float), NUMBERS, st.booleans(), DAYS, TIMES, TYPED, 
 
 @st.composite
 def domains(draw, most=3):
-    """Give a domain of some columns."""
+    """Return a domain of some columns."""
     some = draw(st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=most))
     return Domain(
         named(some),
@@ -98,13 +98,13 @@ def domains(draw, most=3):
 
 
 def named(columns):
-    """Give columns names of their own."""
+    """Return columns names of their own."""
     return tuple(replace(column, name=f"x{k}") for k, column in enumerate(columns))
 
 
 @st.composite
 def tables(draw, cells=None, nothing=True, most=4, of=None):
-    """Give a domain, and columns of cells by name; by default each column is of a kind of its own.
+    """Return a domain, and columns of cells by name; by default each column of another kind.
 
     With `nothing` a cell may also be None, NaN, or what pandas has for them. Of few tables cells
     are refused: of the others, those that would be are replaced.
@@ -123,6 +123,6 @@ def tables(draw, cells=None, nothing=True, most=4, of=None):
 
 
 def one_by_one(columns):
-    """Give a table for each row."""
+    """Return a table for each row."""
     size = len(next(iter(columns.values())))
     return [{name: [cells[row]] for name, cells in columns.items()} for row in range(size)]

@@ -182,7 +182,7 @@ def write(curve, rows, path, digest):
 
 
 def row(curve, point, split):
-    """Give a cell with scores that follow from its names alone."""
+    """Return a cell with scores that follow from its names alone."""
     arm = curve.arm
     name = f"{arm.name} {point.epsilon} {point.text} {split.fold} {split.repeat}"
     number = int(hashlib.sha256(name.encode()).hexdigest()[:4], 16) / 2**16

@@ -74,7 +74,7 @@ def imported(path):
 
 
 def module_of(name):
-    """Give the module that an imported name is, or is in."""
+    """Return the module that an imported name is, or is in."""
     parts = name.split(".")[1:]
     while parts and ".".join(parts) not in MODULES:
         parts = parts[:-1]

@@ -59,7 +59,7 @@ def dense(X: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 def diffprivlibs_generator(seed: int) -> np.random.RandomState:
-    """Give the generator that our learner makes of a seed, for diffprivlib."""
+    """Return the generator that our learner makes of a seed, for diffprivlib."""
     words = np.random.default_rng(seed).integers(2**32, size=4, dtype=np.uint32)
     return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(words.tolist())))
 

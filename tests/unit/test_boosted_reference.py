@@ -53,7 +53,7 @@ FITS = 40
 
 @pytest.fixture(scope="module")
 def coded():
-    """Give codes, their number in each column, and labels of either dataset."""
+    """Return codes, their number in each column, and labels of either dataset."""
     graded = datasets.load("breastwisc")
     path = Path(os.environ["PRIVCURVE_DATA"], "banknote/data_banknote_authentication.txt")
     values = np.loadtxt(path, delimiter=",")[:, :4]

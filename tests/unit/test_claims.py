@@ -73,7 +73,7 @@ def test_claims_of_studies_are_in_the_order_of_their_names():
 
 
 def runs(**of_methods):
-    """Give made-up runs: of each method a function of ε and of the split."""
+    """Return made-up runs: of each method a function of ε and of the split."""
     return pd.DataFrame(
         [
             {

@@ -24,7 +24,7 @@ HEART, SUGAR, OTHER, NONE = range(4)
 
 
 def coded(own: Any, values: list[str], column: dict[str, Any], **changes: Any) -> list[int]:
-    """Give the codes of some values of one column."""
+    """Return the codes of some values of one column."""
     lines = ["x;sick", *(f"{value};{'yes' if k else 'no'}" for k, value in enumerate(values))]
     parser = {"kind": "delimited", "header": True, "separator": ";"}
     own(lines, columns=[column], parser=parser, n_rows=len(values), **changes)

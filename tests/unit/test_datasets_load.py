@@ -20,7 +20,7 @@ from privcurve.datasets import DatasetError
 
 
 def _replaced(number: int, line: str) -> list[str]:
-    """Give the lines with the one of this number, counted from 1, replaced."""
+    """Return the lines with the one of this number, counted from 1, replaced."""
     return [*LINES[: number - 1], line, *LINES[number:]]
 
 

@@ -71,7 +71,7 @@ def make_study(folder, changes):
 
 
 def digest(asked, drawn):
-    """Give the digest of an output's tables, and of what its figures show."""
+    """Return the digest of an output's tables, and of what its figures show."""
     parts = [
         path.read_bytes() for path in asked.files.all if path.suffix in (".csv", ".md", ".tex")
     ]

@@ -20,13 +20,13 @@ SHARES = np.array([1e-4, 0.01, 0.2, 0.35, 0.499, 0.501, 0.7, 0.95, 0.9999])
 
 
 def conjugate(margin, alpha):
-    """Give λ(z) = max over q of z·q + L(q): 1 + z/2, and more where |z| > 2(1 − α)."""
+    """Return λ(z) = max over q of z·q + L(q): 1 + z/2, and more where |z| > 2(1 − α)."""
     beyond = np.abs(margin) / 2 - (1 - alpha)
     return 1 + margin / 2 + np.where(beyond > 0, np.sqrt(alpha**2 + beyond**2) - alpha, 0)
 
 
 def surrogate(margin, alpha):
-    """Give the loss F(z) = λ(−z) of a record with the margin z = y·H(x)."""
+    """Return the loss F(z) = λ(−z) of a record with the margin z = y·H(x)."""
     return conjugate(-margin, alpha)
 
 

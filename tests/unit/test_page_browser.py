@@ -85,7 +85,7 @@ class Opened:
 
 
 def expected(tables, dataset, epsilon):
-    """Give the accuracy of the arms at an ε, best first, as the CSV has it."""
+    """Return the accuracy of the arms at an ε, best first, as the CSV has it."""
     table = texts(tables / "accuracy.csv")
     mine = table[(table["dataset"] == dataset) & (table["epsilon"] == epsilon)]
     order = mine["accuracy"].astype(float).sort_values(ascending=False, kind="stable").index

@@ -18,7 +18,7 @@ BASE = [0.70, 0.72, 0.74, 0.76]
 
 
 def runs(values, fold="test", epsilon=1.0):
-    """Give runs from accuracies by dataset and arm."""
+    """Return runs from accuracies by dataset and arm."""
     return pd.DataFrame(
         [
             {

@@ -36,7 +36,7 @@ LONG = settings(max_examples=1000, suppress_health_check=list(HealthCheck))
 
 
 def outcome(code, *arguments):
-    """Give codes as a list of rows, or that they were refused."""
+    """Return codes as a list of rows, or that they were refused."""
     try:
         return code(*arguments).tolist()
     except DatasetError:
@@ -68,7 +68,7 @@ def of_values(domain):
 
 
 def objects(cells):
-    """Give cells as an array of objects, of which those that are absent are masked."""
+    """Return cells as an array of objects, of which those that are absent are masked."""
     array = np.empty(len(cells), dtype=object)
     array[:] = cells
     return np.ma.array(array, mask=[reference.absent(cell) for cell in cells])
@@ -196,7 +196,7 @@ def model(tmp_path_factory):
 
 
 def told(model, table):
-    """Give what the command says of a file, with probabilities; or that it refuses."""
+    """Return what the command says of a file, with probabilities; or that it refuses."""
     target = table.with_suffix(".answers")
     argv = ["predict", str(model), str(table), "--proba", "-o", str(target)]
     if main.main(argv):

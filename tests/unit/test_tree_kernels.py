@@ -8,10 +8,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import tree as reference
+from tree_scores import says_yes, score_node, weigh
 
 from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees, count_tree_votes
 from privcurve.kernels.trees.choice import CRITERIA, impure_weight
-from privcurve.kernels.trees.scores import says_yes, score_node, weigh
 from privcurve.learners.trees import TreeModel, TreePlan, tree_noise
 from privcurve.privacy.curator import Curator
 

@@ -135,7 +135,7 @@ def slow(*values):
 
 
 def once(tmp_path_factory, name, fill):
-    """Give a checkout that is filled once, for all workers of pytest; not to be changed."""
+    """Return a checkout that is filled once, for all workers of pytest; not to be changed."""
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
@@ -165,7 +165,7 @@ def make(folder):
 
 
 def write_dataset(project, name, categories, colours=("red", "blue") * 20, public=True):
-    """Give a checkout a dataset of its own, of one column; its records are public or not."""
+    """Return a checkout a dataset of its own, of one column; its records are public or not."""
     table = project.folder / f"{name}.csv"
     table.write_text(
         "colour,label\n" + "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in colours)

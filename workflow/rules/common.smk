@@ -75,91 +75,91 @@ wildcard_constraints:
 
 
 def curve(wildcards):
-    """Give an arm on a dataset, cut into as many shards as the wildcards say, or today's."""
+    """Return an arm on a dataset, cut into as many shards as the wildcards say, or today's."""
     found = PLAN.alone[wildcards.curve]
     shards = int(wildcards.get("shards", found.shards))
     return found if found.shards == shards else replace(found, shards=shards)
 
 
 def study_file(wildcards):
-    """Give the file of a curve's study."""
+    """Return the file of a curve's study."""
     return str(PLAN.files[curve(wildcards).study.name])
 
 
 def dataset(wildcards):
-    """Give the name of a curve's dataset."""
+    """Return the name of a curve's dataset."""
     return curve(wildcards).dataset.name
 
 
 def arm(wildcards):
-    """Give the name of a curve's arm."""
+    """Return the name of a curve's arm."""
     return curve(wildcards).arm.name
 
 
 def coded(name):
-    """Give an input function: a file of the coded data of a curve."""
+    """Return an input function: a file of the coded data of a curve."""
     return lambda wildcards: str(curve(wildcards).data / name)
 
 
 def ready(wildcards):
-    """Give the file that says that all datasets of a curve's study are there."""
+    """Return the file that says that all datasets of a curve's study are there."""
     return f"results/data/ready/{curve(wildcards).study.name}.txt"
 
 
 def shard_files(wildcards):
-    """Give the files of cells of an arm on a dataset."""
+    """Return the files of cells of an arm on a dataset."""
     one = curve(wildcards)
     return [str(one.shard(shard)) for shard in one.shard_numbers]
 
 
 def shard_digest(wildcards):
-    """Give the digest of what a shard must train."""
+    """Return the digest of what a shard must train."""
     return curve(wildcards).shard_digest(int(wildcards.shard))
 
 
 def refit_digest(wildcards):
-    """Give the digest of what the selection and fresh trainings of an arm depend on."""
+    """Return the digest of what the selection and fresh trainings of an arm depend on."""
     return curve(wildcards).refit_digest
 
 
 def to_prepare(wildcards):
-    """Give what it takes to code a dataset."""
+    """Return what it takes to code a dataset."""
     return needs.to_prepare(PLAN.describe(wildcards.dataset))
 
 
 def to_train(wildcards):
-    """Give what it takes to train a shard."""
+    """Return what it takes to train a shard."""
     return needs.to_train(curve(wildcards), int(wildcards.shard))
 
 
 def to_refit(wildcards):
-    """Give what it takes to select settings and train them afresh."""
+    """Return what it takes to select settings and train them afresh."""
     return needs.to_refit(curve(wildcards))
 
 
 def to_train_all(bundle):
-    """Give what it takes to train the curves of a bundle."""
+    """Return what it takes to train the curves of a bundle."""
     return needs.to_train_all(bundle.curves)
 
 
 def memory(needed):
-    """Give the memory that jobs of a curve ask for, by what they need."""
+    """Return the memory that jobs of a curve ask for, by what they need."""
     return growing(lambda wildcards: needed(wildcards).memory)
 
 
 def minutes(needed):
-    """Give the time limit that jobs of a curve ask for, by what they need."""
+    """Return the time limit that jobs of a curve ask for, by what they need."""
     return growing(lambda wildcards: needed(wildcards).minutes)
 
 
 def attempts(wildcards):
-    """Give the number of attempts that ended with failed cells: they are tried again."""
+    """Return the number of attempts that ended with failed cells: they are tried again."""
     shard = int(wildcards.shard) if "shard" in wildcards.keys() else None
     return failed_attempts(curve(wildcards).failures(shard))
 
 
 def unless_done(pattern, digest):
-    """Give an input function: cells made for something else, or of which some failed, come again."""
+    """Return an input function: cells made for something else, or of which some failed, come again."""
 
     def is_done(path, wildcards):
         checksum = jobs.coded_checksum(curve(wildcards).dataset.name)
@@ -169,7 +169,7 @@ def unless_done(pattern, digest):
 
 
 def per_dataset(pattern):
-    """Give an input function: the pattern for each dataset of a study."""
+    """Return an input function: the pattern for each dataset of a study."""
     return lambda wildcards: [
         pattern.format(dataset=one) for one in PLAN.studies[wildcards.study].datasets
     ]

@@ -3,7 +3,7 @@
 
 
 def shown(asked):
-    """Give the files of an output; those that a reader wants to see go into the report."""
+    """Return the files of an output; those that a reader wants to see go into the report."""
     page = {
         "caption": f"../report/{asked.output.word}.rst",
         "category": asked.study.name,

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv
+
+from privcurve.coding import Floats
 
 
 def exact_epsilon(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> float:
@@ -35,7 +37,7 @@ def exact_epsilon(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> float:
     return max(0.0, _one_way(first, second, delta), _one_way(second, first, delta))
 
 
-def _one_way(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:
+def _one_way(p: Floats, q: Floats, delta: float) -> float:
     happens = p > 0
     p, q = p[happens], q[happens]
     with np.errstate(divide="ignore"):
@@ -71,9 +73,7 @@ def exact_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     return float(max(there, back))
 
 
-def clopper_pearson(
-    hits: ArrayLike, n: int, error: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def clopper_pearson(hits: ArrayLike, n: int, error: float) -> tuple[Floats, Floats]:
     """Bound probabilities from counts, each side with its own error.
 
     Parameters
@@ -98,7 +98,7 @@ def clopper_pearson(
 
 def epsilon_from_counts(
     hits_p: ArrayLike, hits_q: ArrayLike, n: int, delta: float, error: float
-) -> NDArray[np.float64]:
+) -> Floats:
     """Bound ε from below by ln((p − δ)/q), p from below and q from above.
 
     Parameters

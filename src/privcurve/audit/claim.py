@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from privcurve.audit.pairs import Pair, Target
 from privcurve.audit.states import States
-from privcurve.coding import Records
+from privcurve.coding import Floats, Ints, Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
@@ -33,7 +33,7 @@ ORDERED = "ordered"
 N_CLASSES = "n_classes"
 FACTS = (PUBLIC_COLUMNS, ORDERED, N_CLASSES)
 
-LearnerDistribution = Callable[[Any, Records], NDArray[np.float64]]
+LearnerDistribution = Callable[[Any, Records], Floats]
 LearnerLoss = Callable[[Any, Pair], float]
 LearnerSampler = Callable[[Any, Pair, Records, int, np.random.Generator], NDArray[Any] | States]
 MakePairs = Callable[["Claim", Target], Iterable[Pair]]
@@ -113,7 +113,7 @@ class Claim:
         parts += [_name(self.pairs), _name(how), self.n_trainings, self.neighbours]
         return json.dumps(parts, sort_keys=True)
 
-    def estimator(self, n_bins: NDArray[np.int64]) -> CodedClassifier:
+    def estimator(self, n_bins: Ints) -> CodedClassifier:
         """Return the learner that is audited, not fitted."""
         claimed = {
             "epsilon": self.epsilon,

@@ -32,7 +32,7 @@ from privcurve.audit.replay_fits import (
 )
 from privcurve.audit.states import left_on
 from privcurve.audit.watched_fits import faults
-from privcurve.coding import Records, class_labels
+from privcurve.coding import Floats, Records, class_labels
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
@@ -284,7 +284,7 @@ def _check_costs(
     if stated is None:
         return Broken(CHARGE, "nothing was held to the ledger: a fit without a check", left, right)
     named = {entry.what: entry for entry in stated.ledger}
-    losses: dict[LedgerEntry, list[NDArray[np.float64]]] = {}
+    losses: dict[LedgerEntry, list[Floats]] = {}
     # A record is behind one holder's door: what all of them say of it adds up.
     for one, other in zip(first.all_events, second.all_events, strict=True):
         for key, apart in one.losses(other).items():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Records
+from privcurve.coding import Floats, Records
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
 
@@ -52,7 +52,7 @@ class Pair:
         return np.stack([self.left.codes[self.where], self.right.codes[self.where]])
 
     @property
-    def labels(self) -> NDArray[np.float64]:
+    def labels(self) -> Floats:
         """What the scores of the canaries are multiplied by, so that the left has more."""
         if self.neighbours == ADD_REMOVE:
             side = 1 if self.larger is self.left else -1

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.coding import Bools, Floats, Ints
 from privcurve.privacy.curator import Call, Curator, Vector
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import (
@@ -64,7 +65,7 @@ class Event:
 
     kind: str
     calls: NDArray[Any]
-    exact: NDArray[np.float64]
+    exact: Floats
     answer: NDArray[Any]
     log_jacobian: float = 0.0
 
@@ -73,7 +74,7 @@ class Event:
         """Of the exact values."""
         return self.exact.shape
 
-    def losses(self, other: Event) -> dict[LedgerEntry | str, NDArray[np.float64]]:
+    def losses(self, other: Event) -> dict[LedgerEntry | str, Floats]:
         """Return by entry how far the two sides of its calls are apart, in units of the noise.
 
         Returns
@@ -83,7 +84,7 @@ class Event:
             call's scores. Objectives: the mechanism's norm of the difference of gradients.
         """
         apart = self.exact - other.exact
-        by_entry: dict[LedgerEntry | str, list[NDArray[np.float64]]] = {}
+        by_entry: dict[LedgerEntry | str, list[Floats]] = {}
         for place in np.ndindex(*self.calls.shape):
             call: Any = self.calls[place]
             own = apart[place].reshape(-1) if apart[place].ndim == 0 else apart[place]
@@ -96,7 +97,7 @@ class Event:
         return {entry: np.concatenate(parts) for entry, parts in by_entry.items()}
 
 
-def norms(mechanism: str, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def norms(mechanism: str, vectors: Floats) -> Floats:
     """Return the norm by which an objective's noise falls off, of each row."""
     order = np.inf if mechanism == BOX_PERTURBATION else 2
     return np.asarray(np.linalg.norm(vectors, order, axis=1))
@@ -133,7 +134,7 @@ class Replay(Curator):
         self._seed = seed
         self._answers = np.random.default_rng([*seed, 1])
         self._leader: Replay | None = leader
-        self._handed: list[tuple[Event, NDArray[np.float64]]] = []
+        self._handed: list[tuple[Event, Floats]] = []
         self.events: list[Event] = []
         self.unseen = ""
 
@@ -153,7 +154,7 @@ class Replay(Curator):
     def _followed(self) -> list[Event] | None:
         return None if self._leader is None else self._leader.events
 
-    def _event(self, kind: str, calls: Any, exact: NDArray[np.float64]) -> Event:
+    def _event(self, kind: str, calls: Any, exact: Floats) -> Event:
         """Note a call; its answer is the first side's, or still to be filled in."""
         if isinstance(calls, Call):
             one = np.empty((), dtype=object)
@@ -198,7 +199,7 @@ class Replay(Curator):
             assert isinstance(inner, Replay)
             inner.close()
 
-    def _numbers(self, call: Call, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _numbers(self, call: Call, exact: Floats) -> Floats:
         event = self._event("numbers", call, exact / call.scale)
         if self._followed is None:
             spread = self._answers.choice(SPREADS)
@@ -206,9 +207,7 @@ class Replay(Curator):
             event.answer = exact + spread * call.scale * drawn
         return event.answer.copy()
 
-    def _signs(
-        self, call: Call, margins: NDArray[np.float64], records: NDArray[np.int64] | None
-    ) -> NDArray[np.bool_]:
+    def _signs(self, call: Call, margins: Floats, records: Ints | None) -> Bools:
         order = np.arange(len(margins)) if records is None else np.argsort(records, kind="stable")
         event = self._event("signs", call, margins[order] / call.scale)
         if self._followed is None:
@@ -217,13 +216,13 @@ class Replay(Curator):
         drawn[order] = event.answer
         return drawn
 
-    def _choose(self, call: Call, scores: NDArray[np.float64]) -> int:
+    def _choose(self, call: Call, scores: Floats) -> int:
         event = self._event("choose", call, scores / call.scale)
         if self._followed is None:
             event.answer = self._answers.integers(len(scores), size=1)
         return int(event.answer[0])
 
-    def _whole_numbers(self, call: Call, exact: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _whole_numbers(self, call: Call, exact: Ints) -> Ints:
         event = self._event("whole numbers", call, exact / call.scale)
         if self._followed is None:
             spread = self._answers.choice(SPREADS)
@@ -231,10 +230,10 @@ class Replay(Curator):
             event.answer = exact + np.rint(spread * call.scale * drawn).astype(np.int64)
         return event.answer.copy()
 
-    def _choose_exactly(self, call: Call, scores: NDArray[np.int64]) -> int:
+    def _choose_exactly(self, call: Call, scores: Ints) -> int:
         return self._choose(call, scores)  # type: ignore[arg-type]
 
-    def _share(self, call: Call, exact: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+    def _share(self, call: Call, exact: Floats, parts: int) -> Floats:
         return self._numbers(call, exact)
 
     def _holder(self, start: Start) -> Curator:
@@ -255,9 +254,7 @@ class Replay(Curator):
             leader = self._leader.inners[place]
         return Replay([*self._seed, place], leader)
 
-    def _threshold(
-        self, call: Call, ends: NDArray[np.float64], scores: NDArray[np.float64]
-    ) -> float:
+    def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
         points = np.linspace(ends[0], ends[-1], POINTS + 2)[1:-1]
         piece = np.minimum(np.searchsorted(ends, points, side="right"), len(scores)) - 1
         # The interval is public: on the other side it must be the same.
@@ -291,7 +288,7 @@ class Replay(Curator):
             )
         return at
 
-    def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
         """Return uniform numbers, and note that what is drawn by them is not seen."""
         self.unseen = "choices are drawn in a compiled loop, whose scores no script sees"
         return super().uniform(calls, shape)
@@ -306,11 +303,11 @@ class Replay(Curator):
         super().leave()
         self.unseen = "a holder answers in another process, for which no script can answer"
 
-    def shuffled(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+    def shuffled(self, records: Ints) -> Ints:
         """Return records in an order that is the same in whatever order they come in."""
         return super().shuffled(np.sort(records))
 
-    def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
         event = self._event("noise", calls, np.zeros(shape))
         if self._followed is None and calls.size:
             if calls.flat[0].mechanism in SELECTIONS:

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Pair, Target, with_canary
-from privcurve.coding import Records
+from privcurve.coding import Floats, Records
 from privcurve.learners.base import CodedClassifier
 
 
 def sample_canary_scores(
     learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+) -> Floats:
     """Train n times, and score the canary with its left label less with its right one.
 
     All but the pair is given as to :func:`~privcurve.audit.fits.fits`.

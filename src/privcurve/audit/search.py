@@ -14,9 +14,9 @@ from privcurve.audit.bounds import epsilon_from_counts, exact_delta, exact_epsil
 from privcurve.audit.pairs import Pair, ordered
 from privcurve.audit.states import States
 from privcurve.audit.views import views
-from privcurve.coding import Records
+from privcurve.coding import Bools, Floats, Ints, Records
 
-Distribution = Callable[[Records], NDArray[np.float64]]
+Distribution = Callable[[Records], Floats]
 Sampler = Callable[[Pair, Records, int, np.random.Generator], NDArray[Any] | States]
 
 # What counts as chance that a reported bound is too high.
@@ -85,9 +85,9 @@ def search_exact(
     Found
         ε(δ) of the worst pair, and the largest δ(ε) of all pairs.
     """
-    known: dict[bytes, NDArray[np.float64]] = {}
+    known: dict[bytes, Floats] = {}
 
-    def of(side: Records) -> NDArray[np.float64]:
+    def of(side: Records) -> Floats:
         side = ordered(side)
         key = b"|".join(part.tobytes() for part in side)
         if key not in known:
@@ -158,7 +158,7 @@ class Event:
     text : str
     """
 
-    holds: Callable[[NDArray[Any]], NDArray[np.bool_]]
+    holds: Callable[[NDArray[Any]], Bools]
     forward: bool
     text: str
 
@@ -286,12 +286,12 @@ def _choose_view(
     return best[1], *columns[best[2]]
 
 
-def _few_values(values: NDArray[np.float64]) -> bool:
+def _few_values(values: Floats) -> bool:
     n_values = len(np.unique(values))
     return n_values <= min(MOST_OUTCOMES, len(values) // PER_OUTCOME)
 
 
-def _numbered(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _numbered(values: Floats) -> Ints:
     """Return the bits of each number: equal outcomes have equal ones."""
     return np.ascontiguousarray(values + 0.0).view(np.int64)
 
@@ -311,9 +311,9 @@ def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
 
 
 _Candidates = tuple[
-    Callable[[int], tuple[Callable[[NDArray[Any]], NDArray[np.bool_]], str]],
-    NDArray[np.int64],
-    NDArray[np.int64],
+    Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]],
+    Ints,
+    Ints,
 ]
 
 
@@ -326,7 +326,7 @@ def _outcome_sets(left: NDArray[Any], right: NDArray[Any]) -> Iterator[_Candidat
 
         def event_of(
             i: int, ranks: NDArray[np.intp] = ranks
-        ) -> tuple[Callable[[NDArray[Any]], NDArray[np.bool_]], str]:
+        ) -> tuple[Callable[[NDArray[Any]], Bools], str]:
             chosen = outcomes[ranks[: i + 1]]
             text = f"a set of {i + 1} of {len(outcomes)} outcomes"
             return lambda output: np.isin(output, chosen), text
@@ -348,9 +348,9 @@ def _tails(left: NDArray[Any], right: NDArray[Any]) -> Iterator[_Candidates]:
         def event_of(
             i: int,
             sign: float = sign,
-            cuts: NDArray[np.float64] = cuts,
+            cuts: Floats = cuts,
             relation: str = relation,
-        ) -> tuple[Callable[[NDArray[Any]], NDArray[np.bool_]], str]:
+        ) -> tuple[Callable[[NDArray[Any]], Bools], str]:
             text = f"score {relation} {sign * cuts[i]:.6g}"
             return lambda output: sign * output <= cuts[i], text
 

@@ -9,11 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privcurve.audit.fits import fits, untrained
 from privcurve.audit.pairs import Pair
-from privcurve.coding import Records
+from privcurve.coding import Floats, Records
 from privcurve.learners.base import REQUESTS, CodedClassifier
 from privcurve.privacy.ledger import PrivacyStatement
 
@@ -54,13 +53,11 @@ class States:
         number times its rate is in the unit that the noise was drawn in.
     """
 
-    columns: Mapping[str, NDArray[np.float64]]
+    columns: Mapping[str, Floats]
     rates: tuple[float, ...] = ()
 
     @classmethod
-    def gather(
-        cls, rows: Sequence[Mapping[str, NDArray[np.float64]]], rates: tuple[float, ...] = ()
-    ) -> States:
+    def gather(cls, rows: Sequence[Mapping[str, Floats]], rates: tuple[float, ...] = ()) -> States:
         """Put the states of fits below each other."""
         columns = {}
         for name in dict.fromkeys(name for row in rows for name in row):
@@ -72,7 +69,7 @@ class States:
             columns[name] = table
         return cls(columns, rates)
 
-    def widened(self, like: States) -> dict[str, NDArray[np.float64]]:
+    def widened(self, like: States) -> dict[str, Floats]:
         """Return the columns, with room for all that the other side has."""
         n = len(next(iter(self.columns.values())))
         found = {}
@@ -95,7 +92,7 @@ def _parameters(kind: Any) -> frozenset[str]:
     return frozenset((*kind._get_param_names(), REQUESTS))
 
 
-def numbers(value: Any) -> NDArray[np.float64]:
+def numbers(value: Any) -> Floats:
     """Turn anything that a model may hold into numbers.
 
     Numbers and arrays are kept as they are; a text and a statement become a checksum; of
@@ -115,7 +112,7 @@ def numbers(value: Any) -> NDArray[np.float64]:
         If there is nothing in it that could be read.
     """
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        found: NDArray[np.float64] = value.astype(np.float64).ravel()
+        found: Floats = value.astype(np.float64).ravel()
         return found
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return np.array([value], dtype=np.float64)
@@ -160,7 +157,7 @@ def sample_states(
     before = left_on(untrained(learner, side))
     always = {name: numbers(value) for name, value in before.items()}
     canaries, labels = pair.canaries, pair.labels
-    rows: list[dict[str, NDArray[np.float64]]] = []
+    rows: list[dict[str, Floats]] = []
     rates: tuple[float, ...] = ()
     for model in fits(learner, side, n, rng):
         if not rows:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.states import ABSENT, States
+from privcurve.coding import Floats
 
 # Differences are taken of so many numbers of an attribute, and no more.
 MOST_PAIRED = 8
@@ -32,9 +33,7 @@ _FEW_DIGITS = 2.0**-16
 _BITS = 48
 
 
-def views(
-    left: States, right: States, n_learning: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]:
+def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats, list[str]]:
     """Return all columns, on both sides.
 
     Parameters
@@ -53,7 +52,7 @@ def views(
     """
     tables = left.widened(right), right.widened(left)
     rates = dict.fromkeys((1.0, *left.rates, *right.rates))
-    parts: list[list[NDArray[np.float64]]] = [[], []]
+    parts: list[list[Floats]] = [[], []]
     names: list[str] = []
     for name in tables[0]:
         both = [table[name] for table in tables]
@@ -81,18 +80,16 @@ def views(
     return result[0], result[1], names
 
 
-def _kept(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _kept(values: Floats) -> Floats:
     # Adding 0 makes one of the two zeros.
     return np.ascontiguousarray(np.round(values, DIGITS) + 0.0)
 
 
-def _checksums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _checksums(values: Floats) -> Floats:
     return np.array([zlib.crc32(row.tobytes()) for row in _kept(values)], dtype=np.float64)
 
 
-def _columns(
-    values: NDArray[np.float64], name: str, rates: Collection[float]
-) -> Mapping[str, NDArray[np.float64]]:
+def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str, Floats]:
     """Return the views of one attribute, each with a name; of whole numbers there are no rates."""
     found = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
     if values.shape[1] > 1:
@@ -107,7 +104,7 @@ def _columns(
     return found
 
 
-def _single(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _single(values: Floats) -> Floats:
     """Say which numbers of each row a float32 could hold, and need most of one: a bit each."""
     near = np.abs(values.astype(np.float32) - values) <= _ROUNDING * np.abs(values)
     scaled = values / (_FEW_DIGITS * np.exp2(np.floor(np.log2(np.abs(values) + 1e-300))))
@@ -116,9 +113,7 @@ def _single(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return bits @ np.exp2(np.arange(bits.shape[1]))
 
 
-def _ratio(
-    left: NDArray[np.float64], right: NDArray[np.float64], n: int
-) -> list[NDArray[np.float64]]:
+def _ratio(left: Floats, right: Floats, n: int) -> list[Floats]:
     """Add up the logarithms of the ratio of each column, estimated from the first n rows."""
     totals = [np.zeros(len(left)), np.zeros(len(right))]
     for column in range(left.shape[1]):

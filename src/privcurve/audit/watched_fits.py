@@ -15,6 +15,7 @@ from scipy import stats
 from scipy.special import gammainc
 
 from privcurve.audit.replay_fits import norms
+from privcurve.coding import Floats, Ints
 from privcurve.privacy.curator import Call, Curator, Vector
 from privcurve.privacy.mechanisms import (
     EXPONENTIAL,
@@ -30,13 +31,13 @@ from privcurve.privacy.mechanisms import (
 from privcurve.privacy.seeds import Start
 
 
-def _two_laplace(noise: NDArray[np.float64]) -> NDArray[np.float64]:
+def _two_laplace(noise: Floats) -> Floats:
     """Return the chance that the difference of two Laplace numbers is smaller."""
     tail = (2 + np.abs(noise)) * np.exp(-np.abs(noise)) / 4
     return np.asarray(np.where(noise > 0, 1 - tail, tail))
 
 
-LAWS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+LAWS: dict[str, Callable[[Floats], Floats]] = {
     EXPONENTIAL: stats.gumbel_r.cdf,
     PERMUTE_AND_FLIP: stats.expon.cdf,
     LAPLACE: stats.laplace.cdf,
@@ -86,11 +87,11 @@ class Watch(Curator):
         coins: np.random.Generator,
         within: np.random.Generator,
         party: bool = False,
-        drawn: list[tuple[str, NDArray[np.float64]]] | None = None,
+        drawn: list[tuple[str, Floats]] | None = None,
     ) -> None:
         super().__init__(coins, party)
         self.drawn = [] if drawn is None else drawn
-        self._shares: list[tuple[Call, int, NDArray[np.float64]]] = []
+        self._shares: list[tuple[Call, int, Floats]] = []
         self._within = within
 
     def close(self) -> None:
@@ -101,28 +102,28 @@ class Watch(Curator):
             some = self._within.permutation(len(shares))[:parts]
             self._note(call.mechanism, np.sum([shares[i][-1] for i in some], axis=0))
 
-    def _note(self, mechanism: str, noise: NDArray[np.float64]) -> None:
+    def _note(self, mechanism: str, noise: Floats) -> None:
         self.drawn.append((mechanism, LAWS[mechanism](noise).ravel()))
 
-    def _note_place(self, law: str, chances: NDArray[np.float64], chosen: int) -> None:
+    def _note_place(self, law: str, chances: Floats, chosen: int) -> None:
         """Note a point of the interval of a candidate's chances."""
         below = float(chances[:chosen].sum())
         level = below + self._within.random() * float(chances[chosen])
         self.drawn.append((law, np.array([level / float(chances.sum())])))
 
-    def _numbers(self, call: Call, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _numbers(self, call: Call, exact: Floats) -> Floats:
         answer = super()._numbers(call, exact)
         self._note(call.mechanism, (answer - exact) / call.scale)
         return answer
 
-    def _share(self, call: Call, exact: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+    def _share(self, call: Call, exact: Floats, parts: int) -> Floats:
         answer = super()._share(call, exact, parts)
         self._shares.append((call, parts, (answer - exact) / call.scale))
         if parts == 1:
             self._note(call.mechanism, self._shares.pop()[-1])
         return answer
 
-    def _whole_numbers(self, call: Call, exact: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _whole_numbers(self, call: Call, exact: Ints) -> Ints:
         answer = super()._whole_numbers(call, exact)
         noise = (answer - exact).astype(np.float64).ravel()
         low, high = (_chance_below(call, noise + end) for end in (0, 1))
@@ -130,10 +131,10 @@ class Watch(Curator):
         self.drawn.append((f"whole {call.mechanism}", levels))
         return answer
 
-    def _choose(self, call: Call, scores: NDArray[np.float64]) -> int:
+    def _choose(self, call: Call, scores: Floats) -> int:
         return self._chosen(call, scores, super()._choose(call, scores))
 
-    def _choose_exactly(self, call: Call, scores: NDArray[np.int64]) -> int:
+    def _choose_exactly(self, call: Call, scores: Ints) -> int:
         return self._chosen(call, scores, super()._choose_exactly(call, scores))
 
     def _chosen(self, call: Call, scores: NDArray[Any], chosen: int) -> int:
@@ -142,9 +143,7 @@ class Watch(Curator):
         self._note_place("choice", probabilities(scores, 1 / call.scale), chosen)
         return chosen
 
-    def _threshold(
-        self, call: Call, ends: NDArray[np.float64], scores: NDArray[np.float64]
-    ) -> float:
+    def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
         point = super()._threshold(call, ends, scores)
         if call.private and ends[0] < ends[-1]:
             weights = np.diff(ends) * np.exp((scores - scores.max()) / call.scale)
@@ -160,7 +159,7 @@ class Watch(Curator):
         self.drawn.append((call.mechanism, levels))
         return tilt
 
-    def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
         noise = super()._noise(calls, shape)
         if calls.size:
             self._note(calls.flat[0].mechanism, noise)
@@ -173,7 +172,7 @@ class Watch(Curator):
         return Watch(super()._holder(start).coins, self._within, party=True, drawn=self.drawn)
 
 
-def _chance_below(call: Call, noise: NDArray[np.float64]) -> NDArray[np.float64]:
+def _chance_below(call: Call, noise: Floats) -> Floats:
     """Return the chance of whole noise below a whole number."""
     if call.mechanism == GAUSSIAN:
         return np.asarray(stats.norm.cdf(noise / call.scale))
@@ -192,7 +191,7 @@ def faults(fit: Callable[[Watch], Any], seed: int) -> str:
         Train with a curator.
     seed : int
     """
-    drawn: dict[str, list[NDArray[np.float64]]] = {}
+    drawn: dict[str, list[Floats]] = {}
     fits = []
     for k in range(MOST_FITS):
         few = {law for law, parts in drawn.items() if sum(map(len, parts)) < ENOUGH}
@@ -216,11 +215,11 @@ def faults(fit: Callable[[Watch], Any], seed: int) -> str:
     return _together(fits)
 
 
-def _uniform(levels: NDArray[np.float64]) -> float:
+def _uniform(levels: Floats) -> float:
     return float(stats.kstest(levels, "uniform").pvalue)
 
 
-def _spread(levels: NDArray[np.float64]) -> float:
+def _spread(levels: Floats) -> float:
     """Return the p-value of how far levels are from the middle: noise of another scale shows."""
     outside = np.clip(1 - np.abs(2 * levels - 1), 1e-300, 1)
     law = stats.gamma(len(levels))
@@ -228,7 +227,7 @@ def _spread(levels: NDArray[np.float64]) -> float:
     return float(2 * min(law.cdf(total), law.sf(total)))
 
 
-def _together(fits: Sequence[NDArray[np.float64]]) -> str:
+def _together(fits: Sequence[Floats]) -> str:
     """Say whether two draws of a fit go together, which are the same or opposite ones at worst."""
     width = min(map(len, fits), default=0)
     if width < 2:

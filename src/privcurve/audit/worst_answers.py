@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from privcurve.audit.pairs import Pair
 from privcurve.audit.replay_fits import FAR, Event, OtherCallsError, Replay
-from privcurve.coding import Records
+from privcurve.coding import Floats, Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
@@ -48,7 +48,7 @@ class Scripted(Replay):
     def _followed(self) -> list[Event] | None:
         return None if self._given is None else self.events
 
-    def _event(self, kind: str, calls: Any, exact: NDArray[np.float64]) -> Event:
+    def _event(self, kind: str, calls: Any, exact: Floats) -> Event:
         self._given = None
         event = super()._event(kind, calls, exact)
         self._given = self._script.get((*self._path, len(self.events) - 1))
@@ -146,7 +146,7 @@ def _loss(one: Event, other: Event, part: Place) -> tuple[float, Any]:
     if chances is None or not known.get(one.kind, False):
         raise ValueError(f"the loss of {call.mechanism}, {one.kind}, is not known")
 
-    def ratios(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def ratios(left: Floats, right: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.nan_to_num(np.log(chances(left, 1.0)) - np.log(chances(right, 1.0)), nan=0.0)
 

@@ -128,7 +128,7 @@ class Arm:
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
     def estimator_parameters(self, point: Point) -> dict[str, Any]:
-        """Give the estimator's parameters at one point."""
+        """Return the estimator's parameters at one point."""
         parameters = dict(point.setting)
         if self.calibration is not None:
             parameters |= {
@@ -140,7 +140,7 @@ class Arm:
 
 
 def arms(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[Arm]:
-    """Give the arms of one entry of a study's learners.
+    """Return the arms of one entry of a study's learners.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _below_one(share: float) -> dict[str, float]:
 
 
 def _relation(entry: LearnerEntry, own: str | None, study: str | None) -> str | None:
-    """Give the relation that a learner is asked for, or told of; None for its own."""
+    """Return the relation that a learner is asked for, or told of; None for its own."""
     asked = own or study
     if not entry.private:
         if own:
@@ -231,7 +231,7 @@ def _budgets(
     settings: tuple[Mapping[str, Any], ...],
     method: LearnerEntry,
 ) -> Iterator[Arm]:
-    """Give an arm for each calibration and δ."""
+    """Return an arm for each calibration and δ."""
     tune = spec.get("tune")
     title = alike.one_line(spec.get("title", method.title))
     if not entry.private:
@@ -259,7 +259,7 @@ def _budgets(
 
 
 def _varied(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    """Give the combinations of what is varied; one that varies nothing if there is none."""
+    """Return the combinations of what is varied; one that varies nothing if there is none."""
     for axis, values in vary.items():
         if not values:
             raise ValueError(f"vary: axis {axis!r} has no value")

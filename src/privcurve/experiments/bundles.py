@@ -96,13 +96,13 @@ class Bundle:
 
 
 def digests(one: Curve) -> list[str]:
-    """Give the digests of all jobs that a curve would have alone."""
+    """Return the digests of all jobs that a curve would have alone."""
     shards = [one.shard_digest(shard) for shard in one.shard_numbers]
     return [*shards, one.refit_digest] if one.selects else shards
 
 
 def bundles(curves: Iterable[Curve]) -> list[Bundle]:
-    """Give the bundles of some curves; those with jobs of their own are in none."""
+    """Return the bundles of some curves; those with jobs of their own are in none."""
     found: dict[tuple[str, str], list[Curve]] = {}
     for one in curves:
         if one.bundle:
@@ -116,7 +116,7 @@ def curves(
     seconds_per_job: float,
     about: Callable[[str], About] = describe,
 ) -> list[Curve]:
-    """Give all curves of a study, dataset by dataset; small ones share jobs.
+    """Return all curves of a study, dataset by dataset; small ones share jobs.
 
     A start costs a job more than some arms cost to train. Those that take less than
     `seconds_per_job` are put together in their order, until they take half of it: so few of

@@ -79,7 +79,7 @@ def digest(value: Any) -> str:
 
 
 def digest_of_texts(texts: Sequence[Sequence[str]], *others: Any) -> str:
-    """Give the digest of ``[texts, *others]``, quickly where there are many of them.
+    """Return the digest of ``[texts, *others]``, quickly where there are many of them.
 
     Parameters
     ----------

@@ -56,12 +56,12 @@ class CellIds:
         self._version = canonical.text({**share, "version": arm.version})[1:-1]
 
     def cell(self, point: Point, split: Split) -> Cell:
-        """Give the cell of a point on a split."""
+        """Return the cell of a point on a split."""
         (name,) = self.names(point, [split])
         return Cell(point, split, name, self._base)
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
-        """Give the ids of the cells of a point."""
+        """Return the ids of the cells of a point."""
         epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
         for split in splits:
             key = (
@@ -72,5 +72,5 @@ class CellIds:
 
 
 def generator(cell: Cell) -> np.random.Generator:
-    """Give the random stream of a cell."""
+    """Return the random stream of a cell."""
     return seeds.generator(cell.seed, cell.id)

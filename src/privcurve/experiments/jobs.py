@@ -28,7 +28,7 @@ FAILURES = Path("results/failures")
 
 
 def coded_checksum(dataset: str) -> str | None:
-    """Give the checksum of a coded dataset; None if there is none that can be read.
+    """Return the checksum of a coded dataset; None if there is none that can be read.
 
     None too where it was coded from another description: it is going to be coded anew.
     """
@@ -40,7 +40,7 @@ def coded_checksum(dataset: str) -> str | None:
 
 
 def _digest(study: Study, arm: Arm, seed: Seed, shard: int = 0, shards: int = 1) -> str:
-    """Give a digest of what a shard is asked for; on each dataset it is the same.
+    """Return a digest of what a shard is asked for; on each dataset it is the same.
 
     What a study need not say stands in it only where it says something else.
     """
@@ -146,7 +146,7 @@ class Curve:
         return "results/cells" / self.name
 
     def shard(self, shard: int) -> Path:
-        """Give the file of one shard."""
+        """Return the file of one shard."""
         return results.shard_path(self.folder, shard, self.shards)
 
     @property
@@ -175,7 +175,7 @@ class Curve:
         return self.refit.with_name("selected.csv")
 
     def failures(self, shard: int | None = None) -> Path:
-        """Give the file that counts the failed attempts at a shard; by default, at the refit."""
+        """Return the file that counts the failed attempts at a shard; by default, at the refit."""
         ending = "" if shard is None else f"~{self.shard(shard).stem}"
         name = f"{self.arm.name}{ending}.json"
         return FAILURES / self.study.name / self.dataset.name / name
@@ -194,7 +194,7 @@ class Curve:
     # What is asked for
 
     def points(self, shard: int) -> list[Point]:
-        """Give the points that a shard trains."""
+        """Return the points that a shard trains."""
         return shard_points(self.arm, shard, self.shards)
 
     @cached_property
@@ -210,7 +210,7 @@ class Curve:
         return self.study.fresh_splits(self.dataset.n_test > 0)
 
     def tasks(self, shard: int) -> list[tuple[Point, Split]]:
-        """Give the cells that a shard trains, as points and splits."""
+        """Return the cells that a shard trains, as points and splits."""
         return list(itertools.product(self.points(shard), self.splits))
 
     @property
@@ -225,7 +225,7 @@ class Curve:
         return self.study.final_splits(second.draws) if second else []
 
     def fresh_splits(self, has_test: bool) -> list[Split]:
-        """Give the splits of the fresh trainings.
+        """Return the splits of the fresh trainings.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class Curve:
         return self.study.repeats + n_finalists * len(self.final_splits)
 
     def shard_digest(self, shard: int) -> str:
-        """Give a digest of all that a shard is asked for: the job reruns when it changes."""
+        """Return a digest of all that a shard is asked for: the job reruns when it changes."""
         return _digest(self.study, self.arm, self.seed, shard, self.shards)
 
     @cached_property
@@ -264,7 +264,7 @@ class Curve:
         return max(1, rows), len(domain.columns), domain.n_classes
 
     def seconds(self, shard: int) -> float:
-        """Give an estimate of the time that one shard takes."""
+        """Return an estimate of the time that one shard takes."""
         return shard_seconds(self.arm, len(self.splits), shard, self.shards, *self.shape)
 
     @cached_property

@@ -84,7 +84,7 @@ def manifest(
 
 
 def versions() -> dict[str, str | None]:
-    """Give the versions of Python and of the packages that matter; None if not installed."""
+    """Return the versions of Python and of the packages that matter; None if not installed."""
     found: dict[str, str | None] = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -114,7 +114,7 @@ def _processor() -> str:
 
 
 def commit() -> dict[str, Any] | None:
-    """Give the commit of the working directory, and whether files differ from it.
+    """Return the commit of the working directory, and whether files differ from it.
 
     Returns
     -------

@@ -95,7 +95,7 @@ def fits_log_odds(learner: Any) -> bool:
 
 
 def failure(error: Exception) -> dict[str, Any]:
-    """Give the result of a cell that could not be trained."""
+    """Return the result of a cell that could not be trained."""
     return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
 
 

@@ -56,23 +56,23 @@ class Inspection:
         return hasattr(self.learner.model_, "forest")
 
     def margins(self, part: Part) -> NDArray[np.float64]:
-        """Give the normalised margin y·Σh/τ of each row of a part, in [−1, 1]."""
+        """Return the normalised margin y·Σh/τ of each row of a part, in [−1, 1]."""
         model = self.learner.model_
         return np.asarray(model.tally(part.X) * part.y / model.n_rounds)
 
     def advantages(self) -> NDArray[np.float64]:
-        """Give the advantage of each round on the records it was trained on."""
+        """Return the advantage of each round on the records it was trained on."""
         return round_advantages(self.learner, self.train.X, self.train.y, self.train.counts)
 
     def accuracy(self) -> float:
-        """Give the accuracy on the unseen records; NaN if there are none."""
+        """Return the accuracy on the unseen records; NaN if there are none."""
         if self.unseen is None:
             return float("nan")
         scores = self.learner.decision_function(self.unseen.X)
         return metrics.accuracy(scores, self.unseen.y, self.unseen.counts)
 
     def votes(self, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
-        """Give net votes and the condition they depend on, the heaviest first.
+        """Return net votes and the condition they depend on, the heaviest first.
 
         Of 1-rules a condition that does not hold subtracts its votes; of trees a condition is
         all that leads to a leaf, and where it does not hold it is silent.
@@ -85,7 +85,7 @@ class Inspection:
 
 
 def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
-    """Give the votes of trees: of each leaf what leads to it; leaves that are alike add up.
+    """Return the votes of trees: of each leaf what leads to it; leaves that are alike add up.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple
 
 
 def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
-    """Give the point of an arm that cross-validation selected on a dataset at one ε.
+    """Return the point of an arm that cross-validation selected on a dataset at one ε.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def train_afresh(
 
 
 def stream(name: str, dataset: Dataset, seed: Seed) -> np.random.Generator:
-    """Give the random stream of a named computation on a dataset."""
+    """Return the random stream of a named computation on a dataset."""
     key = {
         "name": name,
         "dataset": dataset.name,

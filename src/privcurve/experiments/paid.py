@@ -46,7 +46,7 @@ def check(spec: Mapping[str, Any]) -> None:
 
 
 def tried(spec: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
-    """Give the grid that an entry chooses from; empty without the word."""
+    """Return the grid that an entry chooses from; empty without the word."""
     grid: Mapping[str, Sequence[Any]] = spec.get("tune", {}).get("grid", {})
     return grid
 
@@ -54,7 +54,7 @@ def tried(spec: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
 def setting(
     entry: LearnerEntry, fixed: Mapping[str, Any], tune: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Give the one setting of the learner that chooses.
+    """Return the one setting of the learner that chooses.
 
     Parameters
     ----------

@@ -69,6 +69,6 @@ def _taken(curve: Curve) -> list[selection.Candidate]:
 
 
 def _points(curve: Curve, candidates: list[selection.Candidate]) -> list[Point]:
-    """Give the points of the settings that some candidates are left with."""
+    """Return the points of the settings that some candidates are left with."""
     chosen = {(one.key[2], setting) for one in candidates for setting in one.settings}
     return [point for point in curve.arm.points if (point.epsilon, point.text) in chosen]

@@ -66,7 +66,7 @@ class IncompleteError(RuntimeError):
 
 
 def shard_path(folder: Path, shard: int, shards: int) -> Path:
-    """Give the file of one shard in the folder of an arm's cross-validation."""
+    """Return the file of one shard in the folder of an arm's cross-validation."""
     return folder / f"shard~{shard}-of-{shards}.parquet"
 
 
@@ -90,7 +90,7 @@ def write_cells(
 
 
 def read_facts(path: Path) -> dict[str, Any] | None:
-    """Give the facts that a file of cells was written with, and its number of `rows`.
+    """Return the facts that a file of cells was written with, and its number of `rows`.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def read_shards(
 
 
 def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
-    """Give the keys that the rows of some tasks must have."""
+    """Return the keys that the rows of some tasks must have."""
     return [
         (canonical.number(point.epsilon), point.text, split.fold, split.repeat)
         for point, split in tasks

@@ -14,7 +14,7 @@ from privcurve.learners import registry
 
 
 def shard_of(arm: Arm, point: Point, n_shards: int) -> int:
-    """Give the shard of a point: by hash, so that a grown grid moves no point.
+    """Return the shard of a point: by hash, so that a grown grid moves no point.
 
     Points that share costly work (see ``LearnerEntry.shared``) go to the same shard.
     """
@@ -22,7 +22,7 @@ def shard_of(arm: Arm, point: Point, n_shards: int) -> int:
 
 
 def shard_key(arm: Arm, point: Point) -> int:
-    """Give the number whose remainder is the shard of a point."""
+    """Return the number whose remainder is the shard of a point."""
     return _key(canonical.text(point.epsilon), _shared(arm, point.setting, point.text))
 
 
@@ -41,7 +41,7 @@ def _key(epsilon: str, shared: str) -> int:
 
 
 def shard_points(arm: Arm, shard: int, n_shards: int) -> list[Point]:
-    """Give the points of an arm that one shard trains."""
+    """Return the points of an arm that one shard trains."""
     return _shards(arm, n_shards)[shard]
 
 
@@ -60,13 +60,13 @@ def _shards(arm: Arm, n_shards: int) -> list[list[Point]]:
 
 @cache
 def fit_seconds(arm: Arm, *shape: int) -> tuple[float, ...]:
-    """Give the registry's estimate of one fit of each setting of an arm."""
+    """Return the registry's estimate of one fit of each setting of an arm."""
     cost = registry.entry(arm.learner).cost
     return tuple(cost(setting, *shape) for setting in arm.settings)
 
 
 def n_shards(arm: Arm, n_splits: int, *shape: int, seconds_per_job: float) -> int:
-    """Give the number of shards of an arm on a dataset (rows, columns, classes): a power of two.
+    """Return the number of shards of an arm on a dataset (rows, columns, classes): a power of two.
 
     Follows from the registry's estimate of cost, so that one job trains for about
     `seconds_per_job`: once to twice of it, since each start costs two seconds. A power of two
@@ -84,7 +84,7 @@ def n_shards(arm: Arm, n_splits: int, *shape: int, seconds_per_job: float) -> in
 
 
 def shard_seconds(arm: Arm, n_splits: int, shard: int, shards: int, *shape: int) -> float:
-    """Give the registry's estimate of what one shard costs: the hash deals unevenly."""
+    """Return the registry's estimate of what one shard costs: the hash deals unevenly."""
     cost = registry.entry(arm.learner).cost
     points = shard_points(arm, shard, shards)
     return n_splits * sum(cost(point.setting, *shape) for point in points)

@@ -67,22 +67,22 @@ class Split:
 
 
 def selection_splits(n_folds: int) -> list[Split]:
-    """Give the splits of the cross-validation that selects settings."""
+    """Return the splits of the cross-validation that selects settings."""
     return [Split(f"{k}/{n_folds}", 0) for k in range(1, n_folds + 1)]
 
 
 def selection_holdouts(share: float, repeats: int) -> list[Split]:
-    """Give the hold-outs that select settings."""
+    """Return the hold-outs that select settings."""
     return [Split(f"{k}@{canonical.number(share)}", 0) for k in range(1, repeats + 1)]
 
 
 def final_splits(selection: Sequence[Split], draws: int) -> list[Split]:
-    """Give the splits of the finalists: those of the selection, once a draw of noise."""
+    """Return the splits of the finalists: those of the selection, once a draw of noise."""
     return [Split(split.fold, -draw) for draw in range(1, draws + 1) for split in selection]
 
 
 def fresh_splits(n_folds: int, repeats: int, has_test: bool) -> list[Split]:
-    """Give the splits of the fresh trainings.
+    """Return the splits of the fresh trainings.
 
     On a dataset with a test part each repeat trains on all of the training part. On the
     others, repeat r scores one fold of a fresh partition: the first `n_folds` repeats are
@@ -96,14 +96,14 @@ def fresh_splits(n_folds: int, repeats: int, has_test: bool) -> list[Split]:
 
 
 def fresh_holdouts(share: float, repeats: int) -> list[Split]:
-    """Give the hold-outs of the fresh trainings: none of them selects."""
+    """Return the hold-outs of the fresh trainings: none of them selects."""
     return [Split(f"{k}@{canonical.number(share)}", k) for k in range(1, repeats + 1)]
 
 
 def partition_generator(
     dataset: str, checksum: str, n_folds: int, partition: int, seed: Seed, **more: Any
 ) -> np.random.Generator:
-    """Give the stream that draws a partition of a dataset into folds.
+    """Return the stream that draws a partition of a dataset into folds.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class Splitter:
         self._parts: dict[tuple[str, int], tuple[Part, Part]] = {}
 
     def parts(self, split: Split) -> tuple[Part, Part]:
-        """Give the training and the scoring part of a split: remembered, if not too many."""
+        """Return the training and the scoring part of a split: remembered, if not too many."""
         partition = self._partition(split)
         key = (split.fold, 0 if split.fold == TEST and self._share == 1 else partition)
         if key not in self._parts:

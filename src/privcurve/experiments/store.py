@@ -56,7 +56,7 @@ class Store:
         self._file: int | None = None
 
     def read(self, ids: Container[str]) -> dict[str, dict[str, Any]]:
-        """Give the stored results of the named cells, by id.
+        """Return the stored results of the named cells, by id.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class Store:
         return found
 
     def ids(self) -> Iterator[str]:
-        """Give the ids of the cells in all files that `keys` allows, some of them twice.
+        """Return the ids of the cells in all files that `keys` allows, some of them twice.
 
         Results are not looked at, so this is quick.
         """

@@ -109,7 +109,7 @@ class Study:
     studies: tuple[str, ...] = ()
 
     def arm(self, name: str) -> Arm:
-        """Give an arm by name."""
+        """Return an arm by name."""
         return self.arms[name]
 
     @property
@@ -127,11 +127,11 @@ class Study:
         return selection_splits(self.folds)
 
     def final_splits(self, draws: int) -> list[Split]:
-        """Give the splits of the finalists: those of the selection, once a draw of noise."""
+        """Return the splits of the finalists: those of the selection, once a draw of noise."""
         return final_splits(self.selection_splits, draws)
 
     def fresh_splits(self, has_test: bool) -> list[Split]:
-        """Give the splits whose runs are the results of a setting.
+        """Return the splits whose runs are the results of a setting.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ def _check_words(raw: Mapping[str, Any]) -> None:
 
 
 def _output(given: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Give the name and the options of an entry of `outputs`."""
+    """Return the name and the options of an entry of `outputs`."""
     if isinstance(given, str):
         return given, {}
     ((name, options),) = given.items()

@@ -63,7 +63,7 @@ class Progress:
 
 
 def progress(curves: Iterable[Curve]) -> Progress:
-    """Give the progress of some curves together.
+    """Return the progress of some curves together.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class _Costs:
         self._measured = self._estimated = 0.0
 
     def of(self, points: Iterable[Point]) -> float:
-        """Give the estimate of one fit of each of some points."""
+        """Return the estimate of one fit of each of some points."""
         return sum(self._of[id(point.setting)] for point in points)
 
     @property

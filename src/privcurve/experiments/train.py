@@ -82,7 +82,7 @@ class Trainer:
         return self._dataset.X_test is not None
 
     def facts(self, digest: str) -> dict[str, Any]:
-        """Give what is written beside the rows of a job: what it was asked for, and its work.
+        """Return what is written beside the rows of a job: what it was asked for, and its work.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class Trainer:
                 yield from zip(batch, self._fit(batch, train, scored), strict=True)
 
     def _budget(self, point: Point) -> tuple[float, float] | None:
-        """Give ε and δ that a point's statement may not pass; None without privacy."""
+        """Return ε and δ that a point's statement may not pass; None without privacy."""
         return (point.epsilon, self._arm.delta) if self._arm.calibration else None
 
     def _batch_size(self, cell: Cell, train: Part) -> int:

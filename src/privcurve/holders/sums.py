@@ -22,7 +22,7 @@ SECURE_SUM = "secure_sum"
 RINGS = {32: 30, 64: 50}
 
 # Each share of noise is rounded for itself. Their sum is as private as if it were not, where a unit
-# is at most the scale over this and the root of the number of shares: docs/privacy.md, Trust.
+# is at most the scale over this and the root of the number of shares: docs/proofs.md, Trust.
 FINEST = 4.0
 
 # A sum leaves the ring's range with noise of more than this many scales: never.

@@ -237,7 +237,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         calls.append(Announced(
             OF_LEAVES.format("{}", self._of_leaves()), of_leaves, **sensitivity,
             calls=2**depth * (2 if votes == LINK else 1), parallel=LEAVES,
-            source="PRIVACY.md §f5; docs/privacy.md, boosted ensembles",
+            source="PRIVACY.md §f5; docs/proofs.md, boosted ensembles",
         ))  # fmt: skip
         n_trees = int(self.n_trees)
         return [

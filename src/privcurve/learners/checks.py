@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from privcurve.coding import MOST_CLASSES, MOST_CODES, Codes, code_type
+from privcurve.coding import MOST_CLASSES, MOST_CODES, Codes, Floats, Ints, code_type
 from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.seeds import fresh, stream
 
@@ -122,8 +122,8 @@ def check_unmasked(values: object, name: str) -> None:
         raise ValueError(f"{name} is masked in some places: give those values a code of their own")
 
 
-def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> NDArray[np.int64]:
-    """Give the number of codes of each column.
+def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> Ints:
+    """Return the number of codes of each column.
 
     Raises
     ------
@@ -142,8 +142,8 @@ def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> NDArray[np.int6
     return given.astype(np.int64)
 
 
-def check_bounds(bounds: Any, n_columns: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the lowest and the highest value of all columns, or of each.
+def check_bounds(bounds: Any, n_columns: int) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest value of all columns, or of each.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def check_bounds(bounds: Any, n_columns: int) -> tuple[NDArray[np.float64], NDAr
     return low, high
 
 
-def check_codes(given: NDArray[Any], n_bins: NDArray[np.int64]) -> Codes:
+def check_codes(given: NDArray[Any], n_bins: Ints) -> Codes:
     """Return a matrix as codes.
 
     Raises
@@ -206,8 +206,8 @@ def refuse_others(name: str, others: Mapping[str, Any]) -> None:
         raise TypeError(f"{name}: fit takes X, y and counts, not {', '.join(others)}")
 
 
-def check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
-    """Give how many records each row stands for.
+def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
+    """Return how many records each row stands for.
 
     Raises
     ------
@@ -228,8 +228,8 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
 
 def check_labels(
     y: ArrayLike, classes: Sequence[Any] | None, n_rows: int, learner: LearnerEntry
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Give the classes, and the position of each row's label among them.
+) -> tuple[NDArray[Any], Ints]:
+    """Return the classes, and the position of each row's label among them.
 
     Parameters
     ----------

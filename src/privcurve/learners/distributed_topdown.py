@@ -75,7 +75,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
     - A11: without noise the thresholds on weight and gain are kept.
 
     ``certified``: the same protocols grown by levels, with noise that is proved
-    (docs/privacy.md). A level has noisy histograms of all columns by bin and class
+    (docs/proofs.md). A level has noisy histograms of all columns by bin and class
     (``noisy_counts``), or of the columns that private votes of the holders name
     (``local_rnm``); of one machine (``single``) it is the certified ``topdown`` with
     thresholds and 1-rules on its last level, bit for bit.

@@ -113,7 +113,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
     def _margins(
         self, codes: Codes, signs: Signs, records: Ints, pool: Codes, coins: np.random.Generator
     ) -> Floats:
-        """Give, for each row of the pool, votes for + less votes for −, divided by k."""
+        """Return, for each row of the pool, votes for + less votes for −, divided by k."""
         n_partitions = int(self.n_partitions)
         n_teachers = max(1, min(int(self.n_teachers), len(records) // FEWEST_RECORDS))
         starts = bin_starts(self.n_bins_)

@@ -209,7 +209,7 @@ class LearnerEntry:
         return {name: known.default for name, known in self.parameters.items()}
 
     def whole(self, setting: Mapping[str, Any]) -> dict[str, Any]:
-        """Give all hyperparameters of a setting: its own, and the defaults of the others."""
+        """Return all hyperparameters of a setting: its own, and the defaults of the others."""
         return {**self.defaults, **setting}
 
     def told_delta(self, delta: float) -> float:
@@ -282,7 +282,7 @@ class LearnerEntry:
     def cost(
         self, setting: Mapping[str, Any], n_rows: int, n_columns: int, n_classes: int = 2
     ) -> float:
-        """Give about how many seconds one fit takes.
+        """Return about how many seconds one fit takes.
 
         Parameters
         ----------

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privcurve.coding import Bools, Floats, Ints
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
@@ -95,7 +96,7 @@ def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
     return Call(mechanism or entry.mechanism, 1 / entry.noise_rate, entry)
 
 
-Vector = NDArray[np.float64]
+Vector = Floats
 
 # What a call is of, when there is no noise to be charged.
 EXACT = call_of(None)
@@ -167,7 +168,7 @@ class Curator:
 
     # Answers -------------------------------------------------------------------------
 
-    def numbers(self, call: Call | str, exact: ArrayLike) -> NDArray[np.float64]:
+    def numbers(self, call: Call | str, exact: ArrayLike) -> Floats:
         """Return numbers with noise.
 
         Parameters
@@ -191,9 +192,9 @@ class Curator:
     def signs(
         self,
         call: Call | str,
-        margins: NDArray[np.float64],
-        records: NDArray[np.int64] | None = None,
-    ) -> NDArray[np.bool_]:
+        margins: Floats,
+        records: Ints | None = None,
+    ) -> Bools:
         """Return for each margin whether the label drawn for it is +; exact: if it is above 0.
 
         The chance of + is that of ``margin + noise > 0``: nothing but the labels is released.
@@ -224,9 +225,7 @@ class Curator:
         call = self._charge(call)
         return self._choose(call, values) if call.private else int(np.argmax(values))
 
-    def threshold(
-        self, call: Call | str, ends: NDArray[np.float64], scores: NDArray[np.float64]
-    ) -> float:
+    def threshold(self, call: Call | str, ends: Floats, scores: Floats) -> float:
         """Return a point of an interval, chosen by a score that is constant on pieces of it.
 
         Parameters
@@ -239,7 +238,7 @@ class Curator:
         call = self._charge(call)
         return self._threshold(call, ends, scores)
 
-    def noise(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def noise(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
         """Return standard noise, for a compiled loop to add its scores to.
 
         The loop writes ``noise + score/scale`` in place and takes the largest of a row (a
@@ -258,7 +257,7 @@ class Curator:
         """
         return self._noise(self._charge_all(calls, shape), shape)
 
-    def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
         """Return uniform numbers, by each of which a compiled loop draws one of the candidates.
 
         Parameters
@@ -269,9 +268,7 @@ class Curator:
         self._charge_all(calls, shape)
         return self.coins.random(shape)
 
-    def whole_numbers(
-        self, call: Call, exact: NDArray[np.int64], again: bool = False
-    ) -> NDArray[np.int64]:
+    def whole_numbers(self, call: Call, exact: Ints, again: bool = False) -> Ints:
         """Return whole numbers with exact whole noise (``privacy.discrete``).
 
         Gaussian noise is that of the real Gaussian, rounded down: its mean is −1/2.
@@ -288,7 +285,7 @@ class Curator:
         self._charge(call, again)
         return self._whole_numbers(call, exact) if call.private else exact.copy()
 
-    def choose_exactly(self, call: Call, scores: NDArray[np.int64]) -> int:
+    def choose_exactly(self, call: Call, scores: Ints) -> int:
         """Return the place of the chosen candidate, with exact chances (``privacy.discrete``).
 
         Parameters
@@ -315,7 +312,7 @@ class Curator:
         self.inners[-1].paid = call.entry
         return self.inners[-1]
 
-    def share(self, call: Call, exact: ArrayLike, parts: int) -> NDArray[np.float64]:
+    def share(self, call: Call, exact: ArrayLike, parts: int) -> Floats:
         """Return numbers with a share of the noise, `parts` of which make up the call's.
 
         Parameters
@@ -380,7 +377,7 @@ class Curator:
             return minimise(np.zeros(dimension))
         return self._objective(call, dimension, gradient, minimise, old)
 
-    def shuffled(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+    def shuffled(self, records: Ints) -> Ints:
         """Return numbers of records in a random order: a public coin.
 
         Its law is the same in whatever order they come in, so a replay deals out neighbours'
@@ -390,21 +387,17 @@ class Curator:
 
     # How they are drawn ----------------------------------------------------------------
 
-    def _numbers(self, call: Call, exact: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _numbers(self, call: Call, exact: Floats) -> Floats:
         return exact + MECHANISMS[call.mechanism].draw(self.coins, exact.shape, call.scale)
 
-    def _signs(
-        self, call: Call, margins: NDArray[np.float64], records: NDArray[np.int64] | None
-    ) -> NDArray[np.bool_]:
+    def _signs(self, call: Call, margins: Floats, records: Ints | None) -> Bools:
         return self._numbers(call, margins) > 0
 
-    def _choose(self, call: Call, scores: NDArray[np.float64]) -> int:
+    def _choose(self, call: Call, scores: Floats) -> int:
         drawn = MECHANISMS[call.mechanism].draw(self.coins, scores.shape)
         return int(np.argmax(scores / call.scale + drawn))
 
-    def _threshold(
-        self, call: Call, ends: NDArray[np.float64], scores: NDArray[np.float64]
-    ) -> float:
+    def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
         rate = 1 / call.scale if call.private else math.inf
         return draw_piece(ends, scores, rate, self.coins)
 
@@ -428,21 +421,21 @@ class Curator:
             source = np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed)))
         return MECHANISMS[call.mechanism].draw(source, dimension, call.scale)
 
-    def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
         return (
             MECHANISMS[calls.flat[0].mechanism].draw(self.coins, shape)
             if calls.size
             else np.zeros(shape)
         )
 
-    def _whole_numbers(self, call: Call, exact: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _whole_numbers(self, call: Call, exact: Ints) -> Ints:
         from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
 
         draw = rounded_gaussian if call.mechanism == GAUSSIAN else discrete_laplace
-        drawn: NDArray[np.int64] = draw(self.coins, int(call.scale), exact.size)
+        drawn: Ints = draw(self.coins, int(call.scale), exact.size)
         return exact + drawn.reshape(exact.shape)
 
-    def _choose_exactly(self, call: Call, scores: NDArray[np.int64]) -> int:
+    def _choose_exactly(self, call: Call, scores: Ints) -> int:
         from privcurve.privacy.discrete import choose
 
         flip = call.mechanism == PERMUTE_AND_FLIP
@@ -451,7 +444,7 @@ class Curator:
     def _inner(self, start: Start) -> Curator:
         return Curator(seeds.stream(start))
 
-    def _share(self, call: Call, exact: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+    def _share(self, call: Call, exact: Floats, parts: int) -> Floats:
         return exact + draw_share(call.mechanism, self.coins, exact.shape, call.scale, parts)
 
     def _holder(self, start: Start) -> Curator:

@@ -32,7 +32,7 @@ WORKFLOW = "workflow"
 ENDING = ".seed"
 VARIABLE = "PRIVCURVE_SEEDS"
 
-# What no statement covers, by the generator of the fit; docs/privacy.md, What is guaranteed.
+# What no statement covers, by the generator of the fit; docs/privacy.md, What is not covered.
 ANY_GENERATOR = (
     "what can be computed of the random numbers: the noise, and the public coins that a model may "
     "show, are drawn from, or begun by, "

@@ -191,7 +191,7 @@ class Released:
         return totals(self.prices, self.budget)
 
     def path(self, name: str) -> Path:
-        """Give one of its files."""
+        """Return one of its files."""
         return self.folder / name
 
 

@@ -52,7 +52,7 @@ POPULATION = (
 
 
 def card(released: Released) -> Page:
-    """Give the card of a release.
+    """Return the card of a release.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _accuracy(released: Released) -> str:
 
 
 def _steps(statement: PrivacyStatement, made: PrivacyStatement) -> Iterator[Block]:
-    """Give the ledger: of a model whose seed is known, that of its noise."""
+    """Return the ledger: of a model whose seed is known, that of its noise."""
     alike: dict[Any, list[LedgerEntry]] = {}
     for entry in made.ledger:
         alike.setdefault(replace(entry, what="", calls=1), []).append(entry)

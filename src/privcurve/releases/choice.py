@@ -74,7 +74,7 @@ def is_choice(learner: str) -> bool:
 
 
 def choice(asked: Asked, description: Description) -> Choice:
-    """Give what is drawn from for a release, and check what can be checked without a record.
+    """Return what is drawn from for a release, and check what can be checked without a record.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def check_budget(asked: Asked, description: Description, releases: Path = RELEAS
 
 
 def kept(released: Released) -> str:
-    """Give the sentence that a choice ends in: all in it is released, and paid for."""
+    """Return the sentence that a choice ends in: all in it is released, and paid for."""
     title = by_rule.name_of(released.learner_name, released.setting)
     own = level(Price(released.asked.epsilon, released.asked.delta, released.asked.relation))
     return f"At {own} the private choice kept {title} ({_words(released.setting)})."

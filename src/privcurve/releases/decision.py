@@ -83,7 +83,7 @@ def always(constant: float, parts: Sequence[NDArray[np.float64]], domain: Domain
 
 
 def _added(added: shares.Shares, domain: Domain) -> Iterator[Block]:
-    """Give what each value adds to a score that is a sum over columns."""
+    """Return what each value adds to a score that is a sum over columns."""
     positive = f"{domain.label.column} is {domain.label.positive}"
     used = [j for j in added.by_span if added.values[j].any()]
     if not used:
@@ -111,7 +111,7 @@ def _constant(score: float, domain: Domain) -> Text:
 
 
 def _pair(pair: PairShape, domain: Domain, largest: float) -> Iterator[Block]:
-    """Give what a pair of columns adds beside what each of them does: a row a pair of groups."""
+    """Return what a pair of columns adds beside what each of them does: a row a pair of groups."""
     names = [
         _grouped(domain.columns[j].bin_names, groups.tolist())
         for j, groups in zip(pair.columns, pair.groups, strict=True)

@@ -215,7 +215,7 @@ def check(asked: Asked, domain: Domain) -> None:
 
 
 def _template(asked: Asked, domain: Domain) -> Any:
-    """Give the learner, not fitted, with all that can be checked of it."""
+    """Return the learner, not fitted, with all that can be checked of it."""
     try:
         made = registry.make(asked.learner, domain, asked.estimator_parameters, asked.relation)
         made._check_parameters()
@@ -281,7 +281,7 @@ def _facts(
 def _stream(
     what: str, asked: Asked, data: Dataset, seed: Seed, number: int, token: str
 ) -> np.random.Generator:
-    """Give a stream of one release: it is used once, though a ledger were lost.
+    """Return a stream of one release: it is used once, though a ledger were lost.
 
     Two models of equal noise and unequal ε would give away both. So the stream follows from all
     that is asked, the release's number, and a random token.
@@ -308,7 +308,7 @@ def _trained(template: Any, data: Dataset, rng: np.random.Generator) -> Any:
 
 
 def _statement(asked: Asked, learner: Any, seed: Seed) -> PrivacyStatement:
-    """Give the statement of the model as it leaves; refuse one that is not what was reserved."""
+    """Return the statement of the model as it leaves; refuse one that is not what was reserved."""
     said: PrivacyStatement = learner.privacy_
     slack = 1 + 1e-9
     if (
@@ -322,7 +322,7 @@ def _statement(asked: Asked, learner: Any, seed: Seed) -> PrivacyStatement:
 
 
 def with_known_seed(statement: PrivacyStatement) -> PrivacyStatement:
-    """Give the statement of a model whose seed is known: ε is infinite.
+    """Return the statement of a model whose seed is known: ε is infinite.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Give the configuration of a run."""
+    """Return the configuration of a run."""
     from privcurve import schema
 
     found = arguments.configuration or schema.read_yaml(arguments.config / "config.yaml")
@@ -101,7 +101,7 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def curves_of_studies(folder: Path, configuration: dict[str, Any]) -> dict[str, list[Curve]]:
-    """Give the jobs of each configured study, by its name."""
+    """Return the jobs of each configured study, by its name."""
     from privcurve.experiments import study as studies
     from privcurve.privacy import seeds
     from privcurve.workflow.reading import studies_folder
@@ -115,7 +115,7 @@ def curves_of_studies(folder: Path, configuration: dict[str, Any]) -> dict[str, 
 
 
 def changed(path: Path) -> StudyError:
-    """Give the error for a study file that was edited while the workflow ran."""
+    """Return the error for a study file that was edited while the workflow ran."""
     from privcurve.experiments.study import StudyError
 
     return StudyError(
@@ -125,7 +125,7 @@ def changed(path: Path) -> StudyError:
 
 
 def curve(arguments: argparse.Namespace) -> Curve:
-    """Give the curve that the command line names."""
+    """Return the curve that the command line names."""
     (found,) = curves_of_study(arguments, [(arguments.dataset, arguments.arm, arguments.shards)])
     return found
 
@@ -133,7 +133,7 @@ def curve(arguments: argparse.Namespace) -> Curve:
 def curves_of_study(
     arguments: argparse.Namespace, named: Iterable[tuple[str, str, int]]
 ) -> list[Curve]:
-    """Give curves of a study by dataset, arm and number of shards."""
+    """Return curves of a study by dataset, arm and number of shards."""
     from privcurve.experiments import study as studies
     from privcurve.experiments.jobs import Curve
 
@@ -160,7 +160,7 @@ class _Coded:
 
 
 def _coded(name: str, seed: Seed) -> _Coded:
-    """Give what a curve needs to know of a coded dataset; refuse a seed that is not for it."""
+    """Return what a curve needs to know of a coded dataset; refuse a seed that is not for it."""
     from privcurve import datasets
     from privcurve.experiments.jobs import CODED
     from privcurve.privacy import seeds
@@ -237,5 +237,5 @@ def report(trainer: Trainer, failures: Path) -> None:
 
 
 def failed_attempts(failures: Path) -> int:
-    """Give how many attempts of a job have ended with failed cells."""
+    """Return how many attempts of a job have ended with failed cells."""
     return int(json.loads(failures.read_text())) if failures.exists() else 0

@@ -42,7 +42,7 @@ def _forget(stand_in: ModuleType) -> None:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Gives each name a stand-in once: who asks again, needs the true module."""
+    """Returns each name a stand-in once: who asks again, needs the true module."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = set(names)

@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _shown(paths: list[Path]) -> Path:
-    """Give the file that a person reads."""
+    """Return the file that a person reads."""
     return next((path for path in paths if path.suffix in (".md", ".png", ".html")), paths[0])
 
 

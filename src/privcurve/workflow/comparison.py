@@ -77,12 +77,12 @@ class Comparison:
         return self.plan.files[self.study.name]
 
     def output(self, word: str) -> Asked:
-        """Give one of its outputs."""
+        """Return one of its outputs."""
         (found,) = [one for one in self.plan.of_study(self.study.name) if one.output.word == word]
         return found
 
     def arguments(self, cores: str) -> list[str]:
-        """Give Snakemake's arguments."""
+        """Return Snakemake's arguments."""
         return [
             *("--snakefile", str(home() / "Snakefile"), "--directory", "."),
             *("--workflow-profile", str(home() / "profiles/default"), "--cores", cores),
@@ -169,7 +169,7 @@ def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:
 def _learners(
     about: Description, delta: float, tune: bool
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
-    """Give the learners that a dataset and a δ are for, and say which are not."""
+    """Return the learners that a dataset and a δ are for, and say which are not."""
     asked = {**by_rule.LEARNERS, **(TUNED if tune else {}), **FREE}
     suited, left_out = by_rule.suited(asked, about.domain.n_classes, delta)
     found: dict[str, Mapping[str, Any]] = {}

@@ -10,7 +10,7 @@ FOLDERS = (_HERE.parents[2], _HERE / "run")
 
 
 def home() -> Path:
-    """Give the folder of the Snakefile.
+    """Return the folder of the Snakefile.
 
     Raises
     ------

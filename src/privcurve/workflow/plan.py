@@ -77,7 +77,7 @@ class Plan:
     # Curves
 
     def curve(self, study: str, dataset: str, arm: str) -> Curve:
-        """Give the jobs of an arm on a dataset."""
+        """Return the jobs of an arm on a dataset."""
         return self._curves[study][dataset, arm]
 
     @cached_property
@@ -96,15 +96,15 @@ class Plan:
         return what in self.configuration.get("local_jobs", LOCAL_JOBS)
 
     def describe(self, dataset: str) -> Description:
-        """Give the public description of a dataset."""
+        """Return the public description of a dataset."""
         return about(dataset)
 
     def description_digest(self, dataset: str) -> str:
-        """Give a digest of what the public description of a dataset means."""
+        """Return a digest of what the public description of a dataset means."""
         return self.describe(dataset).digest
 
     def local_files(self, dataset: str) -> list[str]:
-        """Give the user's own files of a dataset: what is fetched has a checksum instead."""
+        """Return the user's own files of a dataset: what is fetched has a checksum instead."""
         return [one.local for one in self.describe(dataset).source_files() if one.local]
 
     # Outputs
@@ -116,7 +116,7 @@ class Plan:
         return {one.target: one for one in (*found, self.audit, self.leaderboard) if one}
 
     def of_study(self, study: str) -> list[Asked]:
-        """Give the outputs of a study."""
+        """Return the outputs of a study."""
         if study not in self._asked:
             where = str(self.files.get(study, study))
             self._asked[study] = outputs_of(self.studies[study], where)
@@ -165,7 +165,7 @@ class Plan:
         )
 
     def context(self, asked: Asked) -> Context:
-        """Give what an output has at hand."""
+        """Return what an output has at hand."""
         curves = tuple(self.curve(asked.study.name, *pair) for pair in asked.reads.curves)
         mine = _by_name(self.of_study(asked.study.name))
         for study, word in elsewhere(asked.reads):
@@ -176,7 +176,7 @@ class Plan:
         return Context(asked, curves, others, self.seed)
 
     def digest(self, asked: Asked) -> str:
-        """Give the digest of all that an output is made for."""
+        """Return the digest of all that an output is made for."""
         if asked.target not in self._digests:
             context = self.context(asked)
             others = {word: self.digest(one) for word, one in context.others.items()}
@@ -187,7 +187,7 @@ class Plan:
         return self._digests[asked.target]
 
     def inputs(self, asked: Asked) -> list[str]:
-        """Give the files that an output is made from."""
+        """Return the files that an output is made from."""
         context = self.context(asked)
         paths: list[Path] = []
         for curve in context.curves:
@@ -203,7 +203,7 @@ class Plan:
         return [str(path) for path in dict.fromkeys(paths)]
 
     def audit_digest(self, learner: str) -> str:
-        """Give a digest of the auditor and of what it audits: their change is a reason to rerun."""
+        """Return a digest of the auditor and what it audits: a change is a reason to rerun."""
         files = [own.path_of(learner).read_bytes()] if learner in own.names() else []
         mine = [hashlib.sha256(content).hexdigest() for content in files]
         return " ".join([str(registry.entry(learner).version), code_digest(), *mine])
@@ -239,7 +239,7 @@ class Plan:
         )
 
     def files_of(self, names: Iterable[str]) -> list[str]:
-        """Give all files of all outputs of some studies."""
+        """Return all files of all outputs of some studies."""
         return [
             str(path) for name in names for one in self.of_study(name) for path in one.files.all
         ]
@@ -348,12 +348,12 @@ def _is_asked(asked: Asked, targets: Sequence[str]) -> bool:
 
 
 def benchmark(asked: Asked) -> str:
-    """Give Snakemake's benchmark file of an output."""
+    """Return Snakemake's benchmark file of an output."""
     return f"benchmarks/{asked.output.word}/{asked.target}.tsv"
 
 
 def outputs_of(study: Study, where: str) -> list[Asked]:
-    """Give the outputs of a study.
+    """Return the outputs of a study.
 
     Raises
     ------
@@ -395,6 +395,6 @@ def _idle(study: Study) -> str | None:
 
 
 def _by_name(asked: Iterable[Asked]) -> dict[str, Asked]:
-    """Give the outputs of a study by their names, and the first of each word by its word."""
+    """Return the outputs of a study by their names, and the first of each word by its word."""
     named = {one.key: one for one in asked}
     return {one.output.word: one for one in reversed(list(named.values()))} | named

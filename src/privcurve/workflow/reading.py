@@ -96,7 +96,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
 
 
 def studies_folder(configuration: Mapping[str, Any], config: Path) -> Path:
-    """Give the folder of the study files.
+    """Return the folder of the study files.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def studies_folder(configuration: Mapping[str, Any], config: Path) -> Path:
 
 
 def of_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] = ()) -> Plan:
-    """Give the plan of one study, and of those that it puts together, as a job sees it.
+    """Return the plan of one study, and of those that it puts together, as a job sees it.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _check_seed(study: Study, seed: Seed) -> None:
 
 
 def _claims(asked: Iterable[Asked]) -> list[str]:
-    """Give the targets and the files that outputs take for themselves."""
+    """Return the targets and the files that outputs take for themselves."""
     return [text for one in asked for text in (one.target, *map(str, one.files.all))]
 
 

@@ -93,7 +93,7 @@ class _Progress:
 
 
 def _why(log: Path) -> str:
-    """Give what jobs said of their failures, or how the log ends."""
+    """Return what jobs said of their failures, or how the log ends."""
     lines = log.read_text("utf-8").splitlines()
     if any("cannot be locked" in line or "LockException" in line for line in lines):
         return (

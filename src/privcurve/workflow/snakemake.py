@@ -171,7 +171,7 @@ def _refuse_without_shared_files(workflow: Any) -> None:
 
 
 def jobs_at_once(workflow: Any) -> int:
-    """Give how many jobs may run at once: on a cluster more than this machine has cores."""
+    """Return how many jobs may run at once: on a cluster more than this machine has cores."""
     in_queue = workflow.nodes or sys.maxsize
     return int(workflow.cores or 1) if in_queue == sys.maxsize else int(in_queue)
 
@@ -203,7 +203,7 @@ def growing(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
 def unless(
     workflow: Any, pattern: str, is_current: Callable[[Path, Any], bool]
 ) -> Callable[[Any], list[str]]:
-    """Give an input function: a file that is there and not current is made again.
+    """Return an input function: a file that is there and not current is made again.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def unless(
 def unless_all(
     workflow: Any, paths: Sequence[Path], is_current: Callable[[Path], bool]
 ) -> Callable[[Any], list[str]]:
-    """Give one input function for many files: each that is there and not current is made again.
+    """Return one input function for many files: each that is there and not current is made again.
 
     Snakemake takes its time over each input of each rule, asked for or not.
 
@@ -250,7 +250,7 @@ def unless_all(
 def unless_any(
     workflow: Any, paths: Sequence[Path], is_current: Callable[[], bool]
 ) -> Callable[[Any], list[str]]:
-    """Give one input function for files of one job: if one is there, all of them must be current.
+    """Return one input function for files of one job: if one is there, all of them must be current.
 
     Parameters
     ----------

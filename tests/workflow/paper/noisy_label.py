@@ -41,7 +41,7 @@ def label_distribution(learner, side):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NoisyLabelClassifier(PrivateClassifier):
-    """Gives all records one label: the majority's, with odds of exp(ε · caution · gap/2)."""
+    """Returns all records one label: the majority's, with odds of exp(ε · caution · gap/2)."""
 
     _learner = "noisy_label"
 

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privcurve.audit.attacks.any_learner import recipe, sampled
 from privcurve.audit.attacks.pairs import four_constant, tiny_neighbours, two_columns
 from privcurve.audit.claim import Attack, Claim, MakePairs
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Pair, Target, flipped_balance
-from privcurve.coding import Records
+from privcurve.coding import Floats, Ints, Records
 from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy import mechanisms
@@ -26,9 +25,7 @@ DELTAS = (1e-5, 1e-2)
 MECHANISMS = (mechanisms.EXPONENTIAL, mechanisms.PERMUTE_AND_FLIP)
 
 
-def enumerate_transcripts(
-    choose: Callable[[tuple[int, ...]], NDArray[np.float64]], n_rounds: int
-) -> NDArray[np.float64]:
+def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds: int) -> Floats:
     """Return the probability of every transcript of a learner that votes.
 
     Parameters
@@ -43,7 +40,7 @@ def enumerate_transcripts(
     ndarray of shape (n_choices ** n_rounds,)
         In lexicographic order of the choices.
     """
-    known: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    known: dict[tuple[int, ...], Floats] = {}
     histories: list[tuple[int, ...]] = [()]
     chances = np.ones(1)
     for _ in range(n_rounds):
@@ -58,7 +55,7 @@ def enumerate_transcripts(
     return chances
 
 
-def one_rule_distribution(learner: VotingClassifier, side: Records) -> NDArray[np.float64]:
+def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
     """Return the probability of every sequence of literals that a learner could pick.
 
     The errors come from the learner's own kernel, rates and mechanism from its own
@@ -79,7 +76,7 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> NDArray[n
     probabilities = mechanisms.MECHANISMS[calibrated.mechanism].probabilities
     assert probabilities is not None
 
-    def choose(picks: tuple[int, ...]) -> NDArray[np.float64]:
+    def choose(picks: tuple[int, ...]) -> Floats:
         errors = round_scores(
             side.codes,
             side.n_bins,
@@ -97,14 +94,14 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> NDArray[n
 
 def sample_picks(
     learner: VotingClassifier, side: Records, n: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+) -> Ints:
     """Train n times, and return the picked literals, of the shape (n, n_rounds)."""
     return np.stack([model.chosen_ for model in fits(learner, side, n, rng)])
 
 
 def sample_transcripts(
     learner: VotingClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+) -> Ints:
     """Sample whole transcripts, as numbers. For domains of few literals."""
     picks = sample_picks(learner, side, n, rng)
     n_literals = 2 * int(side.n_bins.sum()) + 2

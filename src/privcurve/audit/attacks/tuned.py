@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privcurve.audit.attacks.any_learner import sampled
 from privcurve.audit.claim import Attack, Claim
 from privcurve.audit.pairs import Pair, Target, flipped_balance
+from privcurve.coding import Floats, Ints
 from privcurve.learners.entry import Facts
 from privcurve.learners.tuned import TunedClassifier
 from privcurve.learners.tuning import Candidate, prices
@@ -32,7 +32,7 @@ DELTAS = (1e-5, 1e-2)
 MAJORITY = {"learner": "noisy_majority"}
 
 
-def beyond(score: NDArray[np.int64], scale: int) -> NDArray[np.float64]:
+def beyond(score: Ints, scale: int) -> Floats:
     """Return the chance that discrete Laplace noise is above a score, or at it for half.
 
     Parameters

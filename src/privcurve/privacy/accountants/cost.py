@@ -50,7 +50,7 @@ class Cost:
             return self.amount**2 / 8.0
         if self.kind == LAPLACE_KIND:
             # Tight for one number (§g, cited); right for vectors too, as a Rényi divergence
-            # is convex in the shift, so that one long shift is worst. See docs/privacy.md.
+            # is convex in the shift, so that one long shift is worst. See docs/proofs.md.
             return self.amount + math.expm1(-self.amount)
         return self.amount**2 / 2.0
 

@@ -1,6 +1,6 @@
 """Published noise of boosted ensembles with the Mα-loss: its ledger, and what is true of it.
 
-Proofs are in docs/privacy.md, section "Boosted ensembles".
+Proofs are in docs/proofs.md, section "Boosted ensembles".
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def level_holders(
     trust: str,
     n_colluding: int,
 ) -> LevelNoise:
-    """Calibrate a tree that is grown by levels (PRIVACY.md §e, certified; docs/privacy.md).
+    """Calibrate a tree that is grown by levels (PRIVACY.md §e, certified; docs/proofs.md).
 
     A level has votes and histograms, or histograms alone. δ = 0: shares of ε; δ > 0: shares of
     ρ, the histograms with Gaussian noise.

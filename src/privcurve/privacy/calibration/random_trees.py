@@ -82,7 +82,7 @@ def random_trees(
                 1 / scale,
                 bound * math.sqrt(n_batch),
                 math.inf,
-                source="docs/privacy.md, distributed trees (clipped residuals)",
+                source="docs/proofs.md, distributed trees (clipped residuals)",
                 calls=1,
             )
         )

@@ -79,7 +79,7 @@ def margins_l2(weight_bound: float = 1.0) -> float:
     """L2 sensitivity 2w̄ of the margins A − B of all leaves of one tree together.
 
     A replaced record of another label in the same leaf changes one margin by 2w̄; in two
-    leaves it is √2·w̄ alone. Replace-one. Source: docs/privacy.md, boosted ensembles (proved).
+    leaves it is √2·w̄ alone. Replace-one. Source: docs/proofs.md, boosted ensembles (proved).
     """
     return 2 * weight_bound
 
@@ -104,7 +104,7 @@ def ensemble_weight_bound(reach: float, alpha: float) -> float:
 def residual_norm(n_classes: int) -> float:
     """Largest norm c of a record's residual, to which it is clipped.
 
-    ½ of the one score of two classes, 1/√2 of one score a class. Source: docs/privacy.md,
+    ½ of the one score of two classes, 1/√2 of one score a class. Source: docs/proofs.md,
     "Distributed trees".
 
     Parameters
@@ -118,7 +118,7 @@ def residual_sums_l2(n_classes: int) -> float:
     """L2 sensitivity of (Σg, Σ‖g‖) in the leaves of one tree, ‖g‖ ≤ c: 2c, for a replaced record.
 
     For two classes it is 1, exactly, for residuals in whole units. For K > 2 classes each of the
-    K + 1 entries of a record is rounded by at most half a unit. Source: docs/privacy.md,
+    K + 1 entries of a record is rounded by at most half a unit. Source: docs/proofs.md,
     "Distributed trees" (proved). c is :func:`residual_norm`.
 
     Parameters

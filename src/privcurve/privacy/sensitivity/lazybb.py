@@ -57,7 +57,7 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
     bounds the change of the unnormalised score Σμχ/(κn); for that, weights that needed
     no scaling must stay below κnζ_t too, which adds the term √R/n inside the minimum. It
     matters only if κ(n − 1) < 1. Replace-one. Source: §a, free refinement (proved; the
-    unnormalised form in docs/privacy.md).
+    unnormalised form in docs/proofs.md).
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
     neighbours. Unnormalised, that weight is at most κnζ_t, which is κ in round 1:
     κ ≥ (n + 1)u / `LARGEST_ROUNDING`. Normalised, ζ is 1/(κn) in all rounds, the share of a
     weight of 1, so n alone decides. At κ = 1 every weight is 1, and nothing is rounded.
-    Replace-one. Source: docs/privacy.md, Fixed-point weights (proved).
+    Replace-one. Source: docs/proofs.md, Fixed-point weights (proved).
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> No
         raise ValueError(
             f"density = {density:g} is too small for n = {n} records: weights are rounded to "
             f"multiples of {lazybb_weight_unit(n):.3g}, and the privacy proof allows for that "
-            f"from a density of {rounded_up(smallest)} on (docs/privacy.md, Fixed-point weights)"
+            f"from a density of {rounded_up(smallest)} on (docs/proofs.md, Fixed-point weights)"
         )
 
 
