@@ -160,7 +160,6 @@ EXCEPTIONS = {
     ("audit.replay_fits", "default_rng"): SCRIPT,
     ("audit.contract", "default_rng"): SCRIPT,
     ("audit.fits", "default_rng"): SCRIPT,
-    ("audit.attacks.distributed", "default_rng"): SCRIPT,
 }
 
 # Compiled loops that draw from a stream by themselves: the door hands it out, and charges for it.

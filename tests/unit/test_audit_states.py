@@ -16,6 +16,7 @@ from privcurve.learners.base import CodedClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.curator import call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 
 PAIR = crossed()
@@ -136,10 +137,9 @@ class HalfHidden(CodedClassifier):
 
     def _fit_one(self, records, curator):
         codes, signs, counts, _ = records
-        rng = curator.coins
         self.balance_ = np.bincount(codes[:, 0], weights=signs * counts, minlength=2)
-        self.hidden_ = float((codes[:, 1] * counts).sum() + rng.laplace(scale=1 / self.epsilon))
         call = LedgerEntry("laplace", "a count", self.epsilon, 1.0, self.epsilon)
+        self.hidden_ = curator.number(call_of(call), float((codes[:, 1] * counts).sum()))
         return PrivacyStatement(
             self._learner, self.epsilon, 0.0, PRIVATE_COLUMNS, CERTIFIED, BASIC, (call,)
         )

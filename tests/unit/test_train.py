@@ -17,7 +17,7 @@ from privcurve.experiments.jobs import CODED, STORE, Curve, read_results
 from privcurve.experiments.progress import Progress
 from privcurve.experiments.shards import shard_points
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
-from privcurve.learners import lazybb, noisy_majority
+from privcurve.learners import lazybb, majority
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, 
     }
     arm = study.from_mapping(raw, "t", "t.yaml").arm("m~certified")
     right = train.Trainer(dataset, arm, 1, tmp_path / "right").run(tasks(arm))
-    whole = noisy_majority.NoisyMajorityClassifier._fit_one
+    whole = majority.NoisyMajorityClassifier._fit_one
 
     def careless(self, records, curator):
         statement = whole(self, records, curator)
@@ -142,7 +142,7 @@ def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, 
             given[:] = 1
         return statement
 
-    monkeypatch.setattr(noisy_majority.NoisyMajorityClassifier, "_fit_one", careless)
+    monkeypatch.setattr(majority.NoisyMajorityClassifier, "_fit_one", careless)
     splitter = Splitter(dataset, 1)
     before = [part.X.copy() for part in splitter.parts(selection_splits(3)[0])]
     rows = train.Trainer(dataset, arm, 1, tmp_path / "store", splitter).run(tasks(arm))

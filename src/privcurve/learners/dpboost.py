@@ -154,8 +154,10 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             values = np.clip(values, -bounds[t], bounds[t])
             assert of_leaves.entry is not None
             scale = float(sensitivities[t]) / of_leaves.entry.epsilon
-            values = curator.numbers(replace(of_leaves, scale=scale), values)
-            self.leaf_values_[t] = self.learning_rate * values
+            # A learning rate of 1 leaves nothing to later trees: 0 is all that they could say.
+            call = replace(of_leaves, scale=scale) if scale else of_leaves
+            answers = curator.numbers(call, values)
+            self.leaf_values_[t] = self.learning_rate * answers if scale else 0.0
 
     def _per_ensemble(self) -> int:
         """Return the trees of an ensemble: at most all, so that no chunk stays unused."""
