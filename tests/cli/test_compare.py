@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from privcurve.analysis import kinds
-from privcurve.analysis.ranking import ranking
 from privcurve.cli import compare, main
 from privcurve.datasets.fetch import sha256_of
 from privcurve.experiments import study
+from privcurve.outputs.answers import ranking
 from privcurve.workflow import comparison, running
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
+from privcurve.lazy import pd
 
 LEVEL = 0.05
 COLUMNS = [

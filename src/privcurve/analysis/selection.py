@@ -10,7 +10,7 @@ from functools import cache
 from statistics import stdev
 from typing import Any
 
-import pandas as pd
+from privcurve.lazy import pd
 
 KEY = ["dataset", "arm", "epsilon"]
 CARRIED = ["learner", "calibration", "delta"]

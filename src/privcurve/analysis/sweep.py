@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pandas as pd
-
 from privcurve.analysis.names import NONE
 from privcurve.analysis.numbers import near
+from privcurve.lazy import pd
 from privcurve.schema import nearest
 
 # What tells one training from the others of its point.

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from privcurve.analysis.names import method_of
 from privcurve.datasets import Description, describe
 from privcurve.experiments.study import ALL, Arm, Study, StudyError
-from privcurve.outputs.options import NAME, REQUIRED, Option
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
@@ -25,10 +24,50 @@ if TYPE_CHECKING:
 TABLES = Path("results/tables")
 FIGURES = Path("results/figures")
 AUDITS = Path("results/audit")
+TABLE, FIGURE = "table", "figure"
 TABLE_ENDINGS = (".csv", ".md", ".tex")
 FIGURE_ENDINGS = (".pdf", ".png", ".csv")
 # The numbers that a paper prints, and what it claims, beside those of other papers.
 PRINTED = Path("resources/printed")
+
+REQUIRED: Any = object()
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of an output.
+
+    Attributes
+    ----------
+    meaning : str
+        Shown when a value is refused.
+    kinds : tuple of type
+        What a value may be; a whole number counts as a float.
+    default : object
+        `REQUIRED` if there is none.
+    """
+
+    meaning: str
+    kinds: tuple[type, ...]
+    default: Any = None
+
+    def admits(self, value: Any) -> bool:
+        """Whether a value is of the right kind; true and false are no numbers."""
+        if value is None:
+            return self.default is None
+        if isinstance(value, bool):
+            return bool in self.kinds
+        whole_for_float = isinstance(value, int) and float in self.kinds
+        return isinstance(value, self.kinds) or whole_for_float
+
+
+NAME = Option("file name below results/tables and results/figures, without ending", (str,))
+TEXT: tuple[type, ...] = (str,)
+NUMBER: tuple[type, ...] = (float,)
+COUNT: tuple[type, ...] = (int,)
+LIST: tuple[type, ...] = (list, tuple)
+
+PAPER = Option("a folder of resources/printed; by default the study's paper", TEXT)
 
 SUBJECT = "this output is about them alone"
 NAME_KEY = "name"
@@ -102,6 +141,8 @@ class Output(ABC):
         ``tests/unit/test_golden_outputs.py`` fails until that is done.
     options : mapping of str to Option
         Beside `name`, which each has.
+    writes : tuple of str
+        `TABLE`, `FIGURE` or both; `files` says more where there is more to say.
     gathers : bool
         Whether it can put together what other studies have of its kind.
     selects : bool
@@ -115,6 +156,7 @@ class Output(ABC):
     word: ClassVar[str]
     version: ClassVar[int] = 1
     options: ClassVar[Mapping[str, Option]] = {}
+    writes: ClassVar[tuple[str, ...]] = (TABLE,)
     gathers: ClassVar[bool] = False
     selects: ClassVar[bool] = True
     local: ClassVar[bool] = True
@@ -123,9 +165,12 @@ class Output(ABC):
     def check(self, asked: Asked) -> None:  # noqa: B027 - most have nothing to check
         """Raise ValueError if the study can't give what is asked for."""
 
-    @abstractmethod
     def files(self, asked: Asked) -> Files:
-        """Say what is written."""
+        """Return what is written."""
+        return Files(
+            (asked.table,) if TABLE in self.writes else (),
+            (asked.figure,) if FIGURE in self.writes else (),
+        )
 
     @abstractmethod
     def reads(self, asked: Asked) -> Reads:
@@ -269,6 +314,16 @@ def _about(dataset: str, folder: Path) -> Description:
 def about(dataset: str) -> Description:
     """Give the description of a dataset, read once: a run sees one state of its file."""
     return _about(dataset, Path.cwd())
+
+
+def dataset_title(name: str) -> str:
+    """Return the short title of a dataset: what stands before the colon."""
+    return about(name).title.partition(":")[0]
+
+
+def source(name: str) -> str:
+    """Return the dataset whose raw files one is made from: of the same records, panels compare."""
+    return about(name).source
 
 
 def set_the_rule(study: Study) -> list[str]:

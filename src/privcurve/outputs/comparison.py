@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from privcurve.analysis import kinds
-from privcurve.outputs.base import Asked, Files, Output, Reads
+import numpy as np
+
+from privcurve.analysis import kinds, ranks
+from privcurve.analysis.names import method_of
+from privcurve.figures import style
+from privcurve.lazy import pd, stats, ticker
+from privcurve.outputs.base import (
+    LIST,
+    REQUIRED,
+    TEXT,
+    Asked,
+    Files,
+    Option,
+    Output,
+    Reads,
+    dataset_title,
+)
 from privcurve.outputs.context import Context
 from privcurve.outputs.error_table import arm_titles, private
-from privcurve.outputs.learning_curves import dataset_title
-from privcurve.outputs.options import LIST, REQUIRED, TEXT, Option
 from privcurve.schema import nearest
+from privcurve.tables.table import MISSING, Table, decimals, shown
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 PAIRED = (
     "A difference is the accuracy of a learner less that of {reference}, of fresh trainings paired "
@@ -52,7 +69,7 @@ class Comparison(Output):
         "others": Option("a list of arms; by default all others that have an ε", LIST),
     }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         known = private(asked)
         for arm in (asked.options["arm"], *(asked.options["others"] or ())):
             if arm not in known:
@@ -65,13 +82,13 @@ class Comparison(Output):
         if not others(asked):
             raise ValueError("a comparison needs two arms that have an ε")
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
+    def files(self, asked: Asked) -> Files:
         tables = [asked.table]
         if len(asked.study.datasets) > 1:
             tables.append(asked.table.with_name(f"{asked.table.name}_datasets"))
         return Files(tables=tuple(tables), figures=(asked.figure,))
 
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         arms = [asked.options["arm"], *others(asked)]
         datasets = asked.study.datasets
         titles = [
@@ -80,34 +97,31 @@ class Comparison(Output):
         ]
         return Reads(tuple(itertools.product(datasets, arms)), facts=[arms, titles])
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis import comparison
-        from privcurve.figures.comparison import comparison as drawing
-        from privcurve.tables.table import Table
+    def make(self, context: Context) -> None:
 
         asked, arms = context.asked, context.study.arms
         reference, titles = asked.options["arm"], arm_titles(asked)
-        each = comparison.by_dataset(context.runs(), reference, others(asked))
+        each = by_dataset(context.runs(), reference, others(asked))
         each.insert(list(each).index("arm") + 1, "kind", kinds.column(each, arms))
         notes = (PAIRED.format(reference=titles[reference]), *_covered(each), *kinds.NOTES)
         caption = f"Accuracy beside {titles[reference]}, on each dataset"
-        detail = Table(each, caption, (*notes, OVER_REPEATS), _shown(each, titles))
+        detail = Table(each, caption, (*notes, OVER_REPEATS), readable(each, titles))
         if len(asked.files.tables) == 1:
             context.write(detail)
-            context.draw(drawing(each, each, titles, titles[reference]), each)
+            context.draw(draw(each, each, titles, titles[reference]), each)
             return
         detail.write(asked.files.tables[1])
-        whole = comparison.overall(each, reference)
+        whole = overall(each, reference)
         whole.insert(list(whole).index("arm") + 1, "kind", kinds.column(whole, arms))
         caption = (
             f"Accuracy beside {titles[reference]}, over {len(context.study.datasets)} datasets"
         )
-        context.write(Table(whole, caption, (*notes, OVER_DATASETS), _shown(whole, titles)))
-        context.draw(drawing(whole, each, titles, titles[reference]), whole)
+        context.write(Table(whole, caption, (*notes, OVER_DATASETS), readable(whole, titles)))
+        context.draw(draw(whole, each, titles, titles[reference]), whole)
 
 
 def others(asked: Asked) -> list[str]:
-    """Give the arms that are compared, in the order of the study."""
+    """Return the arms that are compared, in the order of the study."""
     wanted = asked.options["others"] or private(asked)
     return [name for name in private(asked) if name in wanted and name != asked.options["arm"]]
 
@@ -122,10 +136,8 @@ def _covered(each: pd.DataFrame) -> list[str]:
     return found
 
 
-def _shown(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Give either table as a reader wants it."""
-    from privcurve.tables.table import MISSING, decimals, shown
-
+def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """Return either table as a reader wants it."""
     keys = [name for name in ("epsilon", "dataset") if name in frame]
     texts = shown(frame[keys])
     texts["learner"] = [titles[arm] for arm in frame["arm"]]
@@ -153,3 +165,267 @@ def _shown(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
         good = frame["n_repeats"] - frame["n_failed"]
         texts["repeats"] = [f"{n} of {m}" for n, m in zip(good, frame["n_repeats"], strict=True)]
     return texts
+
+
+LEVEL = 0.95
+TEST = "test"
+DATASET_COLUMNS = [
+    "epsilon",
+    "dataset",
+    "arm",
+    "scored_on",
+    "accuracy",
+    "reference_accuracy",
+    "difference",
+    "standard_error",
+    "low",
+    "high",
+    "p_value",
+    "p_holm",
+    "n_repeats",
+    "n_failed",
+]
+OVERALL_COLUMNS = [
+    "epsilon",
+    "arm",
+    "n_datasets",
+    "difference",
+    "standard_error",
+    "low",
+    "high",
+    "p_value",
+    "p_holm",
+    "mean_rank",
+    "reference_mean_rank",
+    "critical_difference",
+    "n_above",
+    "n_below",
+]
+
+
+def by_dataset(runs: pd.DataFrame, reference: str, arms: Sequence[str]) -> pd.DataFrame:
+    """Compare arms with one of them on each dataset, at each ε.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Those that are results: dataset, arm, epsilon, fold, repeat, status, accuracy. Of a
+        dataset, one fold and repeat has the same records in all arms.
+    reference : str
+        The arm that others are compared with.
+    arms : sequence of str
+        The others, in the order of the rows.
+
+    Returns
+    -------
+    DataFrame
+        `DATASET_COLUMNS`, one row for each ε at which both have been trained, dataset and arm.
+        `difference` is the arm's accuracy less the reference's. Its interval is Student's, of the
+        level `LEVEL`. On a test part all repeats score the same records: the standard error is
+        s/√R, that of the noise of training alone. Hold-outs and folds, a share h of the records,
+        overlap, and so do their training parts: s·√(1/R + h/(1 − h)) (Nadeau and Bengio 2003,
+        *Inference for the generalization error*, Machine Learning 52). `p_value` is of Wilcoxon's
+        signed-rank test over the repeats, `p_holm` with Holm's correction for the arms of an ε
+        and dataset. An arm with a failed training lacks all of this.
+    """
+    known = runs[runs["epsilon"].map(math.isfinite)]
+    known = known.assign(accuracy=known["accuracy"].where(known["status"] == "ok"))
+    rows: list[dict[str, Any]] = []
+    for (epsilon, dataset), part in known.groupby(["epsilon", "dataset"], sort=False):
+        own = {
+            str(arm): group.set_index(["fold", "repeat"])["accuracy"]
+            for arm, group in part.groupby("arm", sort=False)
+        }
+        if reference not in own:
+            continue
+        found = [_compared(own[arm], own[reference], arm) for arm in arms if arm in own]
+        for row, p_holm in zip(found, _holm(row["p_value"] for row in found), strict=True):
+            rows.append({"epsilon": epsilon, "dataset": dataset, **row, "p_holm": p_holm})
+    frame = pd.DataFrame(rows, columns=DATASET_COLUMNS)
+    return frame.sort_values("epsilon", kind="stable", ignore_index=True)
+
+
+def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Compare arms with one of them over all datasets, at each ε.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As of :func:`by_dataset`.
+    reference : str
+
+    Returns
+    -------
+    DataFrame
+        `OVERALL_COLUMNS`, one row for each ε and arm. The interval is Student's over the mean
+        differences of the datasets, the p-values are of Wilcoxon's test over them, with Holm's
+        correction for the arms of an ε. Ranks are among the arms and the reference, the critical
+        difference is Nemenyi's. `n_above` and `n_below` count datasets whose own interval lies
+        above or below 0. A dataset on which an arm's accuracy is not known counts for no arm.
+
+    Raises
+    ------
+    ValueError
+        If at an ε fewer than two datasets have all arms.
+    """
+    rows: list[dict[str, Any]] = []
+    for epsilon, part in table.groupby("epsilon", sort=True):
+        gaps = part.pivot(index="dataset", columns="arm", values="difference").dropna()
+        ranked = _ranked(part[part["dataset"].isin(gaps.index)], reference)
+        pairs = ranks.pairs(ranked)
+        of_pair = [_pair(pairs, reference, arm) for arm in dict.fromkeys(part["arm"])]
+        corrected = _holm(pair["p_value"] for pair in of_pair)
+        for pair, p_holm in zip(of_pair, corrected, strict=True):
+            mine = part[(part["arm"] == pair["arm"]) & part["dataset"].isin(gaps.index)]
+            values = gaps[pair["arm"]].tolist()
+            rows.append(
+                {
+                    **{"epsilon": epsilon, "n_datasets": len(values)},
+                    **_interval(values, 1 / len(values)),
+                    **{**pair, "p_holm": p_holm},
+                    "n_above": int((mine["low"] > 0).sum()),
+                    "n_below": int((mine["high"] < 0).sum()),
+                }
+            )
+    return pd.DataFrame(rows, columns=OVERALL_COLUMNS)
+
+
+def _compared(own: pd.Series, base: pd.Series, arm: str) -> dict[str, Any]:
+    """Compare the accuracies of two arms on the splits of a dataset."""
+    shares = {_held_out(fold) for fold, _ in base.index}
+    if len(shares) > 1 or set(own.index) != set(base.index):
+        raise ValueError(f"{arm}: its runs are not of the splits that the others have")
+    (share,) = shares
+    row = {
+        **{"arm": arm, "scored_on": "folds" if share else TEST},
+        **{"n_repeats": len(own), "n_failed": int(own.isna().sum() + base.isna().sum())},
+    }
+    gaps = (own - base.reindex(own.index)).round(12)
+    if row["n_failed"]:
+        return {**row, "p_value": math.nan}
+    values = gaps.tolist()
+    return {
+        **row,
+        **{"accuracy": float(own.mean()), "reference_accuracy": float(base.mean())},
+        **_interval(values, 1 / len(values) + share / (1 - share)),
+        "p_value": ranks.wilcoxon(values),
+    }
+
+
+def _held_out(fold: str) -> float:
+    """Return the share of the records that a split scores; 0 of a test part."""
+    if fold == TEST:
+        return 0.0
+    _, folds, number = fold.partition("/")
+    return 1 / int(number) if folds else float(fold.partition("@")[2])
+
+
+def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
+    """Return mean, standard error s·√factor, and Student's interval."""
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return {"difference": mean, **dict.fromkeys(("standard_error", "low", "high"), math.nan)}
+    error = float(np.std(values, ddof=1)) * math.sqrt(factor)
+    reach = float(stats.t.ppf(0.5 + LEVEL / 2, len(values) - 1)) * error
+    return {
+        **{"difference": mean, "standard_error": error},
+        **{"low": mean - reach, "high": mean + reach},
+    }
+
+
+def _holm(p_values: Iterator[float]) -> list[float]:
+    """Correct the p-values that are known."""
+    every = list(p_values)
+    corrected = iter(ranks.holm([p for p in every if not math.isnan(p)]))
+    return [p if math.isnan(p) else next(corrected) for p in every]
+
+
+def _ranked(part: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Return the errors of all arms at one ε, as :func:`ranks.pairs` reads them."""
+    base = part.drop_duplicates("dataset").assign(arm=reference)
+    base = base.assign(accuracy=base["reference_accuracy"])
+    both = pd.concat([base, part], ignore_index=True)
+    both = both.assign(error=1 - both["accuracy"])
+    return both.assign(rank=both.groupby("dataset")["error"].rank())
+
+
+def _pair(pairs: pd.DataFrame, reference: str, arm: str) -> dict[str, Any]:
+    """Return what is known of one arm beside the reference."""
+    first = pairs[(pairs["arm"] == arm) & (pairs["other"] == reference)]
+    second = pairs[(pairs["arm"] == reference) & (pairs["other"] == arm)]
+    row = pd.concat([first, second]).iloc[0]
+    mine, other = row["mean_rank"], row["other_mean_rank"]
+    if len(second):
+        mine, other = other, mine
+    return {
+        **{"arm": arm, "p_value": row["p_value"]},
+        **{"mean_rank": mine, "reference_mean_rank": other},
+        "critical_difference": row["critical_difference"],
+    }
+
+
+LINE = 0.2  # inches
+# Below so many points the axis is linear, above it logarithmic.
+LINEAR = 1.0
+
+
+def draw(
+    frame: pd.DataFrame, each: pd.DataFrame, titles: Mapping[str, str], reference: str
+) -> Figure:
+    """Draw differences in points of a hundred, with their intervals.
+
+    Right of 0 an arm is ahead. Within a point of 0 the axis is linear, beyond logarithmic.
+    """
+    epsilons = sorted(set(frame["epsilon"]))
+    if not epsilons:
+        raise ValueError("nothing to draw")
+    arms = list(dict.fromkeys(frame["arm"]))
+    looks = style.method_looks(map(method_of, arms))
+    columns = min(len(epsilons), style.PANELS_PER_ROW)
+    rows = math.ceil(len(epsilons) / columns)
+    with style.paper():
+        height = rows * (LINE * len(arms) + 0.62) + 0.25
+        figure = style.new_figure(style.TEXT_WIDTH, height)
+        made = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+        for panel in made[len(epsilons) :]:
+            panel.remove()
+        for i, (panel, epsilon) in enumerate(zip(made, epsilons, strict=False)):
+            for y, arm in enumerate(arms):
+                colour, marker = looks[method_of(arm)]
+                dots = each[(each["epsilon"] == epsilon) & (each["arm"] == arm)]
+                if each is not frame:
+                    _draw_dots(panel, dots, y, colour)
+                mine = frame[(frame["epsilon"] == epsilon) & (frame["arm"] == arm)]
+                _draw_interval(panel, mine, y, {"color": colour, "marker": marker})
+            _finish(panel, epsilon, [titles[arm] for arm in arms])
+            panel.tick_params(labelbottom=i + columns >= len(epsilons))
+        figure.supxlabel(f"Accuracy less that of {reference}, in points of a hundred", fontsize=7.5)
+    return figure
+
+
+def _draw_dots(panel: Axes, rows: pd.DataFrame, y: int, colour: str) -> None:
+    points = (100 * rows["difference"]).dropna().tolist()
+    panel.plot(
+        points, [y + 0.24] * len(points), linestyle="none", marker=".", markersize=3,
+        markeredgewidth=0, color=colour, alpha=0.45, zorder=2,
+    )  # fmt: skip
+
+
+def _draw_interval(panel: Axes, rows: pd.DataFrame, y: int, look: Mapping[str, Any]) -> None:
+    for row in rows.to_dict("records"):
+        panel.plot(
+            [100 * row["low"], 100 * row["high"]], [y, y], color=look["color"], linewidth=1.2
+        )
+        panel.plot([100 * row["difference"]], [y], linestyle="none", zorder=3, **look)
+
+
+def _finish(panel: Axes, epsilon: float, names: list[str]) -> None:
+    panel.set_title(f"ε = {epsilon:g}")
+    panel.axvline(0, color="0.35", linewidth=0.8, zorder=1)
+    panel.set_xscale("symlog", linthresh=LINEAR)
+    panel.xaxis.set_major_locator(ticker.SymmetricalLogLocator(base=10, linthresh=LINEAR, subs=[1]))
+    panel.xaxis.set_major_formatter(
+        ticker.FuncFormatter(lambda value, _: f"{value:+g}" if value else "0")
+    )
+    panel.set_yticks(range(len(names)), names)
+    panel.set_ylim(len(names) - 0.4, -0.6)

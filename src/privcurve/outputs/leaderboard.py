@@ -7,9 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from privcurve.outputs.base import OF, Asked, Files, Output, Reads, about
+from privcurve.outputs.base import LIST, OF, Asked, Files, Option, Output, Reads, about
 from privcurve.outputs.context import Context
-from privcurve.outputs.options import LIST, Option
 from privcurve.outputs.page import assemble
 from privcurve.privacy.budget import LOOKED
 
@@ -35,7 +34,7 @@ class Leaderboard(Output):
         )
     }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         names = asked.options["tables"] or ()
         for name in names:
             study, slash, word = str(name).partition(OF)
@@ -47,10 +46,10 @@ class Leaderboard(Output):
             if first not in names:
                 raise ValueError(f"tables: without {first} nothing of {study} is shown; add it")
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
+    def files(self, asked: Asked) -> Files:
         return Files(others={"page": (RESULTS / asked.place).with_suffix(".html")})
 
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         mine = [word for word, _ in asked.study.outputs if word in (*TABLES, AUDIT)]
         names = asked.options["tables"] or dict.fromkeys((ACCURACY, *mine))
         return Reads(outputs=tuple(names), facts=[assemble.sources(), version("plotly")])
@@ -67,7 +66,7 @@ class Leaderboard(Output):
             for _, asked in _studies(context)
         ] + _private(context)
 
-    def make(self, context: Context) -> None:  # noqa: D102
+    def make(self, context: Context) -> None:
         from privcurve.files import replace_text
         from privcurve.outputs.page import data
 

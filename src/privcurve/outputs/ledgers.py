@@ -7,9 +7,8 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.outputs.base import LIST, Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
-from privcurve.outputs.options import LIST, Option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +39,7 @@ class Ledgers(Output):
         "epsilons": Option("a list of ε of the study; by default all of them", LIST)
     }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         given = asked.options["epsilons"] or []
         known = {epsilon for arm in asked.study.arms.values() for epsilon in arm.epsilons}
         unknown = [epsilon for epsilon in given if epsilon not in known]
@@ -49,16 +48,13 @@ class Ledgers(Output):
         if not list(_arms(asked)):
             raise ValueError("the study has no private learner that trains on all records")
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
-        return Files(tables=(asked.table,))
-
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         arms = _arms(asked)
         versions = [[arm.name, registry.entry(arm.learner).version] for arm in arms]
         curves = tuple(itertools.product(asked.study.datasets, [arm.name for arm in arms]))
         return Reads(curves, data=asked.study.datasets, facts=versions)
 
-    def make(self, context: Context) -> None:  # noqa: D102
+    def make(self, context: Context) -> None:
         import pandas as pd
 
         from privcurve.tables.table import Table, shown

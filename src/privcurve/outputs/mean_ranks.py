@@ -1,12 +1,25 @@
-"""Mean ranks over datasets, and which of them differ."""
+"""Mean ranks over datasets, and which of them differ (Demšar, JMLR 2006)."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
-from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.analysis import ranks
+from privcurve.analysis.names import method_of
+from privcurve.analysis.ranks import groups, mean_ranks
+from privcurve.figures import style
+from privcurve.lazy import pd
+from privcurve.outputs.base import FIGURE, TABLE, Asked, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.error_table import ErrorTable, arm_titles, private
+from privcurve.tables.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 CAPTION = "Which learners' ranks differ over the datasets"
 NOTES = (
@@ -23,23 +36,109 @@ class MeanRanks(Output):
     """Figure and table: ranks of learners over all datasets, and pairs that do not differ."""
 
     word: ClassVar[str] = "mean_ranks"
+    writes: ClassVar = (TABLE, FIGURE)
     version: ClassVar[int] = 2
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         if len(asked.study.datasets) < 2 or len(private(asked)) < 2:
             raise ValueError("ranks need two private arms and two datasets or more")
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
-        return Files(tables=(asked.table,), figures=(asked.figure,))
-
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         return Reads(outputs=(ErrorTable.word,), facts=list(arm_titles(asked).items()))
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis import ranks
-        from privcurve.figures.critical_difference import critical_difference
-        from privcurve.tables.table import Table
+    def make(self, context: Context) -> None:
 
         frame = ranks.pairs(context.table_of(ErrorTable.word))
         context.write(Table(frame, CAPTION, NOTES))
-        context.draw(critical_difference(frame, arm_titles(context.asked)), frame)
+        context.draw(draw(frame, arm_titles(context.asked)), frame)
+
+
+# Heights in units of a line of text.
+LINE = 0.165  # inches
+ABOVE, BAR = 2.6, 0.45
+# Smaller p-values are not told apart.
+LEAST_P = 0.001
+
+
+def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Draw the mean ranks of arms, a panel an ε.
+
+    Rank 1, the best, is on the left. Thick bars join arms of which no pair differs by
+    Wilcoxon's test with Holm's correction; the thin one on top is as long as Nemenyi's critical
+    difference.
+    """
+    style.check_any(frame)
+    parts = [part for _, part in frame.groupby("epsilon", sort=True)]
+    joined = [groups(part) for part in parts]
+    counts = [len(set(part["arm"]) | set(part["other"])) for part in parts]
+    heights = [
+        ABOVE + BAR * len(bars) + math.ceil(count / 2) + 0.6
+        for bars, count in zip(joined, counts, strict=True)
+    ]
+    looks = style.method_looks(map(method_of, titles))
+    with style.paper():
+        figure = style.new_figure(style.TEXT_WIDTH, LINE * (sum(heights) + 0.8 * len(parts)))
+        made = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for panel, part, bars, height in zip(made, parts, joined, heights, strict=True):
+            _draw(panel, part, bars, height, titles, looks)
+    return figure
+
+
+def _draw(
+    panel: Axes,
+    part: pd.DataFrame,
+    bars: list[list[str]],
+    height: float,
+    titles: Mapping[str, str],
+    looks: Mapping[str, tuple[str, str]],
+) -> None:
+    means = mean_ranks(part)
+    order = list(means)
+    k = len(order)
+    room = 0.62 * (k - 1) + 0.4
+    panel.set_xlim(1 - room, k + room)
+    panel.set_ylim(height, 0)
+    panel.axis("off")
+    first = part.iloc[0]
+    p_value = float(first["friedman_p"])
+    said = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
+    panel.set_title(
+        f"ε = {first['epsilon']:g}  ({first['n_datasets']:d} datasets; Friedman's p {said})",
+        loc="left",
+    )
+    panel.plot([1, k], [ABOVE, ABOVE], color="0.2", linewidth=0.8)
+    for rank in range(1, k + 1):
+        panel.plot([rank, rank], [ABOVE - 0.25, ABOVE], color="0.2", linewidth=0.8)
+        panel.text(rank, ABOVE - 0.35, f"{rank}", ha="center", va="bottom", fontsize=7)
+    length = min(float(first["critical_difference"]), k - 1.0)
+    panel.plot([1, 1 + length], [0.9, 0.9], color="0.45", linewidth=0.8, marker="|", markersize=4)
+    panel.text(
+        1 + length + 0.08,
+        0.9,
+        f"Nemenyi's critical difference, {first['critical_difference']:.2f}",
+        ha="left",
+        va="center",
+        fontsize=6.5,
+        color="0.35",
+    )
+    for place, bar in enumerate(bars):
+        y = ABOVE + BAR * (place + 1)
+        ends = [means[bar[0]] - 0.05, means[bar[-1]] + 0.05]
+        panel.plot(ends, [y, y], color="0.1", linewidth=2.4, solid_capstyle="butt")
+    below = ABOVE + BAR * (len(bars) + 0.6)
+    left = math.ceil(k / 2)
+    for place, arm in enumerate(order):
+        on_left = place < left
+        # The outermost labels are the highest: no line crosses another.
+        y = below + 0.5 + (place if on_left else k - 1 - place)
+        x = 1 - 0.15 if on_left else k + 0.15
+        colour = looks[method_of(arm)][0]
+        panel.plot([means[arm], means[arm], x], [ABOVE, y, y], color=colour, linewidth=0.9)
+        text = f"{titles[arm]} {means[arm]:.2f}" if on_left else f"{means[arm]:.2f} {titles[arm]}"
+        panel.text(
+            x - 0.06 if on_left else x + 0.06,
+            y,
+            text,
+            ha="right" if on_left else "left",
+            va="center",
+        )

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.experiments import canonical
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Output, Reads
+from privcurve.outputs.base import (
+    NUMBER,
+    REQUIRED,
+    TEXT,
+    Asked,
+    Option,
+    Output,
+    Reads,
+    dataset_title,
+)
 from privcurve.outputs.context import Context
-from privcurve.outputs.learning_curves import dataset_title
-from privcurve.outputs.options import NUMBER, REQUIRED, TEXT, Option
 
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset
@@ -33,7 +40,7 @@ class OneModel(Output):
     selects: ClassVar[bool] = False
     local: ClassVar[bool] = False
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         asked.check_dataset(self.dataset(asked))
         if not asked.options["epsilon"] > 0:
             raise ValueError(f"epsilon = {asked.options['epsilon']:g} is not above 0")
@@ -47,7 +54,7 @@ class OneModel(Output):
         """Give the arm that it is a model of: of several of one learner, the first."""
         return asked.arms_of(asked.options["learner"])[0]
 
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         arm, dataset = self.arm(asked), self.dataset(asked)
         version = registry.entry(arm.learner).version
         # Nothing of the study is read: what the model hangs on is said here.

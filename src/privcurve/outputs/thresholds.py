@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from privcurve.outputs.base import Asked, Files, about
+import numpy as np
+
+from privcurve.coding import scaled
+from privcurve.figures import style
+from privcurve.lazy import pd, sns
+from privcurve.outputs.base import (
+    FIGURE,
+    NUMBER,
+    REQUIRED,
+    TEXT,
+    Asked,
+    Option,
+    about,
+    dataset_title,
+)
 from privcurve.outputs.context import Context
-from privcurve.outputs.learning_curves import dataset_title
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
-from privcurve.outputs.options import NUMBER, REQUIRED, TEXT, Option
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from privcurve.datasets.domain import Column, Domain
     from privcurve.experiments.study import Arm
+
 
 KIND = "thresholds are drawn of brc with intercept: threshold, one setting, on one number"
 
@@ -25,6 +42,7 @@ class Thresholds(OneModel):
     """
 
     word: ClassVar[str] = "thresholds"
+    writes: ClassVar = (FIGURE,)
     options: ClassVar = {
         "learner": Option("an entry of the study's learners: brc with intercept: threshold",
                           TEXT, REQUIRED),
@@ -32,7 +50,7 @@ class Thresholds(OneModel):
         "boundary": Option("where the label changes, in the column's unit, if known", NUMBER),
     }  # fmt: skip
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         super().check(asked)
         column = _column(self.arm(asked), about(self.dataset(asked)).domain)
         boundary = asked.options["boundary"]
@@ -42,12 +60,7 @@ class Thresholds(OneModel):
                 f"{column.edges[0]:g} to {column.edges[-1]:g}"
             )
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
-        return Files(figures=(asked.figure,))
-
-    def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis.thresholds import thresholds
-        from privcurve.figures import thresholds as drawing
+    def make(self, context: Context) -> None:
 
         arm, epsilon = self.arm(context.asked), context.options["epsilon"]
         data, model = self.trained(context)
@@ -57,17 +70,17 @@ class Thresholds(OneModel):
         borders = [
             (t, -vote.intercept, vote.alpha) for t, vote in enumerate(votes, 1) if not vote.public
         ]
-        frame = thresholds(borders, column.edges)
+        frame = threshold_frame(borders, column.edges)
         title = f"{dataset_title(data.name)}\n{arm.title}, {arm.calibration} noise, ε = {epsilon:g}"
         if len(frame) < len(votes):
             title += f"; public columns vote in {len(votes) - len(frame)} of {len(votes)} rounds"
         bounds = column.edges[0], column.edges[-1]
-        figure = drawing.thresholds(frame, title, column.name, bounds, context.options["boundary"])
+        figure = draw(frame, title, column.name, bounds, context.options["boundary"])
         context.draw(figure, frame)
 
 
 def _column(arm: Arm, domain: Domain) -> Column:
-    """Give the one column that all thresholds of an arm are of; ValueError if there is none."""
+    """Return the one column that all thresholds of an arm are of; ValueError if there is none."""
     setting = arm.settings[0]
     if arm.learner != "brc" or setting.get("intercept") != "threshold":
         raise ValueError(f"{arm.name} is not brc with intercept: threshold, and {KIND}")
@@ -81,3 +94,102 @@ def _column(arm: Arm, domain: Domain) -> Column:
         names = ", ".join(column.name for column in columns)
         raise ValueError(f"{arm.name} draws from {names}, and {KIND}")
     return columns[0]
+
+
+COLUMNS = ["round", "threshold", "alpha"]
+
+
+def threshold_frame(
+    rounds: Sequence[tuple[int, float, float]], edges: Sequence[float]
+) -> pd.DataFrame:
+    """Return the threshold and the weight of each round.
+
+    The columns `COLUMNS`. A value at or above its threshold is called positive, one below
+    it negative: it is the lower edge of the first bin above the border, so that it says of
+    each record what the vote says.
+    """
+    n_bins = len(edges) - 1
+    places = scaled(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
+    rows = [
+        (t, edges[int(np.searchsorted(places, border, side="right"))], alpha)
+        for t, border, alpha in rounds
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+BUCKETS = 10
+ROOM = 0.02  # beside the bounds, for marks that stand on them
+SIGNS = {True: "α ≥ 0: above is positive", False: "α < 0: above is negative"}
+COLOURS = {SIGNS[True]: style.COLOURS[0], SIGNS[False]: style.COLOURS[3]}
+MARKS = {SIGNS[True]: "o", SIGNS[False]: "X"}
+DOTS = (0, (1, 1.2))
+DASHES = (0, (3.2, 1.4))
+
+
+def draw(
+    frame: pd.DataFrame,
+    title: str,
+    column: str,
+    bounds: tuple[float, float],
+    boundary: float | None,
+) -> Figure:
+    """Draw the histogram of thresholds at the left, and α against the threshold at the right."""
+    if frame.empty:
+        raise ValueError("a model without a threshold of its own has nothing to draw")
+    with style.paper():
+        figure = style.new_figure(style.TEXT_WIDTH, style.SINGLE_PANEL_HEIGHT)
+        left, right = figure.subplots(1, 2)
+        _draw_histogram(left, frame, bounds)
+        _draw_weights(right, frame, boundary)
+        room = ROOM * (bounds[1] - bounds[0])
+        for panel in (left, right):
+            panel.set_xlim(bounds[0] - room, bounds[1] + room)
+            panel.set_xlabel(f"Threshold on {column}")
+        figure.suptitle(title, fontsize=8.5)
+        style.legend_below(figure, right.get_legend_handles_labels()[0])
+    return figure
+
+
+def _draw_histogram(panel: Axes, frame: pd.DataFrame, bounds: tuple[float, float]) -> None:
+    sns.histplot(
+        frame,
+        x="threshold",
+        bins=BUCKETS,
+        binrange=bounds,
+        color=style.COLOURS[4],
+        alpha=1,
+        edgecolor="white",
+        linewidth=0.5,
+        ax=panel,
+    )
+    panel.axhline(len(frame) / BUCKETS, color="0.2", linewidth=0.8, linestyle=DOTS)
+    panel.set_title("Thresholds drawn; dotted: an even draw")
+    panel.set_ylabel("Rounds")
+
+
+def _draw_weights(panel: Axes, frame: pd.DataFrame, boundary: float | None) -> None:
+    sns.scatterplot(
+        frame.assign(sign=(frame["alpha"] >= 0).map(SIGNS)),
+        x="threshold",
+        y="alpha",
+        hue="sign",
+        style="sign",
+        hue_order=list(COLOURS),
+        style_order=list(COLOURS),
+        palette=COLOURS,
+        markers=MARKS,
+        s=16,
+        linewidth=0.3,
+        zorder=3,
+        ax=panel,
+    )
+    panel.axhline(0, color="0.2", linewidth=0.6)
+    if boundary is not None:
+        panel.axvline(
+            boundary, color="0.2", linewidth=0.8, linestyle=DASHES, label="where the label changes"
+        )
+    panel.set_title("What each weighs")
+    panel.set_ylabel("α")
+    legend = panel.get_legend()
+    if legend is not None:
+        legend.remove()

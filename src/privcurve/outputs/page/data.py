@@ -11,7 +11,7 @@ from typing import Any
 from privcurve.analysis import kinds
 from privcurve.analysis.names import method_of
 from privcurve.experiments.study import DEFAULT_METRIC, Arm, Study
-from privcurve.figures.looks import method_looks
+from privcurve.figures.style import method_looks
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
 from privcurve.privacy.ledger import PROVED
 

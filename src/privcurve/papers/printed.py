@@ -6,15 +6,85 @@ docs/thesis.md.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import stdev
-from typing import Any
-
-import pandas as pd
+from typing import Any, ClassVar
 
 from privcurve.analysis.numbers import mean, short
+from privcurve.lazy import pd
+from privcurve.outputs.base import PRINTED, REQUIRED, TEXT, Asked, Option, Output, Reads
+from privcurve.outputs.context import Context
+from privcurve.tables.table import Table
+
+# What can be compared: the file of printed numbers, and the output that has ours.
+TABLES = {"sparsity": "sparsity", "rademacher": "rademacher", "model_card": "model_card"}
+
+
+class Printed(Output):
+    """Table: each number of ``resources/printed/<paper>/`` with ours, in standard errors."""
+
+    word: ClassVar[str] = "printed"
+    memory: ClassVar[int] = 2000
+    options: ClassVar = {
+        "paper": Option("a folder of resources/printed", TEXT, REQUIRED),
+        "learner": Option("an entry of the study's learners", TEXT, REQUIRED),
+    }
+
+    def check(self, asked: Asked) -> None:
+        asked.arms_of(asked.options["learner"])
+        if not _files(asked):
+            known = sorted(path.name for path in PRINTED.glob("*") if path.is_dir())
+            raise ValueError(
+                f"{asked.printed} has no printed numbers; there are those of: {', '.join(known)}"
+            )
+
+    def reads(self, asked: Asked) -> Reads:
+        arms = [arm.name for arm in asked.arms_of(asked.options["learner"])]
+        files = _files(asked)
+        return Reads(
+            tuple(itertools.product(asked.study.datasets, arms)),
+            cells=True,
+            data=asked.study.datasets,
+            outputs=tuple(word for name, word in TABLES.items() if name in files),
+            resources=tuple(files.values()),
+        )
+
+    def make(self, context: Context) -> None:
+
+        selected = context.selected()
+        files = _files(context.asked)
+
+        def printed(name: str) -> pd.DataFrame:
+            return comparable(pd.read_csv(files[name], dtype="str"), selected)
+
+        parts = []
+        if "sparsity" in files:
+            ours = context.table_of("sparsity")
+            parts.append(compare_sparsity(printed("sparsity"), ours))
+        if "model_card" in files:
+            votes = pd.read_csv(context.others["model_card"].files.others["votes"])
+            parts.append(compare_card(printed("model_card"), printed("model_accuracy"), votes))
+        if "rademacher" in files:
+            ours = context.table_of("rademacher")
+            parts.append(compare_rademacher(printed("rademacher"), ours))
+        if "settings" in files:
+            settings = printed("settings")
+            cells = pd.concat(
+                of_settings(part, settings, selected) for part in context.cells(CELL_COLUMNS)
+            )
+            parts.append(compare_settings(settings, selected, cells))
+        frame = in_order(parts)
+        shown = readable(frame)
+        context.write(Table(frame, CAPTION, NOTES, shown))
+
+
+def _files(asked: Asked) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(asked.printed.glob("*.csv"))}
+
 
 CALIBRATIONS = ("published", "certified")
 COLUMNS = [
@@ -42,42 +112,20 @@ Ours = tuple[float, float, float]  # value, standard error of the difference, di
 
 
 def difference(ours: float, printed: float, standard_error: float) -> float:
-    """Give ours less printed in standard errors; 0 if they are equal, NaN if one is missing."""
+    """Return ours less printed in standard errors; 0 if they are equal, NaN if one is missing."""
     if ours == printed:
         return 0.0
     return (ours - printed) / standard_error if standard_error > 0 else math.nan
 
 
 def rounding(printed: str) -> float:
-    """Give the standard deviation of what a printed number lost by rounding.
-
-    Parameters
-    ----------
-    printed : str
-        As printed: its last digit tells the unit.
-
-    Returns
-    -------
-    float
-    """
+    """Return the standard deviation of what a printed number lost by rounding."""
     decimals = len(printed.partition(".")[2])
     return 10.0**-decimals / math.sqrt(12)
 
 
 def comparable(printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
-    """Keep the printed rows of datasets and ε that our study has, with both calibrations.
-
-    Parameters
-    ----------
-    printed : DataFrame of str
-        With dataset and epsilon.
-    selected : DataFrame
-        dataset, calibration, epsilon.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """Keep the printed rows of datasets and ε that our study has, with both calibrations."""
     ours = {
         calibration: {(d, short(e)) for d, e in zip(one["dataset"], one["epsilon"], strict=True)}
         for calibration, one in selected.groupby("calibration")
@@ -121,7 +169,7 @@ def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 def _beside(
     printed: pd.DataFrame, ours: pd.DataFrame
 ) -> Iterator[tuple[dict[Any, Any], dict[str, Any]]]:
-    """Give each printed row, and ours of it by calibration."""
+    """Return each printed row, and ours of it by calibration."""
     for row in printed.to_dict("records"):
         yield row, {c: _one(ours, row, calibration=c) for c in CALIBRATIONS}
 
@@ -139,21 +187,9 @@ def compare_settings(
 ) -> pd.DataFrame:
     """Compare selected settings, and what it costs us to use the printed ones.
 
-    Parameters
-    ----------
-    printed : DataFrame of str
-        table, dataset, epsilon, density, learning_rate, n_rounds.
-    selected : DataFrame
-        dataset, calibration, epsilon, setting.
-    cells : DataFrame
-        The cross-validation: dataset, calibration, epsilon, setting, fold, accuracy, status.
-
-    Returns
-    -------
-    DataFrame
-        With the columns `COLUMNS`, a row a hyperparameter. The difference is the same for all
-        hyperparameters of a setting: that of the cross-validated accuracies of our setting and
-        the printed one, both trained by us, paired by fold.
+    With the columns `COLUMNS`, a row a hyperparameter. The difference is the same for all
+    hyperparameters of a setting: that of the cross-validated accuracies of our setting and
+    the printed one, both trained by us, paired by fold.
     """
     folds = _fold_accuracies(cells)
     rows = []
@@ -184,7 +220,7 @@ def of_settings(cells: pd.DataFrame, printed: pd.DataFrame, selected: pd.DataFra
 
 
 def _fold_accuracies(cells: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
-    """Give the accuracy of each fold by dataset, calibration, ε and setting."""
+    """Return the accuracy of each fold by dataset, calibration, ε and setting."""
     keys = {text: _setting_key(json.loads(text)) for text in cells["setting"].unique()}
     found: dict[tuple[str, ...], dict[str, float]] = {}
     good = cells[cells["status"] == "ok"]
@@ -198,7 +234,7 @@ def _fold_accuracies(cells: pd.DataFrame) -> dict[tuple[str, ...], dict[str, flo
 
 
 def _loss(mine: Mapping[str, float], theirs: Mapping[str, float] | None) -> tuple[float, float]:
-    """Give the standard error of the gap in accuracy, paired by fold, and the gap in its unit."""
+    """Return the standard error of the gap in accuracy, paired by fold, and the gap in its unit."""
     if theirs is None or set(theirs) != set(mine):
         return math.nan, math.nan
     gaps = [mine[fold] - theirs[fold] for fold in mine]
@@ -211,17 +247,7 @@ def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFram
 
     The thesis does not say over how many trainings: a printed number counts as one.
 
-    Parameters
-    ----------
-    printed : DataFrame of str
-        table, dataset, epsilon, bound, accuracy.
-    ours : DataFrame
-        As of :func:`privcurve.analysis.rademacher.table`.
-
-    Returns
-    -------
-    DataFrame
-        As of :func:`compare_sparsity`.
+    As of :func:`compare_sparsity`.
     """
     rows = []
     for row, found in _beside(printed, ours):
@@ -239,19 +265,7 @@ def compare_card(
 ) -> pd.DataFrame:
     """Compare a printed model with ours: votes of each of its conditions, and accuracy.
 
-    Parameters
-    ----------
-    printed : DataFrame of str
-        table, dataset, epsilon, votes, condition, nearest_bin (our name of its condition).
-    printed_accuracy : DataFrame of str
-        table, dataset, epsilon, accuracy.
-    ours : DataFrame
-        As of :func:`privcurve.analysis.model_card.votes_frame`.
-
-    Returns
-    -------
-    DataFrame
-        With the columns `COLUMNS`.
+    With the columns `COLUMNS`.
     """
     rows = []
     for row in printed.to_dict("records"):
@@ -281,8 +295,8 @@ def in_order(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return whole.sort_values("table", kind="stable", ignore_index=True)
 
 
-def shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the table as a reader wants it."""
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as a reader wants it."""
     columns: dict[str, Sequence[str]] = {
         "table": list(frame["table"]),
         "dataset": list(frame["dataset"]),
@@ -315,7 +329,7 @@ def _models(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str, p
 
 
 def _one(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[Any, Any]:
-    """Give our one row for a printed one."""
+    """Return our one row for a printed one."""
     found = frame[
         (frame["dataset"] == row["dataset"])
         & (frame["calibration"] == calibration)

@@ -1,20 +1,85 @@
-"""Rademacher complexity of 1-rules, and the margin bound on the accuracy of a vote of them.
+"""The Rademacher complexity of 1-rules, and the margin bound on the accuracy of a vote of them.
 
 Formulas and their sources: docs/thesis.md.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from privcurve.analysis.margins import ramp_loss
+from privcurve import datasets
+from privcurve.lazy import pd
+from privcurve.learners import registry
+from privcurve.outputs.base import (
+    COUNT,
+    NUMBER,
+    REQUIRED,
+    TEXT,
+    Asked,
+    Option,
+    Output,
+    Reads,
+)
+from privcurve.outputs.context import Context
+from privcurve.tables.table import Table
+
+
+class Rademacher(Output):
+    """Table ``rademacher``: estimate, bound and accuracy of boosted 1-rules at one ε."""
+
+    word: ClassVar[str] = "rademacher"
+    local: ClassVar[bool] = False
+    options: ClassVar = {
+        "learner": Option("an entry of the study's learners: LazyBB with 1-rules", TEXT, REQUIRED),
+        "epsilon": Option("an ε of that learner", NUMBER, REQUIRED),
+        "draws": Option("how many sign vectors an estimate takes", COUNT, 2000),
+    }
+
+    def check(self, asked: Asked) -> None:
+        asked.check_one_rules(asked.options["learner"])
+        asked.check_epsilon(asked.options["learner"], asked.options["epsilon"])
+
+    def reads(self, asked: Asked) -> Reads:
+        arms = asked.arms_of(asked.options["learner"])
+        datasets = asked.study.datasets
+        return Reads(
+            tuple(itertools.product(datasets, [arm.name for arm in arms])),
+            data=datasets,
+            outputs=("accuracy",),
+            facts=[registry.entry(arm.learner).version for arm in arms],
+        )
+
+    def make(self, context: Context) -> None:
+
+        from privcurve.experiments import models
+
+        selected = context.selected()
+        rows = []
+        for name in context.study.datasets:
+            data = context.data(name)
+            X, _, counts = datasets.distinct(data.X, data.y)
+            rng = models.stream("rademacher", data, context.seed)
+            draws = context.options["draws"]
+            found = estimate(X, data.domain.n_bins, counts, draws, rng)
+            print(f"{data.name}: {found}", flush=True)
+            for arm in context.asked.arms_of(context.options["learner"]):
+                point = models.selected_point(arm, selected, name, context.options["epsilon"])
+                repeats = context.study.repeats
+                for model in models.inspect(data, arm, point, repeats, context.seed):
+                    margins = model.margins(model.train)
+                    bound = bound_of(margins, model.train.counts, found)
+                    rows.append(_row(name, arm.name, arm.calibration, point.epsilon, found, bound))
+        frame = bound_table(pd.DataFrame(rows), context.table_of("accuracy"))
+        notes = _notes(frame)
+        context.write(Table(frame, CAPTION, notes, readable(frame)))
+
 
 CONFIDENCE = 0.95
 
@@ -43,7 +108,7 @@ class Estimate:
     n: int
 
     def upper(self, failure: float) -> float:
-        """Give an upper confidence limit that fails with at most this probability.
+        """Return an upper confidence limit that fails with at most this probability.
 
         By McDiarmid's inequality: each of the n · n_draws signs moves the mean of the draws
         by at most 2/(n · n_draws).
@@ -54,21 +119,10 @@ class Estimate:
 def supremum(
     codes: NDArray[np.unsignedinteger[Any]], n_bins: Sequence[int], sums: NDArray[np.int64]
 ) -> int:
-    """Give the largest correlation of a 1-rule with some signs.
+    """Return the largest correlation of a 1-rule with some signs.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_columns)
-    n_bins : sequence of int
-        Bins of each column.
-    sums : ndarray of shape (n_rows,)
-        The signs of the records that a row stands for, added up.
-
-    Returns
-    -------
-    int
-        max |Σ σ h(x)| over the literals h (+1 in a bin, −1 outside it) and the constant: a
-        class that holds each rule's negation has the largest correlation in absolute value.
+    max |Σ σ h(x)| over the literals h (+1 in a bin, −1 outside it) and the constant: a
+    class that holds each rule's negation has the largest correlation in absolute value.
     """
     total = int(sums.sum())
     largest = abs(total)
@@ -85,22 +139,7 @@ def estimate(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Estimate E_σ sup_h (1/n) Σ σ_i h(x_i) over 1-rules, from drawn sign vectors.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_columns)
-    n_bins : sequence of int
-    counts : ndarray of shape (n_rows,)
-        Records that a row stands for.
-    n_draws : int
-        At least 2.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    Estimate
-    """
+    """Estimate E_σ sup_h (1/n) Σ σ_i h(x_i) over 1-rules, from drawn sign vectors."""
     if n_draws < 2:
         raise ValueError(f"n_draws = {n_draws}, but a standard error needs at least 2")
     n = int(counts.sum())
@@ -112,7 +151,7 @@ def estimate(
     return Estimate(float(draws.mean()), float(draws.std(ddof=1) / math.sqrt(n_draws)), n_draws, n)
 
 
-def bound(
+def bound_of(
     margins: NDArray[np.float64], counts: NDArray[np.int64], complexity: Estimate
 ) -> tuple[float, float]:
     """Give the best lower bound on a vote's accuracy, and the threshold that attains it.
@@ -144,7 +183,17 @@ def bound(
     return 1 - errors[best] - rest, THRESHOLDS[best]
 
 
-def row(
+def ramp_loss(margins: NDArray[np.float64], counts: NDArray[np.int64], threshold: float) -> float:
+    """Return the mean of min(1, max(0, 1 − margin/θ)).
+
+    In [0, 1]; at least the error, and at most the share of margins below θ.
+    """
+    if not threshold > 0:
+        raise ValueError(f"threshold = {threshold} must be above 0")
+    return float(np.average(np.clip(1 - margins / threshold, 0, 1), weights=counts))
+
+
+def _row(
     dataset: str,
     arm: str,
     calibration: str | None,
@@ -152,7 +201,7 @@ def row(
     complexity: Estimate,
     found: tuple[float, float],
 ) -> dict[str, Any]:
-    """Give the row of one model for :func:`table`; `found` is what :func:`bound` gave."""
+    """Return the row of one model for :func:`table`; `found` is what :func:`bound` gave."""
     return {
         "dataset": dataset,
         "arm": arm,
@@ -167,21 +216,11 @@ def row(
     }
 
 
-def table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
+def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     """Put the bounds beside the accuracy of fresh trainings.
 
-    Parameters
-    ----------
-    bounds : DataFrame
-        One row a model, as of :func:`row`.
-    accuracy : DataFrame
-        A study's table of accuracy.
-
-    Returns
-    -------
-    DataFrame
-        One row for each dataset and calibration, in the order of `bounds`: mean and standard
-        deviation of the bound over models, and the accuracy.
+    One row for each dataset and calibration, in the order of `bounds`: mean and standard
+    deviation of the bound over models, and the accuracy.
     """
     rows = []
     for key, group in bounds.groupby(["dataset", "arm", "epsilon"], sort=False):
@@ -214,8 +253,8 @@ def table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the table as a reader wants it."""
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as a reader wants it."""
     return pd.DataFrame(
         {
             "dataset": frame["dataset"],
@@ -238,8 +277,8 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def notes(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Give the notes below the table."""
+def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Return the notes below the table."""
     first = frame.iloc[0]
     return (
         f"Complexity: mean of {int(first['n_draws'])} drawn sign vectors ± its standard error, of "

@@ -1,11 +1,38 @@
-"""How many features a model asks for (thesis, Tables 5.2 and A.1 to A.3)."""
+"""How many features the models of a learner ask for (thesis, Tables 5.2 and A.1 to A.3)."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
+from typing import ClassVar
 
-import pandas as pd
+from privcurve.lazy import pd
+from privcurve.outputs.base import REQUIRED, TEXT, Asked, Option, Output, Reads
+from privcurve.outputs.context import Context
+from privcurve.tables.table import Table
+
+
+class Sparsity(Output):
+    """Table ``sparsity``: features used by one learner, for each dataset, calibration and ε."""
+
+    word: ClassVar[str] = "sparsity"
+    options: ClassVar = {"learner": Option("an entry of the study's learners", TEXT, REQUIRED)}
+
+    def check(self, asked: Asked) -> None:
+        asked.arms_of(asked.options["learner"])
+
+    def reads(self, asked: Asked) -> Reads:
+        arms = [arm.name for arm in asked.arms_of(asked.options["learner"])]
+        datasets = asked.study.datasets
+        return Reads(tuple(itertools.product(datasets, arms)), data=datasets)
+
+    def make(self, context: Context) -> None:
+
+        widths = {name: context.data(name).domain.width for name in context.study.datasets}
+        frame = feature_table(context.refits(), widths)
+        context.write(Table(frame, CAPTION, NOTES, readable(frame)))
+
 
 # As many as the thesis has.
 REPEATS = 5
@@ -19,29 +46,13 @@ NOTES = (
 )
 
 
-def table(refits: pd.DataFrame, widths: Mapping[str, int], repeats: int = REPEATS) -> pd.DataFrame:
-    """Give the statistics of features used for each dataset, calibration and ε.
+def feature_table(
+    refits: pd.DataFrame, widths: Mapping[str, int], repeats: int = REPEATS
+) -> pd.DataFrame:
+    """Return the statistics of features used for each dataset, calibration and ε.
 
-    Parameters
-    ----------
-    refits : DataFrame
-        One row a fresh training: dataset, calibration, epsilon, repeat, status and
-        n_features_used.
-    widths : mapping of str to int
-        Features of each dataset; also the order of the rows.
-    repeats : int
-        Trainings 1 … `repeats` count.
-
-    Returns
-    -------
-    DataFrame
-        dataset, calibration, epsilon, features_mean, features_std (`repeats` in the
-        denominator), features_percent, n_features and n_repeats.
-
-    Raises
-    ------
-    ValueError
-        If a training appears twice or a dataset has no width.
+    dataset, calibration, epsilon, features_mean, features_std (`repeats` in the
+    denominator), features_percent, n_features and n_repeats.
     """
     unknown = sorted(set(refits["dataset"]) - set(widths))
     if unknown:
@@ -71,8 +82,8 @@ def table(refits: pd.DataFrame, widths: Mapping[str, int], repeats: int = REPEAT
     return pd.DataFrame(rows)
 
 
-def shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the table as the thesis prints it."""
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as the thesis prints it."""
     return pd.DataFrame(
         {
             "dataset": frame["dataset"],

@@ -1,0 +1,216 @@
+"""Profiles of errors over a grid of ensembles: the share of runs with an error up to x."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from privcurve.figures import style
+from privcurve.lazy import pd, sns
+from privcurve.outputs.base import NUMBER, Asked, Files, Option, Output, Reads, dataset_title
+from privcurve.outputs.context import Context
+from privcurve.papers import ensembles
+from privcurve.tables.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class ErrorProfiles(Output):
+    """Figures: the share of runs with an error up to x, by α and by ε, for each dataset."""
+
+    word: ClassVar[str] = "error_profiles"
+    selects: ClassVar[bool] = False
+    memory: ClassVar[int] = 2000
+    options: ClassVar = {
+        "at": Option("an error: the table says which share of runs is not above it", NUMBER, 0.2)
+    }
+
+    def files(self, asked: Asked) -> Files:
+        folder = asked.figure
+        figures = tuple(folder / name for name in asked.study.datasets)
+        return Files(tables=(asked.table,), figures=figures)
+
+    def reads(self, asked: Asked) -> Reads:
+        names = asked.study.datasets
+        return Reads(
+            data=names,
+            outputs=(ensembles.WORD,),
+            facts=[[name, dataset_title(name)] for name in names],
+        )
+
+    def make(self, context: Context) -> None:
+
+        frame = ensembles.read_errors(context)
+        majority = {name: _majority(context, name) for name in context.study.datasets}
+        at = context.options["at"]
+        context.write(
+            Table(
+                profile_shares(frame, majority, at),
+                f"Spread of errors over the grid; share: those up to {at:g}",
+                ("A run is a setting at an ε; its error is the mean over the folds.",),
+            )
+        )
+        stems = dict(zip(context.study.datasets, context.asked.files.figures, strict=True))
+        for name, part in ensembles.boosted(frame).groupby("dataset", sort=False):
+            shown = _panels(part)
+            figure = draw(shown, dataset_title(str(name)), majority[str(name)])
+            style.save(figure, shown, stems[str(name)])
+
+
+def _majority(context: Context, name: str) -> float:
+    labels = context.data(name).y
+    share = float((labels == 1).mean())
+    return min(share, 1 - share)
+
+
+def _panels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the curves of all panels of a dataset, in their order."""
+    order = {alpha: place for place, alpha in enumerate(ensembles.ALPHAS)}
+    frame = frame.sort_values("alpha", key=lambda names: names.map(order), kind="stable")
+    alpha = "α = " + frame["alpha"]
+    free = np.isinf(frame["epsilon"])
+    private = ~free & (frame["epsilon"] >= ensembles.LEAST_EPSILON)
+    calibrated = private & (frame["alpha"] == ensembles.CALIBRATED)
+    first = frame["alpha"].iloc[0]
+    mine = calibrated if calibrated.any() else private & (frame["alpha"] == first)
+    by_epsilon = frame[mine].sort_values("epsilon", kind="stable")
+    epsilon = by_epsilon["epsilon"].map("ε = {:g}".format)
+    parts = []
+    if free.any():
+        parts += [profile(frame[free], "without privacy", alpha[free])]
+    parts += [
+        profile(frame[private], "private, all ε", alpha[private]),
+        profile(by_epsilon, f"private, α = {frame.loc[mine, 'alpha'].iloc[0]}", epsilon),
+        profile(frame[private], f"private, all ε{CROPPED}", alpha[private]),
+    ]
+    if free.any():
+        parts += [
+            running(frame[free], "expected depth, without privacy", alpha[free],
+                           "expected_depth"),
+            running(frame[free], "leaves, without privacy", alpha[free], "n_leaves"),
+        ]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)[["panel", "line", "error", "value", "value_std"]]
+
+
+CROPPED = " (cropped)"
+
+
+def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -> pd.DataFrame:
+    """Say how errors are spread over a grid: what a profile shows, in numbers.
+
+    dataset, privacy (``private``: all finite ε of 0.01 and more; ``none``), alpha, n_trees (or
+    ``all``), n_runs, the share of them with an error up to `at`, the least, median and largest
+    error, and that of the majority class.
+    """
+    rows = []
+    mine = ensembles.boosted(frame)
+    for (dataset, alpha), part in mine.groupby(["dataset", "alpha"], sort=False):
+        for privacy, own in (
+            ("none", part[np.isinf(part["epsilon"])]),
+            ("private", ensembles.of_paper(part)),
+        ):
+            groups = [(ensembles.ALL, own), *own.groupby("n_trees", sort=True)]
+            for n_trees, one in groups:
+                if one.empty or one["error"].isna().any():
+                    continue
+                rows.append(
+                    {
+                        **{"dataset": dataset, "privacy": privacy, "alpha": alpha},
+                        **{"n_trees": str(n_trees), "n_runs": len(one)},
+                        "share": float((one["error"] <= at + ensembles.ROUNDING).mean()),
+                        **{"least": one["error"].min(), "median": one["error"].median()},
+                        **{"largest": one["error"].max(), "majority": majority[str(dataset)]},
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
+    """Return the steps of a panel's curves.
+
+    panel, line, error, and `value`, the share of the curve's runs with an error up to it.
+    """
+    parts = []
+    for line, part in frame.groupby(lines.to_numpy(), sort=False):
+        errors = np.sort(part["error"].to_numpy(dtype=float))
+        shares = np.arange(len(errors) + 1) / len(errors)
+        # From nothing to the largest error of all curves.
+        ends = [*errors, frame["error"].max()]
+        steps = {"error": [errors[0], *ends], "value": [*shares, 1.0]}
+        parts.append(pd.DataFrame({**steps, "line": str(line)}))
+    return pd.concat(parts, ignore_index=True).assign(panel=panel, value_std=np.nan)
+
+
+def running(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) -> pd.DataFrame:
+    """Return the mean and standard deviation of a measure over runs with an error up to x.
+
+    panel, line, error, value, value_std.
+    """
+    parts = []
+    for line, part in frame.groupby(lines.to_numpy(), sort=False):
+        own = part.sort_values("error", kind="stable")
+        grown = own[name].expanding(min_periods=1)
+        parts.append(
+            pd.DataFrame(
+                {
+                    **{"line": line, "error": own["error"].to_numpy()},
+                    "value": grown.mean().to_numpy(),
+                    "value_std": grown.std(ddof=0).to_numpy(),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True).assign(panel=panel)
+
+
+def draw(frame: pd.DataFrame, title: str, majority: float) -> Figure:
+    """Draw the profiles of a dataset, a panel each."""
+    style.check_any(frame)
+    names = list(dict.fromkeys(frame["panel"]))
+    with style.paper():
+        figure, panels = style.panels(len(names))
+        for panel, name in zip(panels, names, strict=True):
+            _draw(panel, frame[frame["panel"] == name], name, majority)
+        figure.suptitle(title, fontsize=9)
+    return figure
+
+
+def _draw(panel: Axes, part: pd.DataFrame, name: str, majority: float) -> None:
+    lines = list(dict.fromkeys(part["line"]))
+    colours = dict(zip(lines, [style.COLOURS[i % len(style.COLOURS)] for i in range(len(lines))],
+                       strict=True))  # fmt: skip
+    sns.lineplot(
+        part,
+        x="error",
+        y="value",
+        hue="line",
+        palette=colours,
+        estimator=None,
+        drawstyle="steps-post",
+        legend=False,
+        ax=panel,
+    )
+    spread = part.dropna(subset="value_std")
+    for line, own in spread.groupby("line", sort=False):
+        panel.fill_between(
+            own["error"],
+            own["value"] - own["value_std"],
+            own["value"] + own["value_std"],
+            step="post",
+            alpha=0.16,
+            linewidth=0,
+            color=colours[str(line)],
+        )
+    if spread.empty:
+        panel.axvline(majority, color=style.BASELINE_COLOUR, linestyle="--", linewidth=0.8)
+    panel.set_title(name)
+    panel.set_xlabel("error")
+    panel.set_ylabel("share of runs" if spread.empty else "mean ± sd of runs up to it")
+    if name.endswith(CROPPED):
+        least = float(part["error"].min())
+        panel.set_xlim(least - 0.01, min(float(part["error"].max()), majority) + 0.01)
+        panel.set_ylim(0, 1.02)
+    handles = [style.key_line(line, color=colours[line]) for line in lines]
+    panel.legend(handles=handles, loc="best", fontsize=6, handlelength=1.4)
