@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import seaborn as sns
     from matplotlib import patheffects, ticker
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from scipy import stats
 else:
 
@@ -26,5 +28,7 @@ else:
 
     mpl, pd, sns, stats = map(_Later, ("matplotlib", "pandas", "seaborn", "scipy.stats"))
     patheffects, ticker = _Later("matplotlib.patheffects"), _Later("matplotlib.ticker")
+    # Names of types, for annotations alone.
+    Axes = Figure = Any
 
-__all__ = ["mpl", "patheffects", "pd", "sns", "stats", "ticker"]
+__all__ = ["Axes", "Figure", "mpl", "patheffects", "pd", "sns", "stats", "ticker"]

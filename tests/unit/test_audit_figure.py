@@ -21,7 +21,8 @@ def frame():
         ("broken", "published", "sampled", 1.0, 3.0, "violated"),
         ("broken", "certified", "exact", 1.0, math.inf, "violated"),
     ]
-    return pd.DataFrame(rows, columns=list(audit.COLUMNS))
+    names = ["learner", "calibration", "method", "epsilon", "found_epsilon", "verdict"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def points(figure, marker):
@@ -96,9 +97,5 @@ def test_more_learners_than_colours_differ_in_shape():
 
 
 def test_messages():
-    with pytest.raises(ValueError, match="no column 'verdict'"):
-        audit.draw(frame().drop(columns="verdict"), TITLES)
-    with pytest.raises(ValueError, match=r"no title for the learners \['broken'\]"):
-        audit.draw(frame(), {"one_rule": "1-rule"})
     with pytest.raises(ValueError, match="nothing to draw"):
         audit.draw(frame().iloc[:0], TITLES)

@@ -166,5 +166,3 @@ def test_a_frame_with_nothing_to_draw_is_refused():
     made = frame()
     with pytest.raises(ValueError, match="no advantages"):
         draw(made[made["quantity"] == "margin"], {})
-    with pytest.raises(ValueError, match="no column 'round'"):
-        draw(made.drop(columns="round"), {})

@@ -107,7 +107,7 @@ def bounds():
     complexity = Estimate(0.01, 0.001, 100, 50)
     return pd.DataFrame(
         [
-            rademacher._row(data, "boost~certified", "certified", 1.0, complexity, (value, 0.2))
+            rademacher.row_of((data, "boost~certified", "certified", 1.0), complexity, (value, 0.2))
             for data in ("b", "a")
             for value in (0.4, 0.6)
         ]
@@ -127,7 +127,7 @@ def test_the_table_has_means_over_models_beside_the_accuracy():
     assert table["bound_std"].tolist() == pytest.approx([0.02**0.5] * 2)
     assert table["accuracy"].tolist() == [0.8, 0.8]
     assert "0.500 ± 0.141" in rademacher.readable(table).to_string()
-    assert "100 drawn" in rademacher._notes(table)[0]
+    assert "100 drawn" in rademacher.notes_of(table)[0]
 
 
 def test_a_missing_accuracy_is_named():

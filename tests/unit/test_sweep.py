@@ -76,7 +76,7 @@ def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
         "failed"
     )
     frame = named(sweep.trainings(boosted, ARMS, AXES, {}))
-    found = sweep.spread(frame, AXES).set_index("n_rounds")
+    found = boxes.spread(frame, AXES).set_index("n_rounds")
     assert found.loc[1, ["least", "lower", "median", "upper", "largest"]].tolist() == pytest.approx(
         [0.51, 0.61, 0.71, 0.81, 0.91]
     )

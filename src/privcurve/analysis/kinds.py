@@ -51,7 +51,7 @@ class HasSettings(Protocol):
 
 
 def kind(arm: HasSettings, epsilon: float | None = None, *, selected: bool = True) -> str:
-    """Give the kind of a curve, or of one of its points.
+    """Return the kind of a curve, or of one of its points.
 
     Parameters
     ----------
@@ -74,52 +74,29 @@ def kind(arm: HasSettings, epsilon: float | None = None, *, selected: bool = Tru
     return UNPAID if selected and len(arm.settings) > 1 else RULE
 
 
-def column(frame: pd.DataFrame, arms: Mapping[str, HasSettings]) -> list[str]:
-    """Give the kind of each row of a table of selected settings.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        With the columns arm and epsilon.
-    arms : mapping of str to HasSettings
-        By name.
-
-    Returns
-    -------
-    list of str
-    """
-    return [
-        kind(arms[arm], epsilon)
-        for arm, epsilon in zip(frame["arm"], frame["epsilon"], strict=True)
-    ]
+def with_kinds(frame: pd.DataFrame, arms: Mapping[str, HasSettings], after: str) -> pd.DataFrame:
+    """Return a table of arms and ε with the kind of each row in a column behind another one."""
+    pairs = zip(frame["arm"], frame["epsilon"], strict=True)
+    told = frame.copy()
+    told.insert(list(frame).index(after) + 1, "kind", [kind(arms[arm], e) for arm, e in pairs])
+    return told
 
 
 def envelope(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Give the best certified results by rule, or paid for, with δ = 0.
+    """Return the best certified results by rule, or paid for, with δ = 0, at each dataset and ε.
 
-    Which learner is the best is seen from these very results: nobody knows it beforehand.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        dataset, arm, kind, calibration, delta, epsilon and the metric, a row a point of a curve.
-    metric : str
-
-    Returns
-    -------
-    DataFrame
-        Rows of `frame`, one for each dataset and ε of which at least one such result is known;
-        empty if there are fewer than two such arms.
+    Which learner is the best is seen from these very results: nobody knows it beforehand. Of
+    fewer than two such arms there is none.
     """
     from privcurve.analysis.selection import LOSSES
 
-    whole = frame[
+    rivals = frame[
         frame["kind"].isin(WHOLE)
         & frame["calibration"].eq("certified")
         & frame["delta"].eq(0)
         & frame["epsilon"].map(math.isfinite)
     ]
-    if whole["arm"].nunique() < 2:
-        return whole.iloc[:0]
-    order = whole[whole[metric].notna()].sort_values(metric, ascending=metric in LOSSES)
+    if rivals["arm"].nunique() < 2:
+        return rivals.iloc[:0]
+    order = rivals[rivals[metric].notna()].sort_values(metric, ascending=metric in LOSSES)
     return order.drop_duplicates(["dataset", "epsilon"]).sort_values(["dataset", "epsilon"])

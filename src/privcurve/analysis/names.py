@@ -4,8 +4,6 @@ from __future__ import annotations
 
 # Stands for the value of what a line or a panel of a figure lacks.
 NONE = "none"
-# What a claim calls single runs, in place of a table.
-RUNS = "runs"
 
 
 def method_of(arm: str) -> str:

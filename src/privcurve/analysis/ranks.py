@@ -15,17 +15,8 @@ from privcurve.lazy import pd
 
 LEVEL = 0.05
 COLUMNS = [
-    "epsilon",
-    "arm",
-    "other",
-    "mean_rank",
-    "other_mean_rank",
-    "p_value",
-    "p_holm",
-    "differs",
-    "friedman_p",
-    "critical_difference",
-    "n_datasets",
+    *("epsilon", "arm", "other", "mean_rank", "other_mean_rank", "p_value", "p_holm"),
+    *("differs", "friedman_p", "critical_difference", "n_datasets"),
 ]
 
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from privcurve.analysis.names import method_of
 from privcurve.files import replace_file
-from privcurve.lazy import mpl
+from privcurve.lazy import mpl, ticker
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, safe for colour-blind readers, without its yellow (too light on
@@ -308,6 +309,11 @@ def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
             break
         legend.remove()
     figure.set_size_inches(width, height + box.height)
+
+
+def plain(axis: Axis) -> None:
+    """Write the ticks of an axis in full: 0.05, not 5·10⁻²."""
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def key_line(label: str, **look: Any) -> Artist:

@@ -4,58 +4,50 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from privcurve.figures import style
-from privcurve.lazy import pd, ticker
+from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.learners import registry
-from privcurve.outputs.base import FIGURE, LIST, TABLE, Asked, Option, Output, Reads
+from privcurve.outputs.base import Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.schema import nearest
 from privcurve.tables.table import Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 class Audit(Output):
     """Table and figure ``audit``."""
 
     word: ClassVar[str] = "audit"
-    writes: ClassVar = (TABLE, FIGURE)
+    writes: ClassVar = ("table", "figure")
     version: ClassVar[int] = 3
     selects: ClassVar[bool] = False
     options: ClassVar = {
-        "learners": Option("a list of private learners; by default those of the study", LIST)
+        "learners": Option("a list of private learners; by default those of the study", list, None)
     }
 
     def check(self, asked: Asked) -> None:
-        known = audited()
-        learners = self.learners(asked)
+        names, learners = audited(), self.learners(asked)
         for name in learners:
-            if name not in known:
-                hint = nearest(name, known)
+            if name not in names:
+                hint = nearest(name, names)
                 raise ValueError(
-                    f"there is no audit of {name!r}{hint} There are those of: {', '.join(known)}."
+                    f"there is no audit of {name!r}{hint} There are those of: {', '.join(names)}."
                 )
         if not learners:
             raise ValueError("the study has no private learner of this project to audit")
 
     def learners(self, asked: Asked) -> list[str]:
         """Return the learners whose audits are shown."""
-        known = audited()
         of_study = dict.fromkeys(arm.learner for arm in asked.study.arms.values())
-        return asked.options["learners"] or [name for name in of_study if name in known]
+        return asked.options["learners"] or [name for name in of_study if name in audited()]
 
     def reads(self, asked: Asked) -> Reads:
         learners = tuple(self.learners(asked))
         return Reads(audits=learners, facts=[registry.entry(name).title for name in learners])
 
     def make(self, context: Context) -> None:
-
         from privcurve.audit import report
 
         learners = context.asked.reads.audits
@@ -72,14 +64,18 @@ def audited() -> list[str]:
     return [one.name for one in entries if one.private and not one.peer]
 
 
-COLUMNS = ("learner", "calibration", "method", "epsilon", "found_epsilon", "verdict")
 HEIGHT = 3.9
 
 # Methods by shape, calibrations by filling (as in the learning curves). Learners beyond the
 # number of colours have the second shapes.
 EXACT, SAMPLED = ("o", "s"), ("^", "D")
 NOTHING = "v"
-VIOLATION = "#000000"
+GREY = "0.35"
+RING: dict[str, Any] = {
+    **{"marker": "o", "linestyle": "none", "color": "#000000", "markersize": 8},
+    **{"markeredgewidth": 1.2, "markerfacecolor": "none"},
+}
+CURVE = ["learner", "calibration"]
 
 # Points of one claim are set side by side: so far apart, in powers of ten, and together no
 # wider than this share of the way to the next claim.
@@ -96,28 +92,30 @@ DEPTH = 50.0
 def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Draw what was found against what is claimed, log-log, with the diagonal.
 
-    The points of one claim are set side by side, and the diagonal is level across them:
-    what is below it stands. Violations have a ring; a sampled search that found nothing is
-    drawn on the floor.
+    The points of one claim are set side by side, and the diagonal is level across them: what is
+    below it stands. Violations have a ring; a sampled search that found nothing is drawn on the
+    floor. The order of the titles settles colours.
     """
-    absent = [name for name in COLUMNS if name not in frame]
-    if absent:
-        raise ValueError(f"the table of the audit has no column {absent[0]!r}")
-    unnamed = sorted(set(frame["learner"]) - set(titles))
-    if unnamed or frame.empty:
-        raise ValueError(f"nothing to draw, or no title for the learners {unnamed}")
+    style.check_any(frame)
     claims = sorted(set(frame["epsilon"]))
+    parts = [frame[frame["epsilon"] == claim] for claim in claims]
     floor = claims[0] / DEPTH
     ceiling = 4 * max([*claims, *frame.loc[frame["found_epsilon"] < math.inf, "found_epsilon"]])
-    parts = [frame[frame["epsilon"] == claim] for claim in claims]
-    limits = _Limits(_step(claims, parts), floor, ceiling)
+    # How far apart points are, in powers of ten.
+    most = max(len(rows.drop_duplicates(CURVE)) for rows in parts)
+    gaps = [math.log10(high / low) for low, high in itertools.pairwise(claims)]
+    step = min([STEP, *(BAND * gap / most for gap in gaps)])
     with style.paper():
         figure = style.new_figure(style.COLUMN_WIDTH, HEIGHT)
         panel = figure.add_subplot()
-        bands = [_draw_claim(panel, rows, list(titles), limits) for rows in parts]
+        frame = frame.assign(shown=frame["found_epsilon"].clip(floor, ceiling))
+        bands = [
+            _draw_claim(panel, frame[frame["epsilon"] == claim], list(titles), step)
+            for claim in claims
+        ]
         _finish(panel, claims, bands, floor, ceiling)
         figure.legend(
-            handles=_handles(frame, titles),
+            handles=[style.key_line(name, **mark) for name, mark in _marks(frame, titles)],
             loc="outside lower center",
             ncols=2,
             handletextpad=0.4,
@@ -127,64 +125,45 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     return figure
 
 
-@dataclass(frozen=True)
-class _Limits:
-    """Between which heights points are drawn, and how far apart (in powers of ten)."""
-
-    step: float
-    floor: float
-    ceiling: float
-
-
-def _groups(rows: pd.DataFrame) -> list[tuple[Any, Any]]:
-    return list(rows[["learner", "calibration"]].drop_duplicates().itertuples(index=False))
-
-
-def _step(claims: Sequence[float], parts: Sequence[pd.DataFrame]) -> float:
-    most = max(len(_groups(rows)) for rows in parts)
-    gaps = [math.log10(high / low) for low, high in itertools.pairwise(claims)]
-    return min([STEP, *(BAND * gap / most for gap in gaps)])
-
-
-def _draw_claim(panel: Axes, rows: pd.DataFrame, learners: Sequence[str], limits: _Limits) -> float:
-    """Draw the points of one claim side by side; give half the width, as a factor."""
-    groups = sorted(_groups(rows), key=lambda g: (learners.index(g[0]), g[1] != "published"))
-    for i, (learner, calibration) in enumerate(groups):
-        shift = 10 ** (limits.step * (i - (len(groups) - 1) / 2))
-        cycle, colour = divmod(learners.index(learner), len(style.COLOURS))
-        of_group = (rows["learner"] == learner) & (rows["calibration"] == calibration)
-        for row in rows[of_group].to_dict("records"):
+def _draw_claim(panel: Axes, rows: pd.DataFrame, learners: Sequence[str], step: float) -> float:
+    """Draw the points of one claim side by side; return half the width, as a factor."""
+    order = {curve: part for curve, part in rows.groupby(CURVE, sort=False)}
+    curves = sorted(order, key=lambda curve: (learners.index(curve[0]), curve[1] != "published"))
+    for i, curve in enumerate(curves):
+        shift = 10 ** (step * (i - (len(curves) - 1) / 2))
+        cycle, colour = divmod(learners.index(curve[0]), len(style.COLOURS))
+        for row in order[curve].to_dict("records"):
             shapes = SAMPLED if row["method"] == "sampled" else EXACT
             shape = NOTHING if row["verdict"] == "found nothing" else shapes[cycle % len(shapes)]
-            mark = _mark(shape, style.COLOURS[colour], calibration == "certified")
-            x = row["epsilon"] * shift
-            y = min(max(row["found_epsilon"], limits.floor), limits.ceiling)
+            mark = _mark(shape, style.COLOURS[colour], curve[1] == "certified")
+            x, y = row["epsilon"] * shift, row["shown"]
             panel.plot(x, y, **mark, zorder=3, clip_on=False)
             if row["verdict"] == "violated":
-                panel.plot(x, y, **_ring(), zorder=4, clip_on=False)
-    return float(10 ** (limits.step * len(groups) / 2))
+                panel.plot(x, y, **RING, zorder=4, clip_on=False)
+    return float(10 ** (step * len(curves) / 2))
 
 
-def _mark(shape: str, colour: str, filled: bool) -> dict[str, Any]:
+def _mark(shape: str, colour: str, filled: bool = True) -> dict[str, Any]:
     return {
-        "marker": shape,
-        "linestyle": "none",
-        "color": colour,
-        "markersize": 3.6,
-        "markeredgewidth": 0.8,
-        "markerfacecolor": colour if filled else "white",
+        **{"marker": shape, "linestyle": "none", "color": colour, "markersize": 3.6},
+        **{"markeredgewidth": 0.8, "markerfacecolor": colour if filled else "white"},
     }
 
 
-def _ring() -> dict[str, Any]:
-    return {
-        "marker": "o",
-        "linestyle": "none",
-        "color": VIOLATION,
-        "markersize": 8,
-        "markeredgewidth": 1.2,
-        "markerfacecolor": "none",
-    }
+def _marks(frame: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return the entries of the legend."""
+    for i, title in enumerate(titles.values()):
+        cycle, colour = divmod(i, len(style.COLOURS))
+        yield title, _mark(EXACT[cycle % len(EXACT)], style.COLOURS[colour])
+    second = len(titles) > len(style.COLOURS)
+    for name, shapes in (("exact or certain", EXACT), ("sampled", SAMPLED)):
+        yield from ((name, _mark(shape, GREY)) for shape in (shapes if second else shapes[:1]))
+    yield "certified", _mark("s", GREY)
+    yield "published", _mark("s", GREY, filled=False)
+    if (frame["verdict"] == "found nothing").any():
+        yield "found nothing", _mark(NOTHING, GREY)
+    if (frame["verdict"] == "violated").any():
+        yield "violated", RING
 
 
 def _finish(
@@ -208,26 +187,6 @@ def _finish(
     panel.set_xlabel("Claimed ε")
     panel.set_ylabel("Found ε (exact, or lower bound)")
     panel.xaxis.set_major_locator(ticker.FixedLocator(list(claims)))
-    panel.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    style.plain(panel.xaxis)
+    style.plain(panel.yaxis)
     panel.xaxis.set_minor_locator(ticker.NullLocator())
-    panel.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-
-
-def _handles(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[Any]:
-    handles = []
-    for i, title in enumerate(titles.values()):
-        cycle, colour = divmod(i, len(style.COLOURS))
-        shape = EXACT[cycle % len(EXACT)]
-        handles.append(style.key_line(title, **_mark(shape, style.COLOURS[colour], True)))
-    grey = "0.35"
-    second = len(titles) > len(style.COLOURS)
-    for name, shapes in (("exact or certain", EXACT), ("sampled", SAMPLED)):
-        for shape in shapes if second else shapes[:1]:
-            handles.append(style.key_line(name, **_mark(shape, grey, True)))
-    handles.append(style.key_line("certified", **_mark("s", grey, True)))
-    handles.append(style.key_line("published", **_mark("s", grey, False)))
-    if (frame["verdict"] == "found nothing").any():
-        handles.append(style.key_line("found nothing", **_mark(NOTHING, grey, True)))
-    if (frame["verdict"] == "violated").any():
-        handles.append(style.key_line("violated", **_ring()))
-    return handles

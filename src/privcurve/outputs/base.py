@@ -6,6 +6,7 @@ of this file or of an output's own.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 TABLES = Path("results/tables")
 FIGURES = Path("results/figures")
 AUDITS = Path("results/audit")
-TABLE, FIGURE = "table", "figure"
 TABLE_ENDINGS = (".csv", ".md", ".tex")
 FIGURE_ENDINGS = (".pdf", ".png", ".csv")
 # The numbers that a paper prints, and what it claims, beside those of other papers.
@@ -41,33 +41,28 @@ class Option:
     ----------
     meaning : str
         Shown when a value is refused.
-    kinds : tuple of type
-        What a value may be; a whole number counts as a float.
+    kind : type
+        Of a value; a whole number may stand for a float, a tuple for a list.
     default : object
-        `REQUIRED` if there is none.
+        `REQUIRED` if a study must say it.
     """
 
     meaning: str
-    kinds: tuple[type, ...]
-    default: Any = None
+    kind: type
+    default: Any = REQUIRED
 
     def admits(self, value: Any) -> bool:
-        """Whether a value is of the right kind; true and false are no numbers."""
+        """Return whether a value is of the right kind; true and false are no numbers."""
         if value is None:
             return self.default is None
         if isinstance(value, bool):
-            return bool in self.kinds
-        whole_for_float = isinstance(value, int) and float in self.kinds
-        return isinstance(value, self.kinds) or whole_for_float
+            return self.kind is bool
+        others = {float: int, list: tuple}
+        return isinstance(value, (self.kind, others.get(self.kind, self.kind)))
 
 
-NAME = Option("file name below results/tables and results/figures, without ending", (str,))
-TEXT: tuple[type, ...] = (str,)
-NUMBER: tuple[type, ...] = (float,)
-COUNT: tuple[type, ...] = (int,)
-LIST: tuple[type, ...] = (list, tuple)
-
-PAPER = Option("a folder of resources/printed; by default the study's paper", TEXT)
+NAME = Option("file name below results/tables and results/figures, without ending", str, None)
+PAPER = Option("a folder of resources/printed; by default the study's paper", str, None)
 
 SUBJECT = "this output is about them alone"
 NAME_KEY = "name"
@@ -142,7 +137,7 @@ class Output(ABC):
     options : mapping of str to Option
         Beside `name`, which each has.
     writes : tuple of str
-        `TABLE`, `FIGURE` or both; `files` says more where there is more to say.
+        "table", "figure" or both; `files` says more where there is more to say.
     gathers : bool
         Whether it can put together what other studies have of its kind.
     selects : bool
@@ -156,7 +151,7 @@ class Output(ABC):
     word: ClassVar[str]
     version: ClassVar[int] = 1
     options: ClassVar[Mapping[str, Option]] = {}
-    writes: ClassVar[tuple[str, ...]] = (TABLE,)
+    writes: ClassVar[tuple[str, ...]] = ("table",)
     gathers: ClassVar[bool] = False
     selects: ClassVar[bool] = True
     local: ClassVar[bool] = True
@@ -168,16 +163,16 @@ class Output(ABC):
     def files(self, asked: Asked) -> Files:
         """Return what is written."""
         return Files(
-            (asked.table,) if TABLE in self.writes else (),
-            (asked.figure,) if FIGURE in self.writes else (),
+            (asked.table,) if "table" in self.writes else (),
+            (asked.figure,) if "figure" in self.writes else (),
         )
 
     @abstractmethod
     def reads(self, asked: Asked) -> Reads:
-        """Say what is read."""
+        """Return what is read."""
 
     def facts(self, context: Context) -> Any:
-        """Give what else the bytes depend on of studies that are read, as plain JSON; or None."""
+        """Return what else of other studies the bytes depend on, as plain JSON; or None."""
         return None
 
     @abstractmethod
@@ -190,13 +185,13 @@ OF = "/"
 
 
 def studies_of(names: Iterable[str]) -> list[str]:
-    """Give the other studies that outputs are of, by their names as :class:`Reads` has them."""
-    found = (name.partition(OF) for name in names)
-    return list(dict.fromkeys(study for study, slash, _ in found if study and slash))
+    """Return the other studies that outputs are of, by their names as :class:`Reads` has them."""
+    parts = (name.partition(OF) for name in names)
+    return list(dict.fromkeys(study for study, slash, _ in parts if study and slash))
 
 
 def elsewhere(reads: Reads) -> Iterator[tuple[str, str]]:
-    """Give the studies and the words or names of outputs that are read of other studies."""
+    """Return the studies and the words or names of outputs that are read of other studies."""
     for name in reads.outputs:
         study, slash, word = name.partition(OF)
         if study and slash:
@@ -264,14 +259,16 @@ class Asked:
         """The file that says what its files were made for (:mod:`.record`)."""
         return Path("results/made", f"{self.target}.json")
 
-    def arms_of(self, learner: str) -> list[Arm]:
-        """Give the arms of one entry of the study's learners.
+    def curves_of(self, arms: Iterable[Arm]) -> tuple[tuple[str, str], ...]:
+        """Return the curves of some arms, on all datasets of the study."""
+        return tuple(itertools.product(self.study.datasets, [arm.name for arm in arms]))
 
-        Raises
-        ------
-        ValueError
-            If there are none.
-        """
+    def dataset_titles(self) -> list[list[str]]:
+        """Return name and title of each dataset, as a fact that figures depend on."""
+        return [[name, dataset_title(name)] for name in self.study.datasets]
+
+    def arms_of(self, learner: str) -> list[Arm]:
+        """Return the arms of one entry of the study's learners; ValueError if there are none."""
         labels = dict.fromkeys(map(method_of, self.study.arms))
         if learner not in labels:
             hint = nearest(learner, labels)
@@ -281,7 +278,7 @@ class Asked:
         return [arm for name, arm in self.study.arms.items() if method_of(name) == learner]
 
     def wanted_arms(self, *others: str) -> list[Arm]:
-        """Give the arms of what the option `learners` names, and of others; by default of all."""
+        """Return the arms of what the option `learners` names, and of others; by default of all."""
         wanted = self.options["learners"] and (*self.options["learners"], *others)
         arms = self.study.arms.values()
         return [arm for arm in arms if not wanted or method_of(arm.base) in wanted]
@@ -312,7 +309,7 @@ def _about(dataset: str, folder: Path) -> Description:
 
 
 def about(dataset: str) -> Description:
-    """Give the description of a dataset, read once: a run sees one state of its file."""
+    """Return the description of a dataset, read once: a run sees one state of its file."""
     return _about(dataset, Path.cwd())
 
 
@@ -349,23 +346,19 @@ def rule_notes(study: Study) -> list[str]:
 
 
 def ask(
-    known: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
+    outputs: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
 ) -> Asked:
-    """Check what a study asks for.
+    """Check what a study asks for, and return it.
 
     Parameters
     ----------
-    known : mapping of str to Output
+    outputs : mapping of str to Output
     study : Study
     word : str
     given : mapping
         Options.
     where : str
         What the message calls the file.
-
-    Returns
-    -------
-    Asked
 
     Raises
     ------
@@ -374,10 +367,10 @@ def ask(
         or missing, or the study lacks what the output needs.
     """
     here = f"{where}: outputs"
-    if word not in known:
-        hint = nearest(word, known)
-        raise StudyError(f"{here}: unknown output {word!r}{hint} There are: {', '.join(known)}.")
-    output = known[word]
+    if word not in outputs:
+        hint = nearest(word, outputs)
+        raise StudyError(f"{here}: unknown output {word!r}{hint} There are: {', '.join(outputs)}.")
+    output = outputs[word]
     options = {NAME_KEY: NAME, **output.options}
     for key, value in given.items():
         if key not in options:
@@ -398,7 +391,7 @@ def ask(
     if study.studies and not output.gathers:
         raise StudyError(
             f"{here}: {word} is of results of the study's own; of other studies there are: "
-            f"{', '.join(name for name, one in known.items() if one.gathers)}."
+            f"{', '.join(name for name, one in outputs.items() if one.gathers)}."
         )
     if output.selects and study.select == ALL:
         raise StudyError(f"{here}: {word} is of selected settings; 'select: all' has none.")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from privcurve.analysis import sweep
+from privcurve.analysis.sweep import Axes
 from privcurve.figures import style
-from privcurve.lazy import pd, sns
-from privcurve.outputs.sweep import Sweep
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from privcurve.analysis.sweep import Axes
+from privcurve.lazy import Figure, pd, sns
+from privcurve.outputs.sweep import Sweep, complete
 
 
 class Boxes(Sweep):
@@ -30,9 +26,8 @@ class Boxes(Sweep):
     def _drawn(
         self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
-
         ((frame, axes),) = parts
-        return draw(frame, axes.x, axes.y, label), sweep.spread(frame, axes)
+        return draw(frame, axes.x, axes.y, label), spread(frame, axes)
 
 
 def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
@@ -45,8 +40,7 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
     lines = list(dict.fromkeys(frame["line"]))
     order = sorted(set(frame[x])) if pd.api.types.is_numeric_dtype(frame[x]) else None
     looks = style.method_looks(lines)
-    failed = frame[y].isna().groupby([frame["panel"], frame["line"], frame[x]]).transform("any")
-    frame = frame.assign(**{y: frame[y].where(~failed)})
+    frame = complete(frame, y, ["panel", "line", x])
     with style.paper():
         figure, panels = style.panels(len(titles), ["compared"] * len(titles))
         for panel, title in zip(panels, titles, strict=True):
@@ -74,3 +68,21 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
             handles = [style.key_patch(line, facecolor=looks[line][0]) for line in lines]
             style.legend_below(figure, handles)
     return figure
+
+
+def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
+    """Return what a box shows of each point's trainings.
+
+    Of `y` the `median`, `lower` and `upper` quartile, `least`, `largest` and `range`. A point of
+    which a training has failed lacks all.
+    """
+    shares = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "largest": 1.0}
+    rows = []
+    for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
+        scores = group[axes.y]
+        row: dict[Any, Any] = dict(zip(axes.keys, key, strict=True))
+        for name, share in shares.items():
+            row[name] = math.nan if scores.isna().any() else float(scores.quantile(share))
+        row["range"] = row["largest"] - row["least"]
+        rows.append({**row, "n_repeats": len(group), "n_failed": int(scores.isna().sum())})
+    return pd.DataFrame(rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from privcurve.analysis.names import method_of
 from privcurve.analysis.numbers import mean, near
 from privcurve.experiments.study import Arm
 from privcurve.lazy import pd
-from privcurve.outputs.base import LIST, NUMBER, Asked, Option, Output, Reads, dataset_title
+from privcurve.outputs.base import Asked, Option, Output, Reads, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table, decimals, plus_minus, shown
 
@@ -23,8 +22,8 @@ class Communication(Output):
     word: ClassVar[str] = "communication"
     selects: ClassVar[bool] = False
     options: ClassVar = {
-        "epsilon": Option("the ε of the models", NUMBER, 1),
-        "learners": Option("a list of entries of the study's learners; by default all", LIST),
+        "epsilon": Option("the ε of the models", float, 1),
+        "learners": Option("a list of entries of the study's learners; by default all", list, None),
     }
 
     def check(self, asked: Asked) -> None:
@@ -36,15 +35,11 @@ class Communication(Output):
     def reads(self, asked: Asked) -> Reads:
         arms = _arms(asked)
         return Reads(
-            tuple(itertools.product(asked.study.datasets, [arm.name for arm in arms])),
-            facts=[
-                [[arm.name, arm.base_title] for arm in arms],
-                [[name, dataset_title(name)] for name in asked.study.datasets],
-            ],
+            asked.curves_of(arms),
+            facts=[[[arm.name, arm.base_title] for arm in arms], asked.dataset_titles()],
         )
 
     def make(self, context: Context) -> None:
-
         frame = communication(context.described_runs(), context.options["epsilon"])
         titles = {method_of(curve.arm.base): curve.arm.base_title for curve in context.curves}
         context.write(Table(frame, CAPTION, NOTES, readable(frame, titles)))

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from privcurve.analysis import kinds, ranks
 from privcurve.analysis.names import method_of
 from privcurve.figures import style
-from privcurve.lazy import pd, stats, ticker
-from privcurve.outputs.base import (
-    LIST,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Files,
-    Option,
-    Output,
-    Reads,
-    dataset_title,
-)
+from privcurve.lazy import Axes, Figure, pd, stats, ticker
+from privcurve.outputs.base import Asked, Files, Option, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.error_table import arm_titles, private
 from privcurve.schema import nearest
-from privcurve.tables.table import MISSING, Table, decimals, shown
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+from privcurve.tables.table import MISSING, Table, decimals, of_all, shown
 
 PAIRED = (
     "A difference is the accuracy of a learner less that of {reference}, of fresh trainings paired "
@@ -65,8 +49,8 @@ class Comparison(Output):
 
     word: ClassVar[str] = "comparison"
     options: ClassVar = {
-        "arm": Option("the arm that the others are compared with", TEXT, REQUIRED),
-        "others": Option("a list of arms; by default all others that have an ε", LIST),
+        "arm": Option("the arm that the others are compared with", str),
+        "others": Option("a list of arms; by default all others that have an ε", list, None),
     }
 
     def check(self, asked: Asked) -> None:
@@ -90,34 +74,28 @@ class Comparison(Output):
 
     def reads(self, asked: Asked) -> Reads:
         arms = [asked.options["arm"], *others(asked)]
-        datasets = asked.study.datasets
-        titles = [
-            list(arm_titles(asked).items()),
-            [[name, dataset_title(name)] for name in datasets],
-        ]
-        return Reads(tuple(itertools.product(datasets, arms)), facts=[arms, titles])
+        titles = [list(arm_titles(asked).items()), asked.dataset_titles()]
+        curves = asked.curves_of(asked.study.arms[name] for name in arms)
+        return Reads(curves, facts=[arms, titles])
 
     def make(self, context: Context) -> None:
-
         asked, arms = context.asked, context.study.arms
-        reference, titles = asked.options["arm"], arm_titles(asked)
-        each = by_dataset(context.runs(), reference, others(asked))
-        each.insert(list(each).index("arm") + 1, "kind", kinds.column(each, arms))
-        notes = (PAIRED.format(reference=titles[reference]), *_covered(each), *kinds.NOTES)
-        caption = f"Accuracy beside {titles[reference]}, on each dataset"
-        detail = Table(each, caption, (*notes, OVER_REPEATS), readable(each, titles))
+        titles = arm_titles(asked)
+        reference = titles[asked.options["arm"]]
+        each = by_dataset(context.runs(), asked.options["arm"], others(asked))
+        told = kinds.with_kinds(each, arms, after="arm")
+        notes = (PAIRED.format(reference=reference), *_covered(each), *kinds.NOTES)
+        caption = f"Accuracy beside {reference}, on each dataset"
+        detail = Table(told, caption, (*notes, OVER_REPEATS), readable(told, titles))
         if len(asked.files.tables) == 1:
             context.write(detail)
-            context.draw(draw(each, each, titles, titles[reference]), each)
+            context.draw(draw(told, None, titles, reference), told)
             return
         detail.write(asked.files.tables[1])
-        whole = overall(each, reference)
-        whole.insert(list(whole).index("arm") + 1, "kind", kinds.column(whole, arms))
-        caption = (
-            f"Accuracy beside {titles[reference]}, over {len(context.study.datasets)} datasets"
-        )
-        context.write(Table(whole, caption, (*notes, OVER_DATASETS), readable(whole, titles)))
-        context.draw(draw(whole, each, titles, titles[reference]), whole)
+        frame = kinds.with_kinds(overall(each, asked.options["arm"]), arms, after="arm")
+        caption = f"Accuracy beside {reference}, over {len(context.study.datasets)} datasets"
+        context.write(Table(frame, caption, (*notes, OVER_DATASETS), readable(frame, titles)))
+        context.draw(draw(frame, each, titles, reference), frame)
 
 
 def others(asked: Asked) -> list[str]:
@@ -128,18 +106,16 @@ def others(asked: Asked) -> list[str]:
 
 def _covered(each: pd.DataFrame) -> list[str]:
     """Say what intervals cover, of each way in which datasets were scored."""
-    found = []
-    for scored_on, text in (("test", SAME_RECORDS), ("folds", OTHER_RECORDS)):
-        mine = each.loc[each["scored_on"] == scored_on, "dataset"]
-        if len(mine):
-            found.append(text.format(datasets=", ".join(dict.fromkeys(mine))))
-    return found
+    ways = {SAME_RECORDS: "test", OTHER_RECORDS: "folds"}
+    names = {
+        text: each.loc[each["scored_on"] == way, "dataset"].unique() for text, way in ways.items()
+    }
+    return [text.format(datasets=", ".join(mine)) for text, mine in names.items() if len(mine)]
 
 
 def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     """Return either table as a reader wants it."""
-    keys = [name for name in ("epsilon", "dataset") if name in frame]
-    texts = shown(frame[keys])
+    texts = shown(frame[[name for name in ("epsilon", "dataset") if name in frame]])
     texts["learner"] = [titles[arm] for arm in frame["arm"]]
     texts["kind"] = list(frame["kind"])
     if "accuracy" in frame:
@@ -151,142 +127,84 @@ def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     for name, column in (("p (Wilcoxon)", "p_value"), ("p (Holm)", "p_holm")):
         values = decimals(frame[column], 4)
         texts[name] = ["< 0.0001" if text == "0.0000" else text for text in values]
-    if "mean_rank" in frame:
-        texts["mean rank"] = decimals(frame["mean_rank"], 2)
-        texts["that of the other"] = decimals(frame["reference_mean_rank"], 2)
-        texts["critical difference"] = decimals(frame["critical_difference"], 2)
-        texts["datasets above / below 0"] = [
-            f"{above} / {below} of {n}"
-            for above, below, n in zip(
-                frame["n_above"], frame["n_below"], frame["n_datasets"], strict=True
-            )
-        ]
-    else:
-        good = frame["n_repeats"] - frame["n_failed"]
-        texts["repeats"] = [f"{n} of {m}" for n, m in zip(good, frame["n_repeats"], strict=True)]
+    if "mean_rank" not in frame:
+        texts["repeats"] = of_all(frame["n_repeats"] - frame["n_failed"], frame["n_repeats"])
+        return texts
+    texts["mean rank"] = decimals(frame["mean_rank"], 2)
+    texts["that of the other"] = decimals(frame["reference_mean_rank"], 2)
+    texts["critical difference"] = decimals(frame["critical_difference"], 2)
+    below = of_all(frame["n_below"], frame["n_datasets"])
+    sides = zip(frame["n_above"], below, strict=True)
+    texts["datasets above / below 0"] = [f"{above} / {rest}" for above, rest in sides]
     return texts
 
 
 LEVEL = 0.95
 TEST = "test"
 DATASET_COLUMNS = [
-    "epsilon",
-    "dataset",
-    "arm",
-    "scored_on",
-    "accuracy",
-    "reference_accuracy",
-    "difference",
-    "standard_error",
-    "low",
-    "high",
-    "p_value",
-    "p_holm",
-    "n_repeats",
-    "n_failed",
+    *("epsilon", "dataset", "arm", "scored_on", "accuracy", "reference_accuracy", "difference"),
+    *("standard_error", "low", "high", "p_value", "p_holm", "n_repeats", "n_failed"),
 ]
 OVERALL_COLUMNS = [
-    "epsilon",
-    "arm",
-    "n_datasets",
-    "difference",
-    "standard_error",
-    "low",
-    "high",
-    "p_value",
-    "p_holm",
-    "mean_rank",
-    "reference_mean_rank",
-    "critical_difference",
-    "n_above",
-    "n_below",
+    *("epsilon", "arm", "n_datasets", "difference", "standard_error", "low", "high", "p_value"),
+    *("p_holm", "mean_rank", "reference_mean_rank", "critical_difference", "n_above"),
+    *("n_below",),
 ]
 
 
 def by_dataset(runs: pd.DataFrame, reference: str, arms: Sequence[str]) -> pd.DataFrame:
-    """Compare arms with one of them on each dataset, at each ε.
+    """Compare arms with one of them on each dataset, at each ε at which both were trained.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        Those that are results: dataset, arm, epsilon, fold, repeat, status, accuracy. Of a
-        dataset, one fold and repeat has the same records in all arms.
-    reference : str
-        The arm that others are compared with.
-    arms : sequence of str
-        The others, in the order of the rows.
-
-    Returns
-    -------
-    DataFrame
-        `DATASET_COLUMNS`, one row for each ε at which both have been trained, dataset and arm.
-        `difference` is the arm's accuracy less the reference's. Its interval is Student's, of the
-        level `LEVEL`. On a test part all repeats score the same records: the standard error is
-        s/√R, that of the noise of training alone. Hold-outs and folds, a share h of the records,
-        overlap, and so do their training parts: s·√(1/R + h/(1 − h)) (Nadeau and Bengio 2003,
-        *Inference for the generalization error*, Machine Learning 52). `p_value` is of Wilcoxon's
-        signed-rank test over the repeats, `p_holm` with Holm's correction for the arms of an ε
-        and dataset. An arm with a failed training lacks all of this.
+    One fold and repeat of a dataset has the same records in all arms. `difference` is the arm's
+    accuracy less the reference's. Its interval is Student's, of the level `LEVEL`. On a test part
+    all repeats score the same records: the standard error is s/√R, that of the noise of training
+    alone. Hold-outs and folds, a share h of the records, overlap, and so do their training parts:
+    s·√(1/R + h/(1 − h)) (Nadeau and Bengio 2003, *Inference for the generalization error*, Machine
+    Learning 52). `p_value` is of Wilcoxon's signed-rank test over the repeats, `p_holm` with Holm's
+    correction for the arms of an ε and dataset. An arm with a failed training lacks all of this.
     """
-    known = runs[runs["epsilon"].map(math.isfinite)]
-    known = known.assign(accuracy=known["accuracy"].where(known["status"] == "ok"))
+    runs = runs[runs["epsilon"].map(math.isfinite)]
+    runs = runs.assign(accuracy=runs["accuracy"].where(runs["status"] == "ok"))
     rows: list[dict[str, Any]] = []
-    for (epsilon, dataset), part in known.groupby(["epsilon", "dataset"], sort=False):
+    for (epsilon, dataset), part in runs.groupby(["epsilon", "dataset"], sort=False):
         own = {
             str(arm): group.set_index(["fold", "repeat"])["accuracy"]
             for arm, group in part.groupby("arm", sort=False)
         }
         if reference not in own:
             continue
-        found = [_compared(own[arm], own[reference], arm) for arm in arms if arm in own]
-        for row, p_holm in zip(found, _holm(row["p_value"] for row in found), strict=True):
+        mine = [_compared(own[arm], own[reference], arm) for arm in arms if arm in own]
+        for row, p_holm in zip(mine, _holm(row["p_value"] for row in mine), strict=True):
             rows.append({"epsilon": epsilon, "dataset": dataset, **row, "p_holm": p_holm})
     frame = pd.DataFrame(rows, columns=DATASET_COLUMNS)
     return frame.sort_values("epsilon", kind="stable", ignore_index=True)
 
 
 def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Compare arms with one of them over all datasets, at each ε.
+    """Compare arms with one of them over all datasets of :func:`by_dataset`, at each ε.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As of :func:`by_dataset`.
-    reference : str
-
-    Returns
-    -------
-    DataFrame
-        `OVERALL_COLUMNS`, one row for each ε and arm. The interval is Student's over the mean
-        differences of the datasets, the p-values are of Wilcoxon's test over them, with Holm's
-        correction for the arms of an ε. Ranks are among the arms and the reference, the critical
-        difference is Nemenyi's. `n_above` and `n_below` count datasets whose own interval lies
-        above or below 0. A dataset on which an arm's accuracy is not known counts for no arm.
-
-    Raises
-    ------
-    ValueError
-        If at an ε fewer than two datasets have all arms.
+    The interval is Student's over the mean differences of the datasets, the p-values are of
+    Wilcoxon's test over them, with Holm's correction for the arms of an ε. Ranks are among the arms
+    and the reference, the critical difference is Nemenyi's. `n_above` and `n_below` count datasets
+    whose own interval lies above or below 0. A dataset on which an arm's accuracy is not known
+    counts for no arm; ValueError if at an ε fewer than two datasets have all arms.
     """
     rows: list[dict[str, Any]] = []
     for epsilon, part in table.groupby("epsilon", sort=True):
         gaps = part.pivot(index="dataset", columns="arm", values="difference").dropna()
-        ranked = _ranked(part[part["dataset"].isin(gaps.index)], reference)
-        pairs = ranks.pairs(ranked)
-        of_pair = [_pair(pairs, reference, arm) for arm in dict.fromkeys(part["arm"])]
-        corrected = _holm(pair["p_value"] for pair in of_pair)
-        for pair, p_holm in zip(of_pair, corrected, strict=True):
-            mine = part[(part["arm"] == pair["arm"]) & part["dataset"].isin(gaps.index)]
-            values = gaps[pair["arm"]].tolist()
-            rows.append(
-                {
-                    **{"epsilon": epsilon, "n_datasets": len(values)},
-                    **_interval(values, 1 / len(values)),
-                    **{**pair, "p_holm": p_holm},
-                    "n_above": int((mine["low"] > 0).sum()),
-                    "n_below": int((mine["high"] < 0).sum()),
-                }
-            )
+        kept = part[part["dataset"].isin(gaps.index)]
+        pairs = ranks.pairs(_ranked(kept, reference))
+        of_arms = [_pair(pairs, reference, arm) for arm in dict.fromkeys(part["arm"])]
+        corrected = _holm(pair["p_value"] for pair in of_arms)
+        for pair, p_holm in zip(of_arms, corrected, strict=True):
+            mine, values = kept[kept["arm"] == pair["arm"]], gaps[pair["arm"]].tolist()
+            sides = {
+                "n_above": int((mine["low"] > 0).sum()),
+                "n_below": int((mine["high"] < 0).sum()),
+            }
+            interval = _interval(values, 1 / len(values))
+            ends = {"epsilon": epsilon, "n_datasets": len(values), "p_holm": p_holm}
+            rows.append({**interval, **pair, **sides, **ends})
     return pd.DataFrame(rows, columns=OVERALL_COLUMNS)
 
 
@@ -296,17 +214,16 @@ def _compared(own: pd.Series, base: pd.Series, arm: str) -> dict[str, Any]:
     if len(shares) > 1 or set(own.index) != set(base.index):
         raise ValueError(f"{arm}: its runs are not of the splits that the others have")
     (share,) = shares
+    n_failed = int(own.isna().sum() + base.isna().sum())
     row = {
         **{"arm": arm, "scored_on": "folds" if share else TEST},
-        **{"n_repeats": len(own), "n_failed": int(own.isna().sum() + base.isna().sum())},
+        **{"n_repeats": len(own), "n_failed": n_failed, "p_value": math.nan},
     }
-    gaps = (own - base.reindex(own.index)).round(12)
-    if row["n_failed"]:
-        return {**row, "p_value": math.nan}
-    values = gaps.tolist()
+    if n_failed:
+        return row
+    values = (own - base.reindex(own.index)).round(12).tolist()
     return {
-        **row,
-        **{"accuracy": float(own.mean()), "reference_accuracy": float(base.mean())},
+        **{**row, "accuracy": float(own.mean()), "reference_accuracy": float(base.mean())},
         **_interval(values, 1 / len(values) + share / (1 - share)),
         "p_value": ranks.wilcoxon(values),
     }
@@ -350,16 +267,13 @@ def _ranked(part: pd.DataFrame, reference: str) -> pd.DataFrame:
 
 
 def _pair(pairs: pd.DataFrame, reference: str, arm: str) -> dict[str, Any]:
-    """Return what is known of one arm beside the reference."""
-    first = pairs[(pairs["arm"] == arm) & (pairs["other"] == reference)]
-    second = pairs[(pairs["arm"] == reference) & (pairs["other"] == arm)]
-    row = pd.concat([first, second]).iloc[0]
-    mine, other = row["mean_rank"], row["other_mean_rank"]
-    if len(second):
-        mine, other = other, mine
+    """Return the ranks of one arm and of the reference, and the test of the two."""
+    both = {arm, reference}
+    row = next(row for row in pairs.to_dict("records") if {row["arm"], row["other"]} == both)
+    means = {row["arm"]: row["mean_rank"], row["other"]: row["other_mean_rank"]}
     return {
-        **{"arm": arm, "p_value": row["p_value"]},
-        **{"mean_rank": mine, "reference_mean_rank": other},
+        **{"arm": arm, "p_value": row["p_value"], "mean_rank": means[arm]},
+        "reference_mean_rank": means[reference],
         "critical_difference": row["critical_difference"],
     }
 
@@ -370,37 +284,37 @@ LINEAR = 1.0
 
 
 def draw(
-    frame: pd.DataFrame, each: pd.DataFrame, titles: Mapping[str, str], reference: str
+    frame: pd.DataFrame, each: pd.DataFrame | None, titles: Mapping[str, str], reference: str
 ) -> Figure:
-    """Draw differences in points of a hundred, with their intervals.
+    """Draw differences in points of a hundred, with their intervals; dots of single datasets.
 
     Right of 0 an arm is ahead. Within a point of 0 the axis is linear, beyond logarithmic.
     """
-    epsilons = sorted(set(frame["epsilon"]))
-    if not epsilons:
-        raise ValueError("nothing to draw")
-    arms = list(dict.fromkeys(frame["arm"]))
+    style.check_any(frame)
+    epsilons, arms = sorted(set(frame["epsilon"])), list(dict.fromkeys(frame["arm"]))
     looks = style.method_looks(map(method_of, arms))
     columns = min(len(epsilons), style.PANELS_PER_ROW)
     rows = math.ceil(len(epsilons) / columns)
     with style.paper():
         height = rows * (LINE * len(arms) + 0.62) + 0.25
         figure = style.new_figure(style.TEXT_WIDTH, height)
-        made = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-        for panel in made[len(epsilons) :]:
+        panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+        for panel in panels[len(epsilons) :]:
             panel.remove()
-        for i, (panel, epsilon) in enumerate(zip(made, epsilons, strict=False)):
+        for i, (panel, epsilon) in enumerate(zip(panels, epsilons, strict=False)):
             for y, arm in enumerate(arms):
                 colour, marker = looks[method_of(arm)]
-                dots = each[(each["epsilon"] == epsilon) & (each["arm"] == arm)]
-                if each is not frame:
-                    _draw_dots(panel, dots, y, colour)
-                mine = frame[(frame["epsilon"] == epsilon) & (frame["arm"] == arm)]
-                _draw_interval(panel, mine, y, {"color": colour, "marker": marker})
+                if each is not None:
+                    _draw_dots(panel, _at(each, epsilon, arm), y, colour)
+                _draw_interval(panel, _at(frame, epsilon, arm), y, colour, marker)
             _finish(panel, epsilon, [titles[arm] for arm in arms])
             panel.tick_params(labelbottom=i + columns >= len(epsilons))
         figure.supxlabel(f"Accuracy less that of {reference}, in points of a hundred", fontsize=7.5)
     return figure
+
+
+def _at(frame: pd.DataFrame, epsilon: float, arm: str) -> pd.DataFrame:
+    return frame[(frame["epsilon"] == epsilon) & (frame["arm"] == arm)]
 
 
 def _draw_dots(panel: Axes, rows: pd.DataFrame, y: int, colour: str) -> None:
@@ -411,12 +325,10 @@ def _draw_dots(panel: Axes, rows: pd.DataFrame, y: int, colour: str) -> None:
     )  # fmt: skip
 
 
-def _draw_interval(panel: Axes, rows: pd.DataFrame, y: int, look: Mapping[str, Any]) -> None:
-    for row in rows.to_dict("records"):
-        panel.plot(
-            [100 * row["low"], 100 * row["high"]], [y, y], color=look["color"], linewidth=1.2
-        )
-        panel.plot([100 * row["difference"]], [y], linestyle="none", zorder=3, **look)
+def _draw_interval(panel: Axes, rows: pd.DataFrame, y: int, colour: str, marker: str) -> None:
+    for low, middle, high in (100 * rows[["low", "difference", "high"]]).to_numpy().tolist():
+        panel.plot([low, high], [y, y], color=colour, linewidth=1.2)
+        panel.plot([middle], [y], linestyle="none", color=colour, marker=marker, zorder=3)
 
 
 def _finish(panel: Axes, epsilon: float, names: list[str]) -> None:

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from privcurve.outputs.base import LIST, OF, Asked, Files, Option, Output, Reads, about
+from privcurve.outputs.base import OF, Asked, Files, Option, Output, Reads, about
 from privcurve.outputs.context import Context
 from privcurve.outputs.page import assemble
 from privcurve.privacy.budget import LOOKED
@@ -30,7 +30,8 @@ class Leaderboard(Output):
         "tables": Option(
             "a list of tables, each <study>/accuracy, <study>/selected_settings or "
             "<study>/ledgers, or /audit, that of all learners; by default those of the study",
-            LIST,
+            list,
+            None,
         )
     }
 

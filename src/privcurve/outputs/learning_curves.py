@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from privcurve.analysis.names import method_of
 from privcurve.experiments.study import Study
 from privcurve.figures import style
 from privcurve.figures.labels import label_lines
-from privcurve.lazy import pd, ticker
+from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.outputs.base import (
     FIGURES,
     Asked,
@@ -28,8 +28,6 @@ from privcurve.outputs.base import (
 from privcurve.outputs.context import Context
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 
@@ -50,7 +48,6 @@ class LearningCurves(Output):
         return Reads(outputs=("accuracy",), facts=[titles, named, asked.study.metric])
 
     def make(self, context: Context) -> None:
-
         study = context.study
         frame = context.table_of("accuracy")
         figure = draw(
@@ -69,7 +66,6 @@ def panel_title(study: Study, name: str) -> str:
     return dataset_title(name) + (" (set PrivGAM's constants)" if seen else "")
 
 
-COLUMNS = ("dataset", "arm", "calibration", "delta", "epsilon", "kind", "scored_on")
 METRICS = {
     "accuracy": "Accuracy",
     "balanced_accuracy": "Balanced accuracy",
@@ -97,78 +93,93 @@ def draw(
     """Draw accuracy against ε with a band of one standard deviation over repeats.
 
     A curve joins an arm's finite ε. An arm at ε = ∞ is a horizontal line with its name on it:
-    grey if it is there alone, of the curve's colour if it is a private learner's own limit.
-    A missing accuracy is a gap in the curve and a cross on the ε axis; a
-    missing horizontal line is named below its panel. What is selected without paying for it is thin
-    and dashed, and named so; where two certified curves or more are by rule (or paid) with δ = 0,
-    the best of them at each ε is underlaid with grey.
+    grey if it is there alone, of the curve's colour if it is a private learner's own limit. A
+    missing accuracy is a gap in the curve and a cross on the ε axis; a missing horizontal line is
+    named below its panel. What is selected without paying for it is thin and dashed, and named so;
+    where two certified curves or more are by rule (or paid) with δ = 0, the best of them at each ε
+    is underlaid with grey. Panels of one group share their y axis; the order of the titles settles
+    colours and the legend.
     """
-    frame = _checked(accuracy, titles, datasets, metric)
+    frame = accuracy[accuracy["arm"].isin(list(titles))]
     frame = frame.assign(score=frame[metric], score_std=frame[f"{metric}_std"])
+    for dataset in datasets:
+        if dataset not in set(frame["dataset"]):
+            raise ValueError(f"nothing to draw for the dataset {dataset}")
+    if frame.duplicated(["dataset", "arm", "epsilon"]).any():
+        raise ValueError("two rows of one curve and ε in the table of accuracy")
     finite = frame[np.isfinite(frame["epsilon"])]
-    curves = [arm for arm in titles if arm in set(finite["arm"])]
-    baselines = [arm for arm in titles if arm in set(frame["arm"]) and arm not in curves]
-    facts = frame.drop_duplicates("arm").set_index("arm")
-    calibrations = {
-        str(arm): None if pd.isna(value) else str(value)
-        for arm, value in facts["calibration"].items()
-    }
-    deltas = {str(arm): float(value) for arm, value in facts["delta"].items()}
-    chosen = dict(zip(finite["arm"], finite["kind"], strict=True))
-    unpaid = [arm for arm in curves if chosen[arm] == kinds.UNPAID]
-    styles = style.curve_styles(curves, calibrations, deltas, unpaid)
-    names = {arm: _name(titles[arm], calibrations[arm], deltas[arm], chosen[arm]) for arm in curves}
+    first = frame.drop_duplicates("arm").set_index("arm")
+    arms = [arm for arm in titles if arm in first.index]
+    curves = [arm for arm in arms if arm in set(finite["arm"])]
+    calibrations = first["calibration"].astype(object).where(first["calibration"].notna(), None)
+    kind = dict(zip(finite["arm"], finite["kind"], strict=True))
+    unpaid = [arm for arm in curves if kind[arm] == kinds.UNPAID]
+    styles = style.curve_styles(curves, dict(calibrations), dict(first["delta"]), unpaid)
     best = kinds.envelope(finite, metric)
-
-    limits = [arm for arm in curves if arm in set(frame.loc[np.isinf(frame["epsilon"]), "arm"])]
-    looks = _limit_looks(limits, styles) | _baseline_looks(baselines)
-
+    looks = _level_looks(arms, styles, set(frame.loc[np.isinf(frame["epsilon"]), "arm"]))
     with style.paper():
         figure, panels = style.panels(
-            len(datasets), None if groups is None else [groups[name] for name in datasets]
+            len(datasets), [(groups or {}).get(name, name) for name in datasets]
         )
-        lines = {}
+        levels = {}
         for panel, dataset in zip(panels, datasets, strict=True):
             part = frame[frame["dataset"] == dataset].sort_values("epsilon")
             _draw_curves(panel, part, styles)
             mine = best[best["dataset"] == dataset]
             panel.plot(mine["epsilon"], mine["score"], label="_envelope", zorder=1.4, **ENVELOPE)
-            lines[panel] = _draw_limits(panel, part, looks, titles)
+            levels[panel] = _draw_levels(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
         _label_axes(panels, frame, list(datasets), METRICS.get(metric, metric))
-        handles = [style.key_line(names[arm], **styles[arm].line()) for arm in curves]
+        handles = []
+        for arm in curves:
+            name = _name(titles[arm], calibrations[arm], first["delta"][arm], kind[arm])
+            handles.append(style.key_line(name, **styles[arm].line()))
         if len(best):
             handles.append(style.key_line(ENVELOPE_NAME, **ENVELOPE))
         if finite["score"].isna().any():
-            look = {"color": "0.3", "marker": "x", "linestyle": "none"}
-            handles.append(style.key_line("missing", **look))
+            handles.append(style.key_line("missing", color="0.3", marker="x", linestyle="none"))
         style.legend_below(figure, handles)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # labels are placed by the layout as it now stands
-        for panel, named in lines.items():
-            label_lines(panel, named)
+        for panel, lines in levels.items():
+            label_lines(panel, lines)
     return figure
 
 
-def _checked(
-    accuracy: pd.DataFrame, titles: Mapping[str, str], datasets: Mapping[str, str], metric: str
-) -> pd.DataFrame:
-    needed = [*COLUMNS, metric, f"{metric}_std"]
-    absent = [name for name in needed if name not in accuracy]
-    if absent:
-        raise ValueError(f"the table of accuracy has no column {absent[0]!r}")
-    frame = accuracy[accuracy["arm"].isin(list(titles)) & accuracy["dataset"].isin(list(datasets))]
-    empty = [name for name in datasets if name not in set(frame["dataset"])]
-    if empty or not datasets:
-        raise ValueError(f"nothing to draw for the datasets {empty}")
-    twice = frame.duplicated(["dataset", "arm", "epsilon"])
-    if twice.any():
-        row = frame[twice].iloc[0]
-        raise ValueError(
-            f"two rows for {row['dataset']}, {row['arm']}, ε = {row['epsilon']:g} "
-            "in the table of accuracy"
-        )
-    return frame
+def _level_looks(
+    arms: Sequence[str], styles: Mapping[str, style.CurveStyle], endless: Collection[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the looks of private learners without noise, one a method, and of what has no ε."""
+    limits = {method_of(arm): arm for arm in reversed(list(styles)) if arm in endless}
+    dashes = style.baseline_dashes(arm for arm in arms if arm not in styles)
+    return {
+        arm: {"color": styles[arm].colour, "linestyle": (0, (2.2, 1, 0.8, 1))}
+        for arm in limits.values()
+    } | {arm: {"color": style.BASELINE_COLOUR, "linestyle": (0, d)} for arm, d in dashes.items()}
+
+
+def _draw_levels(
+    panel: Axes,
+    part: pd.DataFrame,
+    looks: Mapping[str, Mapping[str, Any]],
+    titles: Mapping[str, str],
+) -> list[tuple[Line2D, str]]:
+    """Draw the horizontal lines: accuracies at ε = ∞."""
+    lines, missing = [], []
+    at_infinity = part[np.isinf(part["epsilon"])].set_index("arm")["score"]
+    for arm, look in looks.items():
+        if arm not in at_infinity:
+            continue
+        private = look["color"] != style.BASELINE_COLOUR
+        name = f"{titles[arm]}, no noise" if private else titles[arm]
+        if pd.isna(at_infinity[arm]):
+            missing.append(name)
+            continue
+        label = f"_limit {arm}" if private else arm
+        height = float(at_infinity[arm])
+        lines.append((panel.axhline(height, **look, linewidth=0.9, zorder=1.8, label=label), name))
+    panel.set_xlabel("Privacy budget ε" + (f"\nmissing: {', '.join(missing)}" if missing else ""))
+    return lines
 
 
 def _name(title: str, calibration: str | None, delta: float, kind: str) -> str:
@@ -182,78 +193,23 @@ def _name(title: str, calibration: str | None, delta: float, kind: str) -> str:
 
 
 def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.CurveStyle]) -> None:
-    n_crossed = 0
+    height = 0.03
     for order, (arm, curve) in enumerate(styles.items()):
         rows = part[(part["arm"] == arm) & np.isfinite(part["epsilon"])]
         if rows.empty:
             continue
-        epsilon, mean, std = (
-            rows[name].to_numpy(dtype=float) for name in ("epsilon", "score", "score_std")
-        )
-        panel.fill_between(
-            epsilon, mean - std, mean + std, color=curve.colour, alpha=0.16, linewidth=0, zorder=1.5
-        )
+        names = ["epsilon", "score", "score_std"]
+        epsilon, mean, std = rows[names].to_numpy(dtype=float).T
+        look: Any = {"color": curve.colour, "alpha": 0.16, "linewidth": 0}
+        panel.fill_between(epsilon, mean - std, mean + std, zorder=1.5, **look)
         # What is thin would be hidden below what is not.
         level = 3 + curve.thin - 0.01 * order
         panel.plot(epsilon, mean, label=arm, zorder=level, **curve.line())
         missing = epsilon[np.isnan(mean)]
-        panel.plot(
-            missing,
-            np.full(len(missing), 0.03 + 0.05 * n_crossed),
-            transform=panel.get_xaxis_transform(),
-            color=curve.colour,
-            marker="x",
-            linestyle="none",
-            zorder=4,
-            label=f"_missing {arm}",
-        )
-        n_crossed += bool(len(missing))
-
-
-def _baseline_looks(arms: Sequence[str]) -> dict[str, dict[str, Any]]:
-    dashes = style.baseline_dashes(arms)
-    return {arm: {"color": style.BASELINE_COLOUR, "linestyle": (0, dashes[arm])} for arm in arms}
-
-
-def _limit_looks(
-    arms: Sequence[str], styles: Mapping[str, style.CurveStyle]
-) -> dict[str, dict[str, Any]]:
-    """Return the looks of private learners without noise; the calibrations of one share theirs."""
-    first = {method_of(arm): arm for arm in reversed(arms)}
-    return {
-        arm: {"color": styles[arm].colour, "linestyle": (0, (2.2, 1, 0.8, 1))}
-        for arm in first.values()
-    }
-
-
-def _draw_limits(
-    panel: Axes,
-    part: pd.DataFrame,
-    looks: Mapping[str, Mapping[str, Any]],
-    titles: Mapping[str, str],
-) -> list[tuple[Line2D, str]]:
-    """Draw the horizontal lines: accuracies at ε = ∞."""
-    lines = []
-    missing = []
-    for arm, look in looks.items():
-        values = part.loc[(part["arm"] == arm) & np.isinf(part["epsilon"]), "score"]
-        if values.empty:
-            continue
-        private = look["color"] != style.BASELINE_COLOUR
-        name = f"{titles[arm]}, no noise" if private else titles[arm]
-        if pd.isna(values.iloc[0]):
-            missing.append(name)
-            continue
-        line = panel.axhline(
-            float(values.iloc[0]),
-            **look,
-            linewidth=0.9,
-            zorder=1.8,
-            label=f"_limit {arm}" if private else arm,
-        )
-        lines.append((line, name))
-    panel.set_xlabel("Privacy budget ε" + (f"\nmissing: {', '.join(missing)}" if missing else ""))
-    return lines
+        cross: Any = {"color": curve.colour, "marker": "x", "linestyle": "none", "zorder": 4}
+        cross |= {"transform": panel.get_xaxis_transform(), "label": f"_missing {arm}"}
+        panel.plot(missing, np.full(len(missing), height), **cross)
+        height += 0.05 * bool(len(missing))
 
 
 def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
@@ -263,7 +219,7 @@ def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
     pad = (epsilons[-1] / epsilons[0]) ** 0.05 if len(epsilons) > 1 else 2.0
     panel.set_xlim(epsilons[0] / pad, epsilons[-1] * pad)
     panel.xaxis.set_major_locator(ticker.FixedLocator(_ticks(epsilons)))
-    panel.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    style.plain(panel.xaxis)
     panel.xaxis.set_minor_locator(ticker.FixedLocator(epsilons))
     panel.xaxis.set_minor_formatter(ticker.NullFormatter())
     panel.margins(y=0.13)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.learners import registry
-from privcurve.outputs.base import LIST, Asked, Option, Output, Reads
+from privcurve.outputs.base import Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Ledgers(Output):
     word: ClassVar[str] = "ledgers"
     local: ClassVar[bool] = False
     options: ClassVar = {
-        "epsilons": Option("a list of ε of the study; by default all of them", LIST)
+        "epsilons": Option("a list of ε of the study; by default all of them", list, None)
     }
 
     def check(self, asked: Asked) -> None:
@@ -51,8 +50,7 @@ class Ledgers(Output):
     def reads(self, asked: Asked) -> Reads:
         arms = _arms(asked)
         versions = [[arm.name, registry.entry(arm.learner).version] for arm in arms]
-        curves = tuple(itertools.product(asked.study.datasets, [arm.name for arm in arms]))
-        return Reads(curves, data=asked.study.datasets, facts=versions)
+        return Reads(asked.curves_of(arms), data=asked.study.datasets, facts=versions)
 
     def make(self, context: Context) -> None:
         import pandas as pd

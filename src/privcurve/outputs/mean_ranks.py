@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 from privcurve.analysis import ranks
 from privcurve.analysis.names import method_of
-from privcurve.analysis.ranks import groups, mean_ranks
 from privcurve.figures import style
-from privcurve.lazy import pd
-from privcurve.outputs.base import FIGURE, TABLE, Asked, Output, Reads
+from privcurve.lazy import Axes, Figure, pd
+from privcurve.outputs.base import Asked, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.error_table import ErrorTable, arm_titles, private
 from privcurve.tables.table import Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 CAPTION = "Which learners' ranks differ over the datasets"
 NOTES = (
@@ -36,7 +30,7 @@ class MeanRanks(Output):
     """Figure and table: ranks of learners over all datasets, and pairs that do not differ."""
 
     word: ClassVar[str] = "mean_ranks"
-    writes: ClassVar = (TABLE, FIGURE)
+    writes: ClassVar = ("table", "figure")
     version: ClassVar[int] = 2
 
     def check(self, asked: Asked) -> None:
@@ -47,7 +41,6 @@ class MeanRanks(Output):
         return Reads(outputs=(ErrorTable.word,), facts=list(arm_titles(asked).items()))
 
     def make(self, context: Context) -> None:
-
         frame = ranks.pairs(context.table_of(ErrorTable.word))
         context.write(Table(frame, CAPTION, NOTES))
         context.draw(draw(frame, arm_titles(context.asked)), frame)
@@ -69,7 +62,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """
     style.check_any(frame)
     parts = [part for _, part in frame.groupby("epsilon", sort=True)]
-    joined = [groups(part) for part in parts]
+    joined = [ranks.groups(part) for part in parts]
     counts = [len(set(part["arm"]) | set(part["other"])) for part in parts]
     heights = [
         ABOVE + BAR * len(bars) + math.ceil(count / 2) + 0.6
@@ -92,53 +85,38 @@ def _draw(
     titles: Mapping[str, str],
     looks: Mapping[str, tuple[str, str]],
 ) -> None:
-    means = mean_ranks(part)
-    order = list(means)
-    k = len(order)
+    means, first = ranks.mean_ranks(part), part.iloc[0]
+    k = len(means)
     room = 0.62 * (k - 1) + 0.4
     panel.set_xlim(1 - room, k + room)
     panel.set_ylim(height, 0)
     panel.axis("off")
-    first = part.iloc[0]
     p_value = float(first["friedman_p"])
-    said = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
-    panel.set_title(
-        f"ε = {first['epsilon']:g}  ({first['n_datasets']:d} datasets; Friedman's p {said})",
-        loc="left",
-    )
+    p_text = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
+    tested = f"{first['n_datasets']:d} datasets; Friedman's p {p_text}"
+    panel.set_title(f"ε = {first['epsilon']:g}  ({tested})", loc="left")
     panel.plot([1, k], [ABOVE, ABOVE], color="0.2", linewidth=0.8)
     for rank in range(1, k + 1):
         panel.plot([rank, rank], [ABOVE - 0.25, ABOVE], color="0.2", linewidth=0.8)
         panel.text(rank, ABOVE - 0.35, f"{rank}", ha="center", va="bottom", fontsize=7)
-    length = min(float(first["critical_difference"]), k - 1.0)
+    critical = float(first["critical_difference"])
+    length = min(critical, k - 1.0)
     panel.plot([1, 1 + length], [0.9, 0.9], color="0.45", linewidth=0.8, marker="|", markersize=4)
-    panel.text(
-        1 + length + 0.08,
-        0.9,
-        f"Nemenyi's critical difference, {first['critical_difference']:.2f}",
-        ha="left",
-        va="center",
-        fontsize=6.5,
-        color="0.35",
-    )
-    for place, bar in enumerate(bars):
-        y = ABOVE + BAR * (place + 1)
+    text = f"Nemenyi's critical difference, {critical:.2f}"
+    look: Any = {"ha": "left", "va": "center", "fontsize": 6.5, "color": "0.35"}
+    panel.text(1 + length + 0.08, 0.9, text, **look)
+    for place, bar in enumerate(bars, 1):
+        y = ABOVE + BAR * place
         ends = [means[bar[0]] - 0.05, means[bar[-1]] + 0.05]
         panel.plot(ends, [y, y], color="0.1", linewidth=2.4, solid_capstyle="butt")
-    below = ABOVE + BAR * (len(bars) + 0.6)
-    left = math.ceil(k / 2)
-    for place, arm in enumerate(order):
-        on_left = place < left
+    below = ABOVE + BAR * (len(bars) + 0.6) + 0.5
+    for place, (arm, mean) in enumerate(means.items()):
+        on_left = place < math.ceil(k / 2)
         # The outermost labels are the highest: no line crosses another.
-        y = below + 0.5 + (place if on_left else k - 1 - place)
+        y = below + (place if on_left else k - 1 - place)
         x = 1 - 0.15 if on_left else k + 0.15
         colour = looks[method_of(arm)][0]
-        panel.plot([means[arm], means[arm], x], [ABOVE, y, y], color=colour, linewidth=0.9)
-        text = f"{titles[arm]} {means[arm]:.2f}" if on_left else f"{means[arm]:.2f} {titles[arm]}"
-        panel.text(
-            x - 0.06 if on_left else x + 0.06,
-            y,
-            text,
-            ha="right" if on_left else "left",
-            va="center",
-        )
+        panel.plot([mean, mean, x], [ABOVE, y, y], color=colour, linewidth=0.9)
+        text = f"{titles[arm]} {mean:.2f}" if on_left else f"{mean:.2f} {titles[arm]}"
+        x += -0.06 if on_left else 0.06
+        panel.text(x, y, text, ha="right" if on_left else "left", va="center")

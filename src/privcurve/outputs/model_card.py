@@ -13,25 +13,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.figures import style
 from privcurve.files import replace_text
-from privcurve.lazy import pd, ticker
+from privcurve.lazy import Figure, pd, ticker
 from privcurve.learners import registry
-from privcurve.outputs.base import (
-    NUMBER,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Files,
-    Option,
-    Output,
-    Reads,
-    dataset_title,
-)
+from privcurve.outputs.base import Asked, Files, Option, Output, Reads, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from privcurve.experiments.models import Inspection
     from privcurve.experiments.study import Arm, Point
 
@@ -46,9 +34,9 @@ class ModelCard(Output):
     version: ClassVar[int] = 2
     local: ClassVar[bool] = False
     options: ClassVar = {
-        "learner": Option("an entry of the study's learners: LazyBB or trees", TEXT, REQUIRED),
-        "dataset": Option("a dataset of the study", TEXT, REQUIRED),
-        "epsilon": Option("an ε of that learner", NUMBER, REQUIRED),
+        "learner": Option("an entry of the study's learners: LazyBB or trees", str),
+        "dataset": Option("a dataset of the study", str),
+        "epsilon": Option("an ε of that learner", float),
     }
 
     def check(self, asked: Asked) -> None:
@@ -72,7 +60,6 @@ class ModelCard(Output):
         )
 
     def make(self, context: Context) -> None:
-
         from privcurve.experiments import models
 
         selected = context.selected()
@@ -92,7 +79,6 @@ class ModelCard(Output):
         replace_text(context.asked.files.others["votes"], text)
 
     def _card(self, context: Context, arm: Arm, point: Point, model: Inspection) -> None:
-
         domain = context.data(context.options["dataset"]).domain
         card = votes_in_order(model.votes(domain.bin_names))
         accuracy = model.accuracy() if model.unseen is not None else None
@@ -164,9 +150,7 @@ def notes_of(
 
 
 def votes_frame(
-    calibration: str,
-    epsilon: float,
-    models: Sequence[tuple[int, float, Sequence[tuple[int, str]]]],
+    calibration: str, epsilon: float, models: Sequence[tuple[int, float, Sequence[tuple[int, str]]]]
 ) -> pd.DataFrame:
     """Return the votes of several models, tidy.
 

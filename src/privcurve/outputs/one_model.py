@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.experiments import canonical
 from privcurve.learners import registry
-from privcurve.outputs.base import (
-    NUMBER,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Option,
-    Output,
-    Reads,
-    dataset_title,
-)
+from privcurve.outputs.base import Asked, Option, Output, Reads, dataset_title
 from privcurve.outputs.context import Context
 
 if TYPE_CHECKING:
@@ -26,8 +17,8 @@ if TYPE_CHECKING:
 
 # Beside the option `learner`, whose meaning each says itself.
 OPTIONS: Mapping[str, Option] = {
-    "epsilon": Option("the budget of the model, above 0", NUMBER, REQUIRED),
-    "dataset": Option("a dataset of the study; by default its first", TEXT),
+    "epsilon": Option("the budget of the model, above 0", float),
+    "dataset": Option("a dataset of the study; by default its first", str, None),
 }
 
 

@@ -9,25 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from privcurve.figures import style
-from privcurve.lazy import pd, ticker
-from privcurve.outputs.base import (
-    FIGURE,
-    NUMBER,
-    REQUIRED,
-    TABLE,
-    TEXT,
-    Asked,
-    Option,
-    dataset_title,
-)
+from privcurve.lazy import Axes, Figure, pd, ticker
+from privcurve.outputs.base import Asked, Option, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
 from privcurve.tables.table import Table
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from privcurve.experiments.study import Arm
 
 
@@ -41,12 +29,12 @@ class Shapes(OneModel):
     """
 
     word: ClassVar[str] = "shapes"
-    writes: ClassVar = (TABLE, FIGURE)
+    writes: ClassVar = ("table", "figure")
     version: ClassVar[int] = 2
     options: ClassVar = {
-        "learner": Option("an entry of the study's learners: privgam", TEXT, REQUIRED),
+        "learner": Option("an entry of the study's learners: privgam", str),
         **OPTIONS,
-        "delta": Option("one of the learner's deltas; by default its first", NUMBER),
+        "delta": Option("one of the learner's deltas; by default its first", float, None),
     }
 
     def check(self, asked: Asked) -> None:
@@ -70,7 +58,6 @@ class Shapes(OneModel):
         raise ValueError(f"{asked.options['learner']} has no delta = {delta:g} in this study")
 
     def make(self, context: Context) -> None:
-
         arm, epsilon = self.arm(context.asked), context.options["epsilon"]
         data, model = self.trained(context)
         additive, domain = model.learner.model_, data.domain

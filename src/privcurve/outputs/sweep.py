@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -11,27 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis import sweep
 from privcurve.analysis.names import NONE, method_of
-from privcurve.analysis.numbers import near
 from privcurve.experiments.study import ALL, Arm
 from privcurve.figures import style
-from privcurve.lazy import pd, sns, ticker
-from privcurve.outputs.base import (
-    FIGURE,
-    LIST,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Option,
-    Output,
-    Reads,
-    dataset_title,
-)
+from privcurve.lazy import Figure, pd, sns, ticker
+from privcurve.outputs.base import Asked, Option, Output, Reads, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Panel
-    from matplotlib.figure import Figure
 
     from privcurve.analysis.sweep import Axes
 
@@ -51,26 +38,43 @@ class Sweep(Output):
     """Figure: fresh trainings against a parameter, a share or ε; bands are one sd."""
 
     word: ClassVar[str] = "sweep"
-    writes: ClassVar = (FIGURE,)
+    writes: ClassVar = ("figure",)
     version: ClassVar[int] = 2
     selects: ClassVar[bool] = False
     options: ClassVar = {
-        "x": Option("a parameter that differs between arms, or epsilon", TEXT, REQUIRED),
-        "y": Option("a score of a training, or what its learner measures", TEXT, "accuracy"),
-        "lines": Option("one or more of method, calibration, delta, epsilon, dataset or "
-                        "parameters, as a list", LIST, ("method", "calibration", "delta")),
-        "panels": Option("as lines", LIST, ("dataset",)),
-        "at": Option("values of what else varies, such as {epsilon: 1}; null: of methods that have "
-                     "none", (dict,), {}),
-        "learners": Option("a list of entries of the study's learners; by default all", LIST),
-        "levels": Option("a list of entries of learners that have no such parameter: they are "
-                         "horizontal lines", LIST, ()),
-        "scale": Option(f"of the x axis: {', '.join(SCALES)}; on a log axis of epsilon, inf is a "
-                        "horizontal line", TEXT, "linear"),
-        "compare": Option("which panels share their y axis: all, those of a dataset, or none; one "
-                          f"of {', '.join(COMPARED)}", TEXT, COMPARED[0]),
-        "note": Option("a line above the panels, of what the figure lacks", TEXT),
-    }  # fmt: skip
+        "x": Option("a parameter that differs between arms, or epsilon", str),
+        "y": Option("a score of a training, or what its learner measures", str, "accuracy"),
+        "lines": Option(
+            "one or more of method, calibration, delta, epsilon, dataset or parameters, as a list",
+            list,
+            ("method", "calibration", "delta"),
+        ),
+        "panels": Option("as lines", list, ("dataset",)),
+        "at": Option(
+            "values of what else varies, such as {epsilon: 1}; null: of methods that have none",
+            dict,
+            {},
+        ),
+        "learners": Option("a list of entries of the study's learners; by default all", list, None),
+        "levels": Option(
+            "a list of entries of learners that have no such parameter: they are horizontal lines",
+            list,
+            (),
+        ),
+        "scale": Option(
+            f"of the x axis: {', '.join(SCALES)}; on a log axis of epsilon, inf is a "
+            "horizontal line",
+            str,
+            "linear",
+        ),
+        "compare": Option(
+            "which panels share their y axis: all, those of a dataset, or none; one "
+            f"of {', '.join(COMPARED)}",
+            str,
+            COMPARED[0],
+        ),
+        "note": Option("a line above the panels, of what the figure lacks", str, None),
+    }
 
     def check(self, asked: Asked) -> None:
         levels = asked.options.get("levels", ())
@@ -97,50 +101,40 @@ class Sweep(Output):
 
     def _check_telling(self, options: Mapping[str, Any], arms: list[Arm]) -> None:
         """Refuse words under lines, panels and at that tell no trainings of these arms apart."""
-        known = [name for arm in arms for name in (*arm.varied, *arm.settings[0])]
-        for option in ("lines", "panels", "at"):
-            for name in options[option]:
-                if name not in (*TELLING, *known):
-                    hint = nearest(name, [*TELLING, *known])
-                    raise ValueError(
-                        f"{option}: {name!r} is none of {', '.join(TELLING[:5])}, and no learner "
-                        f"of it has it under 'vary' or 'fixed'{hint}"
-                    )
+        words = [*TELLING, *(name for arm in arms for name in (*arm.varied, *arm.settings[0]))]
+        for option, name in (
+            (one, name) for one in ("lines", "panels", "at") for name in options[one]
+        ):
+            if name not in words:
+                raise ValueError(
+                    f"{option}: {name!r} is none of {', '.join(TELLING[:5])}, and no learner of it "
+                    f"has it under 'vary' or 'fixed'{nearest(name, words)}"
+                )
 
     def reads(self, asked: Asked) -> Reads:
         arms = asked.wanted_arms(*asked.options.get("levels", ()))
-        datasets = asked.study.datasets
-        return Reads(
-            tuple(itertools.product(datasets, [arm.name for arm in arms])),
-            facts=[
-                [[arm.name, arm.title] for arm in arms],
-                [[name, dataset_title(name)] for name in datasets],
-            ],
-        )
+        facts = [[[arm.name, arm.title] for arm in arms], asked.dataset_titles()]
+        return Reads(asked.curves_of(arms), facts=facts)
 
     def make(self, context: Context) -> None:
-
-        options = context.options
-        axes = sweep.Axes(
-            options["x"], options["y"], tuple(options["lines"]), tuple(options["panels"])
-        )
-        arms = context.arms()
-        label = NAMES.get(axes.x, axes.x.replace("_", " "))
+        options, arms = context.options, context.arms()
+        lines, panels = tuple(options["lines"]), tuple(options["panels"])
+        axes = sweep.Axes(options["x"], options["y"], lines, panels)
         runs = context.runs()
         flat = [arms[name]["method"] in options.get("levels", ()) for name in runs["arm"]]
         levels = runs[flat]
         frame = sweep.trainings(runs.drop(levels.index), arms, axes, options["at"])
-        whole = _named(frame, axes, context)
-        parts = [(whole, axes)]
+        frame = _named(frame, axes, context)
+        parts = [(frame, axes)]
         if options.get("scale") == LOG and axes.x == "epsilon":
             # Without noise there is no place on the axis: a level of the same line.
-            endless = whole["epsilon"].map(math.isinf)
+            endless = frame["epsilon"].map(math.isinf)
             if 0 < endless.sum() < len(endless):
-                parts = [(part.reset_index(drop=True), axes) for _, part in whole.groupby(endless)]
+                parts = [(part.reset_index(drop=True), axes) for _, part in frame.groupby(endless)]
         if len(levels):
-            parts.append(_leveled(levels, arms, axes, whole, context))
-        figure, points = self._drawn(parts, label, options)
-        context.draw(figure, points)
+            parts.append(_leveled(levels, arms, axes, frame, context))
+        label = NAMES.get(axes.x, axes.x.replace("_", " "))
+        context.draw(*self._drawn(parts, label, options))
 
     def _drawn(
         self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, Any]
@@ -150,32 +144,27 @@ class Sweep(Output):
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
         figure = draw(frame, axes.x, axes.y, label, options["scale"], levels)
         if options["note"]:
-            note(figure, options["note"])
+            width, height = figure.get_size_inches()
+            figure.set_size_inches(width, height + NOTE_HEIGHT)
+            figure.suptitle(options["note"], x=0.01, ha="left", fontsize=NOTE_SIZE)
         # A level may stand in several panels.
-        own = [
-            (part.drop(columns=["panel", "group"]).drop_duplicates(), its) for part, its in parts
+        points = [
+            sweep.points(part.drop(columns=["panel", "group"]).drop_duplicates(), its)
+            for part, its in parts
         ]
-        return figure, pd.concat([sweep.points(*one) for one in own], ignore_index=True)
+        return figure, pd.concat(points, ignore_index=True)
 
 
 def _is_there(arm: Arm, name: str, wanted: Any) -> bool:
     """Return whether trainings of an arm may have a value that `at` wants."""
     own: dict[str, Sequence[Any]] = {
-        "method": (method_of(arm.base),),
-        "calibration": (arm.calibration,),
-        "delta": (arm.delta,),
-        "epsilon": arm.epsilons,
+        **{"method": (method_of(arm.base),), "calibration": (arm.calibration,)},
+        **{"delta": (arm.delta,), "epsilon": arm.epsilons},
     }
     if name in TELLING and name not in own:
         return True
     settings = [{**setting, **arm.varied}.get(name) for setting in arm.settings]
-    values = wanted if isinstance(wanted, (list, tuple)) else [wanted]
-    return any(_is_same(one, value) for one in own.get(name, settings) for value in values)
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
-    return bool(one == other or (numbers and near(one, other)))
+    return any(sweep.is_one_of(value, wanted) for value in own.get(name, settings))
 
 
 def _named(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:
@@ -187,8 +176,7 @@ def _named(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:
     # Where nothing tells lines apart, each is of its method.
     methods = _names(frame, ("method",), frame, context)
     lines = [name or method for name, method in zip(names, methods, strict=True)]
-    group = compared if groups is None else groups
-    return frame.assign(line=lines, panel=panels, group=group)
+    return frame.assign(line=lines, panel=panels, group=compared if groups is None else groups)
 
 
 def _leveled(
@@ -214,7 +202,7 @@ def _leveled(
 def _names(
     frame: pd.DataFrame, keys: tuple[str, ...], whole: pd.DataFrame, context: Context
 ) -> list[str]:
-    """Name each row's line or panel: what is the same in all rows of the whole is not said."""
+    """Name each row's line or panel, without what is the same in all rows of `whole`."""
     titles = {method_of(curve.arm.base): curve.arm.base_title for curve in context.curves}
     telling = [key for key in keys if whole[key].nunique() > 1 or key in ("method", "dataset")]
     return [
@@ -294,13 +282,6 @@ def draw(
     return figure
 
 
-def note(figure: Figure, text: str) -> None:
-    """Write a line above the panels of a figure."""
-    width, height = figure.get_size_inches()
-    figure.set_size_inches(width, height + NOTE_HEIGHT)
-    figure.suptitle(text, x=0.01, ha="left", fontsize=NOTE_SIZE)
-
-
 def _placed(frame: pd.DataFrame, x: str, scale: str) -> tuple[pd.DataFrame, list[float], list[str]]:
     """Return numbers for the x axis, where its ticks are and what stands there."""
     values = list(dict.fromkeys(frame[x]))
@@ -320,9 +301,8 @@ def _draw(
     panel: Panel, frame: pd.DataFrame, x: str, y: str, looks: Mapping[str, style.CurveStyle]
 ) -> None:
     # seaborn leaves out what is missing: a point that lacks one training must lack its mean.
-    failed = frame[y].isna().groupby([frame["line"], frame[x]]).transform("any")
     sns.lineplot(
-        frame.assign(**{y: frame[y].where(~failed)}),
+        complete(frame, y, ["line", x]),
         x=x,
         y=y,
         hue="line",
@@ -337,6 +317,12 @@ def _draw(
         legend=False,
         ax=panel,
     )
+
+
+def complete(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.DataFrame:
+    """Return trainings without the scores of points of which one has failed."""
+    failed = frame[y].isna().groupby([frame[key] for key in keys]).transform("any")
+    return frame.assign(**{y: frame[y].where(~failed)})
 
 
 def _draw_levels(
@@ -369,11 +355,11 @@ def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
     return looks
 
 
-def _handle(line: str, look: style.CurveStyle, level: bool = False) -> Any:
+def _handle(line: str, look: style.CurveStyle, level: bool) -> Any:
     if level:
         return style.key_line(line, color=look.colour, **LEVEL)
-    whole = {**look.line(), "markerfacecolor": look.colour, "markeredgewidth": 0}
-    return style.key_line(line, markersize=4, **whole)
+    own = {"markerfacecolor": look.colour, "markeredgewidth": 0, "markersize": 4}
+    return style.key_line(line, **look.line() | own)
 
 
 def _ticks(panel: Panel, places: Sequence[float], texts: Sequence[str], scale: str) -> None:

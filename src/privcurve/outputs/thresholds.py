@@ -9,25 +9,13 @@ import numpy as np
 
 from privcurve.coding import scaled
 from privcurve.figures import style
-from privcurve.lazy import pd, sns
-from privcurve.outputs.base import (
-    FIGURE,
-    NUMBER,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Option,
-    about,
-    dataset_title,
-)
+from privcurve.lazy import Axes, Figure, pd, sns
+from privcurve.outputs.base import Asked, Option, about, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from privcurve.datasets.domain import Column, Domain
     from privcurve.experiments.study import Arm
 
@@ -42,13 +30,12 @@ class Thresholds(OneModel):
     """
 
     word: ClassVar[str] = "thresholds"
-    writes: ClassVar = (FIGURE,)
+    writes: ClassVar = ("figure",)
     options: ClassVar = {
-        "learner": Option("an entry of the study's learners: brc with intercept: threshold",
-                          TEXT, REQUIRED),
+        "learner": Option("an entry of the study's learners: brc with intercept: threshold", str),
         **OPTIONS,
-        "boundary": Option("where the label changes, in the column's unit, if known", NUMBER),
-    }  # fmt: skip
+        "boundary": Option("where the label changes, in the column's unit, if known", float, None),
+    }
 
     def check(self, asked: Asked) -> None:
         super().check(asked)
@@ -61,7 +48,6 @@ class Thresholds(OneModel):
             )
 
     def make(self, context: Context) -> None:
-
         arm, epsilon = self.arm(context.asked), context.options["epsilon"]
         data, model = self.trained(context)
         column = _column(arm, data.domain)

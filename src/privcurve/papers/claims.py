@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -10,14 +9,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from privcurve import schema
-from privcurve.analysis.names import RUNS
 from privcurve.analysis.numbers import mean, short
 from privcurve.lazy import pd
 from privcurve.outputs.base import OF, PAPER, Asked, Output, Reads
 from privcurve.outputs.context import Context
-from privcurve.tables.table import Table, read_table
+from privcurve.tables.table import MISSING, Table, decimals, of_all, read_table
 
+# What a claim calls single runs, in place of a table.
+RUNS = "runs"
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 
 
@@ -54,11 +56,10 @@ class Claims(Output):
         if RUNS not in words:
             return Reads(outputs=tuple(words), resources=resources)
         del words[RUNS]
-        curves = tuple(itertools.product(asked.study.datasets, asked.study.arms))
+        curves = asked.curves_of(asked.study.arms.values())
         return Reads(curves, outputs=tuple(words), resources=resources)
 
     def make(self, context: Context) -> None:
-
         tables = {word: context.table_of(word) for word in context.others}
         if context.study.studies:
             frame = together(dict(zip(context.study.studies, tables.values(), strict=True)))
@@ -100,17 +101,8 @@ def _all_claims(path: Path, changed: tuple[int, ...]) -> tuple[Mapping[str, Any]
 
 
 COLUMNS = [
-    "name",
-    "claim",
-    "source",
-    "printed",
-    "criterion",
-    "least",
-    "mean",
-    "largest",
-    "n_rows",
-    "n_pass",
-    "verdict",
+    *("name", "claim", "source", "printed", "criterion", "least", "mean", "largest", "n_rows"),
+    *("n_pass", "verdict"),
 ]
 STUDY = "study"
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "not computed"
@@ -144,28 +136,10 @@ def verdicts(
     tables: Mapping[str, pd.DataFrame],
     printed: Mapping[str, pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
-    """Compute the verdict of each claim.
+    """Return the verdict of each claim, or of each value of what it names under `each`.
 
-    Parameters
-    ----------
-    claims : sequence of mapping
-        Of a paper's ``claims.yaml``.
-    tables : mapping of str to DataFrame
-        Those that claims name, by their outputs' words or names; under `RUNS` single runs, with
-        a column for whatever tells them apart.
-    printed : mapping of str to DataFrame, optional
-        Those of printed numbers that claims name.
-
-    Returns
-    -------
-    DataFrame
-        With the columns `COLUMNS`, a row a claim (or a value of what it names under `each`); a
-        `standard_error` of the mean too, if a claim is of single runs.
-
-    Raises
-    ------
-    ValueError
-        If a claim names a column that its table has not.
+    Tables are those that claims name, by their outputs' words or names; under `RUNS` single runs,
+    with a column for whatever tells them apart, which give a `standard_error` of the mean too.
     """
     rows = []
     for claim in claims:
@@ -186,8 +160,8 @@ def _columns(paired: bool) -> list[str]:
 def _each(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a claim once for each value of the columns under `each`, in the table's order."""
     columns = list(claim.get("each", []))
-    found = select(table, claim["where"])[columns].drop_duplicates()
-    if not columns or found.empty:
+    rows = select(table, claim["where"])[columns].drop_duplicates()
+    if not columns or rows.empty:
         return [dict(claim)]
     return [
         {
@@ -195,21 +169,17 @@ def _each(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, Any]]
             "name": ", ".join([claim["name"], *map(key_text, row)]),
             "where": {**claim["where"], **dict(zip(columns, row, strict=True))},
         }
-        for row in found.itertuples(index=False, name=None)
+        for row in rows.itertuples(index=False, name=None)
     ]
 
 
 def together(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Put the verdicts of several studies into one table.
-
-    With the columns `COLUMNS` and ``study``, in the order of names: C2 is before C10. Rows of
-    one name stay in the order of `tables`.
-    """
+    """Put the verdicts of several studies into one table, by their names: C2 is before C10."""
     parts = [table.assign(study=study) for study, table in tables.items()]
-    whole = pd.concat(parts, ignore_index=True)
-    order = sorted(range(len(whole)), key=lambda i: _natural(str(whole["name"][i])))
-    columns = _columns(STANDARD_ERROR in whole)
-    return whole.loc[order, [*columns, STUDY]].reset_index(drop=True)
+    frame = pd.concat(parts, ignore_index=True)
+    order = sorted(range(len(frame)), key=lambda i: _natural(str(frame["name"][i])))
+    columns = _columns(STANDARD_ERROR in frame)
+    return frame.loc[order, [*columns, STUDY]].reset_index(drop=True)
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
@@ -223,81 +193,58 @@ def _verdict(
 ) -> dict[str, Any]:
     word = next(name for name in _CRITERIA if name in claim)
     text, passes = _CRITERIA[word]
-    bound = claim[word]
+    bound, share = claim[word], claim.get("share", 1)
     tables = averaged(table, claim) if claim.get("table") == RUNS else [table]
     values, *left_out = [values_of(claim, one, printed) for one in tables]
     n_pass = sum(passes(value, bound) for value in values)
-    share = claim.get("share", 1)
-    if not values or any(math.isnan(value) for value in values):
-        verdict = UNKNOWN
-    else:
-        verdict = HOLDS if n_pass >= share * len(values) - 1e-9 else FAILS
-    criterion = text.format(*bound) if word == "within" else text.format(bound)
-    of_all = "all rows" if share == 1 else f"{100 * share:g} % of rows"
-    known = verdict != UNKNOWN
-    error = jackknife([mean(one) for one in left_out]) if known else math.nan
-    return {
-        "name": claim["name"],
-        "claim": claim["claim"],
-        "source": claim["source"],
-        "printed": claim.get("printed"),
-        "criterion": f"{_looked_at(claim)} {criterion} in {of_all}",
-        "least": min(values) if known else math.nan,
-        "mean": mean(values) if known else math.nan,
-        "largest": max(values) if known else math.nan,
-        STANDARD_ERROR: math.nan if claim.get("statistic") == "reached" else error,
-        "n_rows": len(values),
-        "n_pass": n_pass,
-        "verdict": verdict,
+    row = {
+        **{name: claim.get(name) for name in ("name", "claim", "source", "printed")},
+        "criterion": f"{_compared(claim)} {text.format(*np.atleast_1d(bound))} in "
+        + ("all rows" if share == 1 else f"{100 * share:g} % of rows"),
+        **{"n_rows": len(values), "n_pass": n_pass, "verdict": UNKNOWN},
     }
+    if not values or any(map(math.isnan, values)):
+        return row
+    if claim.get("statistic") != "reached":
+        row[STANDARD_ERROR] = jackknife([mean(one) for one in left_out])
+    verdict = HOLDS if n_pass >= share * len(values) - 1e-9 else FAILS
+    ends = {"least": min(values), "mean": mean(values), "largest": max(values)}
+    return {**row, **ends, "verdict": verdict}
 
 
-def _looked_at(claim: Mapping[str, Any]) -> str:
+def _compared(claim: Mapping[str, Any]) -> str:
     value = claim.get("value", "accuracy")
     value = f"standard deviation of {value}" if claim.get("of_runs") == "std" else value
     if claim.get("table") == RUNS and "less" in claim:
         value = f"difference of {value}"
     if "statistic" not in claim:
         return str(value)
-    over = " and ".join(claim["over"])
     text = {
         "mean": "mean over {over} of {value}",
         "spearman": "rank correlation of {over} and {value}",
         "smallest_step": "smallest step over {over} of {value}",
         "reached": "smallest {over} with a {value} of 0 or more",
     }
-    return text[claim["statistic"]].format(over=over, value=value)
+    return text[claim["statistic"]].format(over=" and ".join(claim["over"]), value=value)
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as a reader wants it."""
-
-    def number(value: float) -> str:
-        return "–" if pd.isna(value) else f"{value:.3f}"
-
     errors = frame.get(STANDARD_ERROR, pd.Series(math.nan, frame.index))
+    numbers = (frame["mean"], errors, frame["least"], frame["largest"])
     ours = [
-        number(mean)
-        + ("" if pd.isna(error) else f" ± {number(error)}")
-        + ("" if n <= 1 else f" ({number(least)} to {number(largest)})")
-        for n, mean, error, least, largest in zip(
-            frame["n_rows"], frame["mean"], errors, frame["least"], frame["largest"], strict=True
+        middle
+        + ("" if error == MISSING else f" ± {error}")
+        + ("" if n <= 1 else f" ({least} to {largest})")
+        for n, middle, error, least, largest in zip(
+            frame["n_rows"], *(decimals(one, 3) for one in numbers), strict=True
         )
     ]
-    of_studies = {STUDY: frame[STUDY]} if STUDY in frame else {}
-    return pd.DataFrame(
-        {
-            "": frame["name"],
-            "claim": frame["claim"],
-            "source": frame["source"],
-            "printed": [text if isinstance(text, str) else "–" for text in frame["printed"]],
-            "criterion": frame["criterion"],
-            "ours": ours,
-            "rows": [f"{n} of {m}" for n, m in zip(frame["n_pass"], frame["n_rows"], strict=True)],
-            "verdict": frame["verdict"],
-            **of_studies,
-        }
-    )
+    texts = frame[["name", "claim", "source"]].rename(columns={"name": ""})
+    texts["printed"] = [text if isinstance(text, str) else MISSING for text in frame["printed"]]
+    texts["criterion"], texts["ours"] = frame["criterion"], ours
+    texts["rows"] = of_all(frame["n_pass"], frame["n_rows"])
+    return texts.join(frame[[name for name in ("verdict", STUDY) if name in frame]])
 
 
 KEYS = ["dataset", "epsilon"]
@@ -308,24 +255,75 @@ SPLIT = "repeat"
 def values_of(
     claim: Mapping[str, Any], table: pd.DataFrame, printed: pd.DataFrame | None = None
 ) -> list[float]:
-    """Return the numbers that a claim's criterion is put to.
+    """Return the numbers that a claim's criterion is put to; NaN where something is missing.
 
     One a row that the claim is about; with a statistic one for each value of the columns
-    of `by` that are not under `over`. NaN where something is missing.
+    of `by` that are not under `over`.
     """
-    value, keys = claim.get("value", "accuracy"), claim.get("by", KEYS)
-    mine = _rows(table, claim["where"], claim["name"], keys).set_index(keys)[value].astype(float)
+    value, keys = claim.get("value", "accuracy"), list(claim.get("by", KEYS))
+    rows = _rows(table, claim, "where", keys)
+    frame = rows[keys].assign(value=rows[value].astype(float))
     if "less" in claim:
-        mine = _less(mine, claim, table, value, keys)
+        frame["value"] -= _theirs(claim, frame, table, value, keys)
     elif printed is not None:
-        mine = _less(mine, {**claim, "less": {}}, printed, value, keys)
+        frame["value"] -= _theirs(claim, frame, printed, value, keys)
     if "statistic" not in claim:
-        return list(mine)
-    over = claim["over"]
-    rest = [name for name in keys if name not in over]
-    frame = mine.rename("value").reset_index()
+        return list(frame["value"])
+    rest = [name for name in keys if name not in claim["over"]]
     groups = [part for _, part in frame.groupby(rest, sort=False)] if rest else [frame]
-    return [_STATISTICS[claim["statistic"]](part, over) for part in groups if len(part)]
+    return [_statistic(claim, part) for part in groups if len(part)]
+
+
+def _statistic(claim: Mapping[str, Any], part: pd.DataFrame) -> float:
+    word, values, over = claim["statistic"], part["value"], part[claim["over"]].iloc[:, 0]
+    if word == "mean":
+        return mean(values)
+    if values.isna().any():
+        return math.nan
+    if word == "spearman":
+        return float(over.astype(float).rank().corr(values.rank()))
+    if word == "smallest_step":
+        steps = values.loc[over.sort_values().index].diff().iloc[1:]
+        return float(steps.min()) if len(steps) else math.nan
+    return float(min(over[values >= 0], default=math.inf))
+
+
+def _rows(
+    table: pd.DataFrame, claim: Mapping[str, Any], where: str, keys: Sequence[str]
+) -> pd.DataFrame:
+    rows = select(table, claim.get(where, {}))
+    if keys and rows.duplicated(list(keys)).any():
+        same = f"several rows have the same {' and '.join(keys)}"
+        raise ValueError(f"claim {claim['name']}: {same}; say more under 'where'")
+    return rows
+
+
+def _theirs(
+    claim: Mapping[str, Any], frame: pd.DataFrame, table: pd.DataFrame, value: str, keys: list[str]
+) -> list[float]:
+    """Return what is taken off each row: the rows that a claim compares with, by their keys."""
+    matched, best = list(claim.get("less_by", keys)), claim.get("against")
+    others = _rows(table, claim, "less", [] if best else matched)
+    groups = others.astype({value: float}).groupby(matched, sort=False, dropna=False)[value]
+    theirs, fixed = {}, {}
+    for key, part in groups:
+        ends = {
+            None: part.iloc[0],
+            "largest": part.max(skipna=False),
+            "smallest": part.min(skipna=False),
+        }
+        texts = dict(zip(matched, map(key_text, key), strict=True))
+        theirs[tuple(texts.values())] = float(ends[best])
+        # A method without privacy has one row, at ε = ∞: it is compared at each ε.
+        if texts.pop("epsilon", "") == key_text(math.inf):
+            fixed[tuple(texts.values())] = float(ends[best])
+    numbers = []
+    for row in frame[matched].itertuples(index=False, name=None):
+        texts = dict(zip(matched, map(key_text, row), strict=True))
+        number = theirs.get(tuple(texts.values()))
+        texts.pop("epsilon", "")
+        numbers.append(fixed.get(tuple(texts.values()), math.nan) if number is None else number)
+    return numbers
 
 
 def select(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
@@ -339,35 +337,34 @@ def select(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 def averaged(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]:
     """Average single runs over their splits: over all, then, if there are several, all but each.
 
-    Each with a row for each value of the columns that the claim names. A row of which a run
+    Each table has a row for each value of the columns that the claim names. A row of which a run
     has failed has no value.
     """
-    value, keys = claim.get("value", "accuracy"), list(claim.get("by", KEYS))
-    named = [*keys, *claim["where"], *claim.get("less", {}), *claim.get("less_by", [])]
-    columns = list(dict.fromkeys(named))
-    about = [select(runs, claim["where"])]
-    about += [select(runs, claim["less"])] if "less" in claim else []
-    mine = pd.concat(about)
+    value, less = claim.get("value", "accuracy"), claim.get("less", {})
+    names = [*claim.get("by", KEYS), *claim["where"], *less, *claim.get("less_by", [])]
+    columns = list(dict.fromkeys(names))
+    mine = pd.concat([select(runs, claim[one]) for one in ("where", "less") if one in claim])
     mine = mine[~mine.index.duplicated()]
     # A key may lack a value, such as the parameter of another method.
     keyed = {name: mine[name].astype(object).where(mine[name].notna(), "") for name in columns}
-    mine = mine.assign(**keyed)
     numbers = pd.to_numeric(mine[value]).where(mine["status"] == "ok")
-    mine = mine.assign(**{value: numbers})
+    mine = mine.assign(**keyed).assign(**{value: numbers})
     splits = sorted(mine[SPLIT].unique())
     # Without its only split nothing is left.
-    each = splits if len(splits) > 1 else []
-    parts = [mine, *(mine[mine[SPLIT] != split] for split in each)]
-    return [_average(part, columns, value, claim) for part in parts]
+    parts = [mine, *(mine[mine[SPLIT] != split] for split in splits if len(splits) > 1)]
+    tables = []
+    for part in parts:
+        groups = part.groupby(columns, sort=False)[value]
+        averages = groups.std(ddof=1) if claim.get("of_runs") == "std" else groups.mean()
+        tables.append(averages.where(groups.count() == groups.size()).reset_index())
+    return tables
 
 
 def jackknife(left_out: Sequence[float]) -> float:
     """Return the standard error of a statistic, by its values when one split is left out.
 
     Of a mean over independent splits it is the usual standard error; of a difference of two
-    curves, that of the paired difference.
-
-    NaN of fewer than two, or if one is not finite.
+    curves, that of the paired difference; NaN of fewer than two, or if one is not finite.
     """
     n = len(left_out)
     if n < 2 or not all(map(math.isfinite, left_out)):
@@ -376,103 +373,6 @@ def jackknife(left_out: Sequence[float]) -> float:
     return math.sqrt((n - 1) / n * math.fsum((one - middle) ** 2 for one in left_out))
 
 
-def _average(
-    runs: pd.DataFrame, columns: list[str], value: str, claim: Mapping[str, Any]
-) -> pd.DataFrame:
-    groups = runs.groupby(columns, sort=False)[value]
-    found = groups.std(ddof=1) if claim.get("of_runs") == "std" else groups.mean()
-    return found.where(groups.count() == groups.size()).reset_index()
-
-
-def _less(
-    mine: pd.Series, claim: Mapping[str, Any], table: pd.DataFrame, value: str, keys: list[str]
-) -> pd.Series:
-    """Take off the rows that a claim compares with, matched by their keys."""
-    matched = list(claim.get("less_by", keys))
-    best = claim.get("against")
-    others = _rows(table, claim["less"], claim["name"], [] if best else matched)
-    groups = others.astype({value: float}).groupby(matched, sort=False, dropna=False)[value]
-    theirs = {
-        key: getattr(part, {"largest": "max", "smallest": "min"}[best])(skipna=False)
-        if best
-        else float(part.iloc[0])
-        for key, part in groups
-    }
-    # A method without privacy has one row, at ε = ∞: it is compared at each ε.
-    fixed = {
-        _without(key, matched): number
-        for key, number in theirs.items()
-        if "epsilon" in matched and math.isinf(_part(key, matched, "epsilon"))
-    }
-    known = {_canonical(key): number for key, number in theirs.items()}
-    places = [keys.index(name) for name in matched]
-    found = []
-    for whole, number in mine.items():
-        key = tuple(_tuple(whole)[place] for place in places)
-        other = known.get(_canonical(key), fixed.get(_without(key, matched), math.nan))
-        found.append(number - other)
-    return pd.Series(found, index=mine.index)
-
-
-def _rows(
-    table: pd.DataFrame, where: Mapping[str, Any], name: str, keys: Sequence[str]
-) -> pd.DataFrame:
-    found = select(table, where)
-    if keys and found.duplicated(list(keys)).any():
-        raise ValueError(
-            f"claim {name}: several rows have the same {' and '.join(keys)}; say more under 'where'"
-        )
-    return found
-
-
-def _mean(part: pd.DataFrame, over: Sequence[str]) -> float:
-    return mean(part["value"])
-
-
-def _spearman(part: pd.DataFrame, over: Sequence[str]) -> float:
-    ranks = part[[*over, "value"]].astype(float).rank()
-    if ranks["value"].isna().any() or part["value"].isna().any():
-        return math.nan
-    return float(ranks[over[0]].corr(ranks["value"]))
-
-
-def _smallest_step(part: pd.DataFrame, over: Sequence[str]) -> float:
-    steps = part.sort_values(over[0])["value"].diff().iloc[1:]
-    return float(steps.min(skipna=False)) if len(steps) else math.nan
-
-
-def _reached(part: pd.DataFrame, over: Sequence[str]) -> float:
-    if part["value"].isna().any():
-        return math.nan
-    return float(min(part.loc[part["value"] >= 0, over[0]], default=math.inf))
-
-
-_STATISTICS: Mapping[str, Callable[[pd.DataFrame, Sequence[str]], float]] = {
-    "mean": _mean,
-    "spearman": _spearman,
-    "smallest_step": _smallest_step,
-    "reached": _reached,
-}
-
-
 def key_text(value: Any) -> str:
     """Write a value of a key: a file may have moved the last bit of a number."""
     return short(value) if isinstance(value, (int, float)) else str(value)
-
-
-def _tuple(key: Any) -> tuple[Any, ...]:
-    return key if isinstance(key, tuple) else (key,)
-
-
-def _canonical(key: Any) -> tuple[str, ...]:
-    return tuple(key_text(part) for part in _tuple(key))
-
-
-def _part(key: Any, keys: Sequence[str], name: str) -> float:
-    return float(_tuple(key)[list(keys).index(name)])
-
-
-def _without(key: Any, keys: Sequence[str]) -> tuple[str, ...]:
-    return tuple(
-        part for part, name in zip(_canonical(key), keys, strict=True) if name != "epsilon"
-    )

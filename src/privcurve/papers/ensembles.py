@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,195 +26,8 @@ from privcurve.tables.table import Table
 
 WORD = "ensemble_errors"
 ERRORS = "errors"
-# What the tables know of a setting (privcurve.analysis.ensembles).
-LEARNERS = ("bdpe", "dp_forest")
-
-
-class EnsembleErrors(Output):
-    """File: errors of all folds of each setting of `bdpe` and `dp_forest`; others read it."""
-
-    word: ClassVar[str] = WORD
-    selects: ClassVar[bool] = False
-    memory: ClassVar[int] = 2000
-
-    def check(self, asked: Asked) -> None:
-        of = asked.study
-        if of.select != study.ALL or not of.folds or of.repeats:
-            raise ValueError(
-                "it is of all runs: give the study select: all and splits: {folds: 10}"
-            )
-        if not any(arm.learner == LEARNERS[0] for arm in of.arms.values()):
-            raise ValueError(f"the study has no learner {LEARNERS[0]}, and it is about them")
-
-    def files(self, asked: Asked) -> Files:
-        return Files(others={ERRORS: TABLES / f"{asked.place}.csv"})
-
-    def reads(self, asked: Asked) -> Reads:
-        arms = [name for name, arm in asked.study.arms.items() if arm.learner in LEARNERS]
-        return Reads(tuple((dataset, arm) for dataset in asked.study.datasets for arm in arms))
-
-    def make(self, context: Context) -> None:
-
-        # A curve at a time: memory does not grow with the study.
-        def parts() -> Iterator[pd.DataFrame]:
-            for curve in context.curves:
-                yield from curve.results(CELL_COLUMNS)
-
-        defaults = {name: registry.entry(name).defaults for name in LEARNERS}
-        frame = fold_errors(parts(), defaults)
-        text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
-        replace_text(context.asked.files.others[ERRORS], text)
-
-
-def read_errors(context: Context) -> pd.DataFrame:
-    """Read the errors of all settings."""
-    path = context.others[WORD].files.others[ERRORS]
-    names = dict.fromkeys(("dataset", "learner", "forest", "alpha", "leverage"), "str")
-    return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
-
-
-RUNS = (
-    "Errors are means over the ten folds of one partition, and the best of a grid on the folds "
-    "that chose it: they are optimistic, as the paper's are."
-)
-
-
-class _Ensembles(Output):
-    """A table that is made from the errors of all settings, and from printed ones."""
-
-    selects: ClassVar[bool] = False
-    options: ClassVar = {"paper": PAPER}
-    printed: ClassVar[str] = ""
-
-    def check(self, asked: Asked) -> None:
-        if self.printed and not self._printed(asked).is_file():
-            raise ValueError(f"there is no {self._printed(asked)}, whose numbers stand beside ours")
-
-    def reads(self, asked: Asked) -> Reads:
-        resources = (self._printed(asked),) if self.printed else ()
-        return Reads(outputs=(WORD,), resources=resources)
-
-    def _printed(self, asked: Asked) -> Path:
-        return asked.printed / self.printed
-
-    def _read_printed(self, context: Context) -> pd.DataFrame:
-
-        return pd.read_csv(self._printed(context.asked), dtype={"alpha": "str"})
-
-    def _write(self, context: Context, frame: pd.DataFrame, caption: str, *notes: str) -> None:
-
-        context.write(Table(frame, caption, notes))
-
-
-class EnsembleLeast(_Ensembles):
-    """Table: the least error over the grid, for each dataset, ε and α, and its setting."""
-
-    word: ClassVar[str] = "ensemble_least"
-
-    def make(self, context: Context) -> None:
-
-        frame = least_errors(read_errors(context))
-        self._write(
-            context,
-            frame,
-            "Least error over the grid",
-            RUNS,
-            "Behind: the error less that of the best α. Share spread: how far the least "
-            "errors at each share of the budget for splits lie apart.",
-        )
-
-
-class EnsembleAlphas(_Ensembles):
-    """Table: how many datasets each α wins at each ε, beside chance and the printed Table 1."""
-
-    word: ClassVar[str] = "ensemble_alphas"
-    printed: ClassVar[str] = "table1_best_alpha_by_epsilon.csv"
-
-    def make(self, context: Context) -> None:
-
-        frame = best_alphas(read_errors(context), self._read_printed(context), context.shuffles)
-        self._write(
-            context,
-            frame,
-            "Datasets on which each α has the least error of the grid",
-            RUNS,
-            "Who is equal to the best wins too. Shuffled: the same count where the three α "
-            f"of each setting change places at random, over {SHUFFLES} shuffles.",
-        )
-
-
-class EnsembleSizes(_Ensembles):
-    """Table: depth and number of trees of the least error of each dataset, beside Table 3."""
-
-    word: ClassVar[str] = "ensemble_sizes"
-    printed: ClassVar[str] = "table3_best_depth_and_trees.csv"
-
-    def make(self, context: Context) -> None:
-
-        frame = best_sizes(read_errors(context), self._read_printed(context))
-        self._write(
-            context,
-            frame,
-            "Size of the ensemble of the least private error",
-            RUNS,
-            f"Small: depth up to {SMALL_DEPTH}, {SMALL_TREES} trees. "
-            "The paper does not say where it draws the line, and leaves three domains out.",
-        )
-
-
-class EnsembleWins(_Ensembles):
-    """Table: who wins against the forests on each dataset (Table 4), beside the printed one."""
-
-    word: ClassVar[str] = "ensemble_wins"
-    printed: ClassVar[str] = "table4_wins_against_forests.csv"
-
-    def check(self, asked: Asked) -> None:
-        super().check(asked)
-        if not any(arm.learner == LEARNERS[1] for arm in asked.study.arms.values()):
-            raise ValueError(f"the study has no learner {LEARNERS[1]} to win against")
-
-    def make(self, context: Context) -> None:
-
-        found = duels(read_errors(context))
-        frame = dataset_wins(found, self._read_printed(context))
-        self._write(context, frame, "Runs won against the forests, of the significant ones", *_WINS)
-
-
-class EnsembleWinsOverall(EnsembleWins):
-    """Table: the same over all datasets, at each ε and in all, with β exact and constant."""
-
-    word: ClassVar[str] = "ensemble_wins_overall"
-    printed: ClassVar[str] = "table4_overall.csv"
-
-    def make(self, context: Context) -> None:
-
-        found = duels(read_errors(context))
-        frame = overall_wins(found, self._read_printed(context))
-        self._write(
-            context,
-            frame,
-            "Runs won against the forests over all datasets, of the significant ones",
-            *_WINS,
-        )
-
-
-_WINS = (
-    "A run is one ε and share of the budget for splits; it is significant if Student's t-test, "
-    "paired over the ten folds, rejects at the level 0.05. The forest has the same depth, and 21 "
-    "trees.",
-    "Leverage constant: β does not read the records; exact: it does, as printed, without noise.",
-)
-
-
 CELL_COLUMNS = [
-    "dataset",
-    "learner",
-    "epsilon",
-    "setting",
-    "fold",
-    "status",
-    "accuracy",
-    "measures",
+    *("dataset", "learner", "epsilon", "setting", "fold", "status", "accuracy", "measures")
 ]
 # What tells a setting from others; of a forest the first alone.
 SETTING = ["forest", "alpha", "leverage", "clamp", "n_trees", "depth", "tree_share"]
@@ -221,7 +35,7 @@ KEYS = ["dataset", "learner", "epsilon", *SETTING]
 CALIBRATED = "O.C."
 ALPHAS = (CALIBRATED, "0.1", "1.0")
 FORESTS = {"laplace": "RF-L", "exponential": "RF-E"}
-BOOSTED, FOREST = "bdpe", "dp_forest"
+BOOSTED, FOREST = LEARNERS = "bdpe", "dp_forest"
 EXACT = "exact"
 # The paper's clamp M.
 CLAMP = 10.0
@@ -234,58 +48,202 @@ ALL, NOTHING = "all", "-"
 SHUFFLES = 200
 
 
+RUNS = (
+    "Errors are means over the ten folds of one partition, and the best of a grid on the folds "
+    "that chose it: they are optimistic, as the paper's are."
+)
+
+OF_WINS = (
+    "A run is one ε and share of the budget for splits; it is significant if Student's t-test, "
+    "paired over the ten folds, rejects at the level 0.05. The forest has the same depth, and 21 "
+    "trees.",
+    "Leverage constant: β does not read the records; exact: it does, as printed, without noise.",
+)
+
+
+class EnsembleErrors(Output):
+    """File: errors of all folds of each setting of `bdpe` and `dp_forest`; others read it."""
+
+    word: ClassVar[str] = WORD
+    selects: ClassVar[bool] = False
+    memory: ClassVar[int] = 2000
+
+    def check(self, asked: Asked) -> None:
+        of = asked.study
+        if of.select != study.ALL or not of.folds or of.repeats:
+            needed = "select: all and splits: {folds: 10}"
+            raise ValueError(f"it is of all runs: give the study {needed}")
+        if not any(arm.learner == BOOSTED for arm in of.arms.values()):
+            raise ValueError(f"the study has no learner {BOOSTED}, and it is about them")
+
+    def files(self, asked: Asked) -> Files:
+        return Files(others={ERRORS: TABLES / f"{asked.place}.csv"})
+
+    def reads(self, asked: Asked) -> Reads:
+        arms = asked.study.arms.values()
+        return Reads(asked.curves_of(arm for arm in arms if arm.learner in LEARNERS))
+
+    def make(self, context: Context) -> None:
+        # A curve at a time: memory does not grow with the study.
+        parts = (part for curve in context.curves for part in curve.results(CELL_COLUMNS))
+        frame = fold_errors(parts, {name: registry.entry(name).defaults for name in LEARNERS})
+        text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
+        replace_text(context.asked.files.others[ERRORS], text)
+
+
+def read_errors(context: Context) -> pd.DataFrame:
+    """Read the errors of all settings."""
+    path = context.others[WORD].files.others[ERRORS]
+    names = dict.fromkeys(("dataset", "learner", "forest", "alpha", "leverage"), "str")
+    return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
+
+
+class _Ensembles(Output):
+    """A table that is made from the errors of all settings, and from printed ones."""
+
+    selects: ClassVar[bool] = False
+    options: ClassVar = {"paper": PAPER}
+    printed: ClassVar[str] = ""
+    caption: ClassVar[str]
+    notes: ClassVar[tuple[str, ...]]
+
+    def check(self, asked: Asked) -> None:
+        if self.printed and not self._printed(asked).is_file():
+            raise ValueError(f"there is no {self._printed(asked)}, whose numbers stand beside ours")
+
+    def reads(self, asked: Asked) -> Reads:
+        resources = (self._printed(asked),) if self.printed else ()
+        return Reads(outputs=(WORD,), resources=resources)
+
+    def _printed(self, asked: Asked) -> Path:
+        return asked.printed / self.printed
+
+    def theirs(self, context: Context) -> pd.DataFrame:
+        """Read the printed numbers."""
+        return pd.read_csv(self._printed(context.asked), dtype={"alpha": "str"})
+
+    def make(self, context: Context) -> None:
+        context.write(Table(self.frame(read_errors(context), context), self.caption, self.notes))
+
+    @abstractmethod
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        """Return the table."""
+
+
+class EnsembleLeast(_Ensembles):
+    """Table: the least error over the grid, for each dataset, ε and α, and its setting."""
+
+    word: ClassVar[str] = "ensemble_least"
+    caption: ClassVar[str] = "Least error over the grid"
+    notes: ClassVar = (
+        RUNS,
+        "Behind: the error less that of the best α. Share spread: how far the least "
+        "errors at each share of the budget for splits lie apart.",
+    )
+
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        return least_errors(errors)
+
+
+class EnsembleAlphas(_Ensembles):
+    """Table: how many datasets each α wins at each ε, beside chance and the printed Table 1."""
+
+    word: ClassVar[str] = "ensemble_alphas"
+    printed: ClassVar[str] = "table1_best_alpha_by_epsilon.csv"
+    caption: ClassVar[str] = "Datasets on which each α has the least error of the grid"
+    notes: ClassVar = (
+        RUNS,
+        "Who is equal to the best wins too. Shuffled: the same count where the three α "
+        f"of each setting change places at random, over {SHUFFLES} shuffles.",
+    )
+
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        return best_alphas(errors, self.theirs(context), context.shuffles)
+
+
+class EnsembleSizes(_Ensembles):
+    """Table: depth and number of trees of the least error of each dataset, beside Table 3."""
+
+    word: ClassVar[str] = "ensemble_sizes"
+    printed: ClassVar[str] = "table3_best_depth_and_trees.csv"
+    caption: ClassVar[str] = "Size of the ensemble of the least private error"
+    notes: ClassVar = (
+        RUNS,
+        f"Small: depth up to {SMALL_DEPTH}, {SMALL_TREES} trees. "
+        "The paper does not say where it draws the line, and leaves three domains out.",
+    )
+
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        return best_sizes(errors, self.theirs(context))
+
+
+class EnsembleWins(_Ensembles):
+    """Table: who wins against the forests on each dataset (Table 4), beside the printed one."""
+
+    word: ClassVar[str] = "ensemble_wins"
+    printed: ClassVar[str] = "table4_wins_against_forests.csv"
+    caption: ClassVar[str] = "Runs won against the forests, of the significant ones"
+    notes: ClassVar = OF_WINS
+
+    def check(self, asked: Asked) -> None:
+        super().check(asked)
+        if not any(arm.learner == FOREST for arm in asked.study.arms.values()):
+            raise ValueError(f"the study has no learner {FOREST} to win against")
+
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        return dataset_wins(duels(errors), self.theirs(context))
+
+
+class EnsembleWinsOverall(EnsembleWins):
+    """Table: the same over all datasets, at each ε and in all, with β exact and constant."""
+
+    word: ClassVar[str] = "ensemble_wins_overall"
+    printed: ClassVar[str] = "table4_overall.csv"
+    caption: ClassVar[str] = (
+        "Runs won against the forests over all datasets, of the significant ones"
+    )
+
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        return overall_wins(duels(errors), self.theirs(context))
+
+
 def fold_errors(
     parts: Iterable[pd.DataFrame], defaults: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Put the folds of each setting side by side.
+    """Put the folds of each setting side by side; all folds of a setting are in one part.
 
-    Parameters
-    ----------
-    parts : iterable of DataFrame
-        Cells with the columns `CELL_COLUMNS`; all folds of a setting are in one part.
-    defaults : mapping of str to mapping
-        What a setting that does not name a parameter has, by learner.
-
-    Returns
-    -------
-    DataFrame
-        `KEYS`; over the folds, `error` and `error_std`, and means of `expected_depth` and
-        `n_leaves`; and the errors of the folds, ``fold~1/10``, …. A setting of which a fold has
-        failed lacks its mean.
+    `KEYS`; over the folds, `error` and `error_std`, and means of `expected_depth` and `n_leaves`;
+    and the errors of the folds, ``fold~1/10``, …. A setting of which a fold has failed lacks its
+    mean. By learner, `defaults` says what a setting that does not name a parameter has.
     """
-    found = [_one_part(part, defaults) for part in parts]
-    return pd.concat(found, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
+    frames = [_one_part(part, defaults) for part in parts]
+    return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
 
 
 def _one_part(cells: pd.DataFrame, defaults: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     error = (1 - cells["accuracy"]).where(cells["status"] == "ok")
-    said = {text: json.loads(text) for text in cells["measures"].dropna().unique()}
-    measured = [said.get(text, {}) for text in cells["measures"]]
-    told = cells.assign(
-        error=error,
-        **{
-            name: [one.get(name, math.nan) for one in measured]
-            for name in ("expected_depth", "n_leaves")
-        },
-    )
+    measures = [json.loads(text) if isinstance(text, str) else {} for text in cells["measures"]]
+    sizes = ["expected_depth", "n_leaves"]
+    measured = {name: [one.get(name, math.nan) for one in measures] for name in sizes}
+    cells = cells.assign(error=error, **measured)
     keys = ["dataset", "learner", "epsilon", "setting"]
-    groups = told.groupby(keys, sort=False)
-    folds = told.pivot(index=keys, columns="fold", values="error")
+    folds = cells.pivot(index=keys, columns="fold", values="error")
     order = sorted(folds, key=lambda name: int(str(name).partition("/")[0]))
     folds = folds[order].rename(columns=lambda name: f"fold~{name}")
-    frame = groups[["expected_depth", "n_leaves"]].mean().join(folds)
-    names = list(folds.columns)
-    frame.insert(0, "error", frame[names].mean(axis=1, skipna=False))
-    frame.insert(1, "error_std", frame[names].std(axis=1, ddof=1, skipna=False))
-    frame = frame.reset_index()
-    settings = [
-        _setting(learner, {**defaults[learner], **json.loads(text)})
-        for learner, text in zip(frame["learner"], frame["setting"], strict=True)
-    ]
-    frame = frame.drop(columns="setting")
-    for place, name in enumerate(SETTING):
-        frame.insert(3 + place, name, [setting[name] for setting in settings])
-    return frame
+    means = pd.DataFrame(
+        {
+            "error": folds.mean(axis=1, skipna=False),
+            "error_std": folds.std(axis=1, ddof=1, skipna=False),
+        }
+    )
+    frame = means.join(cells.groupby(keys, sort=False)[sizes].mean()).join(folds).reset_index()
+    settings = pd.DataFrame(
+        [
+            _setting(learner, {**defaults[learner], **json.loads(text)})
+            for learner, text in zip(frame["learner"], frame["setting"], strict=True)
+        ]
+    )
+    return pd.concat([frame[keys[:3]], settings[SETTING], frame.drop(columns=keys)], axis=1)
 
 
 def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -319,29 +277,23 @@ def of_paper(frame: pd.DataFrame) -> pd.DataFrame:
 def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the least mean error over the grid, for each dataset, ε, clamp M and α.
 
-    dataset, epsilon, clamp, alpha, error, error_std, its setting (the first of equals),
-    `behind` the best α of the first three, and `share_spread`: the largest less the smallest
-    of the least errors over the values of `tree_share`. Where a setting has failed there is no
-    row.
+    With its setting (the first of equals), how far it is `behind` the best α, and `share_spread`:
+    the largest less the smallest of the least errors over the values of `tree_share`. Where a
+    setting has failed there is no row.
     """
     rows = []
     mine = frame[(frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)]
+    names = ["dataset", "epsilon", "clamp", "alpha", "error", "error_std", *SETTING[4:]]
     for _, part in mine.groupby(["dataset", "epsilon", "clamp"], sort=True):
-        for alpha in [a for a in ALPHAS if a in set(part["alpha"])]:
+        for alpha in ALPHAS:
             own = part[part["alpha"] == alpha]
-            if own["error"].isna().any():
+            if own.empty or own["error"].isna().any():
                 continue
-            row = own.sort_values("error", kind="stable").iloc[0]
+            best = own.sort_values("error", kind="stable").iloc[0]
             by_share = own.groupby("tree_share")["error"].min()
             spread = by_share.max() - by_share.min() if len(by_share) > 1 else math.nan
-            names = ["dataset", "epsilon", "clamp", "alpha", "error", "error_std", *SETTING[4:]]
-            rows.append(
-                {
-                    **{name: row[name] for name in names},
-                    "behind": row["error"] - part["error"].min(),
-                    "share_spread": spread,
-                }
-            )
+            behind = best["error"] - part["error"].min()
+            rows.append({**best[names], "behind": behind, "share_spread": spread})
     return pd.DataFrame(rows)
 
 
@@ -349,17 +301,14 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
     """Count the datasets that each α wins, at each ε (Table 1).
 
     A row an ε and α: `n_best` (who is equal to the best wins too), `lead` over the next α,
-    `printed`, and the mean and the 95 % quantile of `n_best` over `SHUFFLES` shuffles of the
-    α within each setting, where no α is better than another.
+    `printed`, and the mean and the 95 % quantile of `n_best` over `SHUFFLES` shuffles of the α
+    within each setting, where no α is better than another.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, len(frame)]))
-    mine = boosted(frame)
-    known = {
-        (float(e), str(a)): n
-        for e, a, n in printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)
-    }
+    columns = printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)
+    theirs = {(float(e), str(a)): n for e, a, n in columns}
     rows = []
-    for epsilon, part in of_paper(mine).groupby("epsilon", sort=True):
+    for epsilon, part in of_paper(boosted(frame)).groupby("epsilon", sort=True):
         alphas = [a for a in ALPHAS if a in set(part["alpha"])]
         errors = _by_alpha(part, alphas)
         counts = _counts(errors, len(alphas))
@@ -370,12 +319,12 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
             ]
         )
         for place, alpha in enumerate(alphas):
-            rivals = [int(n) for i, n in enumerate(counts) if i != place]
+            rivals = np.delete(counts, place)
             rows.append(
                 {
                     **{"epsilon": epsilon, "alpha": alpha, "n_best": int(counts[place])},
-                    "lead": int(counts[place]) - max(rivals, default=0),
-                    "printed": known.get((float(str(epsilon)), alpha), math.nan),
+                    "lead": int(counts[place]) - int(max(rivals, default=0)),
+                    "printed": theirs.get((float(str(epsilon)), alpha), math.nan),
                     "shuffled_mean": float(shuffled[:, place].mean()),
                     "shuffled_95": float(np.quantile(shuffled[:, place], 0.95)),
                     "n_datasets": len(errors),
@@ -386,13 +335,9 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
 
 def _by_alpha(part: pd.DataFrame, alphas: Sequence[str]) -> list[NDArray[np.float64]]:
     """Return, for each dataset, errors of shape (n_settings, n_alphas); settings of all α alone."""
-    found = []
-    for _, own in part.groupby("dataset", sort=True):
-        wide = own.pivot(index=SETTING[4:], columns="alpha", values="error")
-        wide = wide.reindex(columns=list(alphas)).dropna()
-        if len(wide):
-            found.append(wide.to_numpy(dtype=float))
-    return found
+    wide = part.pivot(index=["dataset", *SETTING[4:]], columns="alpha", values="error")
+    wide = wide.reindex(columns=list(alphas)).dropna()
+    return [own.to_numpy(dtype=float) for _, own in wide.groupby("dataset", sort=True)]
 
 
 def _counts(errors: Sequence[NDArray[np.float64]], n_alphas: int) -> NDArray[np.int64]:
@@ -406,24 +351,19 @@ def _counts(errors: Sequence[NDArray[np.float64]], n_alphas: int) -> NDArray[np.
 def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """Return the depth and number of trees of the least private error of each dataset (Table 3).
 
-    dataset, error, epsilon, alpha, depth, n_trees, tree_share, the two sizes, and the printed
-    ones: a depth up to `SMALL_DEPTH`, `SMALL_TREES` trees are small.
+    A depth up to `SMALL_DEPTH`, `SMALL_TREES` trees are small; beside them the printed sizes.
     """
-    cells: dict[str, str] = {}
+    theirs: dict[str, str] = {}
     for depth, n_trees, domain in printed[["depth", "n_trees", "domain"]].itertuples(index=False):
-        cells.setdefault(our_name(domain), f"{depth} d, {n_trees} T")
+        theirs.setdefault(our_name(domain), f"{depth} d, {n_trees} T")
+    names = ["dataset", "error", "epsilon", "alpha", "depth", "n_trees", "tree_share"]
     rows = []
     for dataset, part in of_paper(boosted(frame)).groupby("dataset", sort=False):
         row = part.sort_values("error", kind="stable").iloc[0]
-        sizes = "{} d, {} T".format(
-            "small" if row["depth"] <= SMALL_DEPTH else "big",
-            "small" if row["n_trees"] <= SMALL_TREES else "big",
-        )
-        names = ("error", "epsilon", "alpha", "depth", "n_trees", "tree_share")
-        rows.append(
-            {"dataset": dataset, **{name: row[name] for name in names}, "sizes": sizes,
-             "printed": cells.get(str(dataset))}
-        )  # fmt: skip
+        depth = "small" if row["depth"] <= SMALL_DEPTH else "big"
+        n_trees = "small" if row["n_trees"] <= SMALL_TREES else "big"
+        sizes = f"{depth} d, {n_trees} T"
+        rows.append({**row[names], "sizes": sizes, "printed": theirs.get(str(dataset))})
     return pd.DataFrame(rows)
 
 
@@ -440,9 +380,9 @@ DEPTHS = (2, 4, 6)
 def duels(frame: pd.DataFrame) -> pd.DataFrame:
     """Compare each boosted setting with each forest of its depth, by Student's paired t-test.
 
-    dataset, epsilon, alpha, leverage, n_trees, depth, tree_share, forest, `gain` (the
-    forest's error less the booster's), p_value, `significant` at `LEVEL`, `won`. A fold that
-    failed on either side does not count; where fewer than two are left there is no duel.
+    `gain` is the forest's error less the booster's; a duel is `significant` at `LEVEL`, and `won`.
+    A fold that failed on either side does not count; where fewer than two are left there is no
+    duel.
     """
     folds = [name for name in map(str, frame.columns) if name.startswith("fold~")]
     keys = ["dataset", "epsilon", "depth"]
@@ -458,23 +398,16 @@ def duels(frame: pd.DataFrame) -> pd.DataFrame:
     gain = np.nanmean(gaps, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = gain / (np.nanstd(gaps, axis=1, ddof=1) / np.sqrt(n_pairs))
-    p_value = 2 * stats.t.sf(np.abs(t), n_pairs - 1)
     # Where all folds are equal there is no difference; where all gaps are, there is no doubt.
-    found = both[[*keys, "alpha", "leverage", "n_trees", "tree_share", "forest"]].copy()
-    found["gain"] = gain
-    found["p_value"] = np.where(np.isnan(t), 1.0, p_value)
-    found["significant"] = found["p_value"] < LEVEL
-    found["won"] = found["significant"] & (found["gain"] > 0)
-    return found
+    p_value = np.where(np.isnan(t), 1.0, 2 * stats.t.sf(np.abs(t), n_pairs - 1))
+    fights = both[[*keys, "alpha", "leverage", "n_trees", "tree_share", "forest"]]
+    fights = fights.assign(gain=gain, p_value=p_value, significant=p_value < LEVEL)
+    return fights.assign(won=fights["significant"] & (fights["gain"] > 0))
 
 
-def win_shares(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return the share of significant duels that the booster wins.
-
-    `by`, n_runs, n_significant, n_wins, `percent_wins` of the significant ones (missing if
-    there is none), and `share_not_significant`.
-    """
-    groups = found.groupby(list(by), sort=True)
+def win_shares(fights: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return the share of significant duels that the booster wins; missing if there is none."""
+    groups = fights.groupby(list(by), sort=True)
     frame = groups.agg(
         n_runs=("won", "size"), n_significant=("significant", "sum"), n_wins=("won", "sum")
     ).reset_index()
@@ -484,34 +417,29 @@ def win_shares(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return frame
 
 
-def dataset_wins(found: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the wins on each dataset beside the printed ones (Table 4).
-
-    As of :func:`win_shares`, of β exact, by dataset, depth, n_trees, forest and alpha, with
-    `printed`.
-    """
+def dataset_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the wins of β exact on each dataset beside the printed ones (Table 4)."""
     by = ["dataset", "depth", "n_trees", "forest", "alpha"]
-    mine = found[(found["leverage"] == EXACT) & (found["epsilon"] >= LEAST_EPSILON)]
+    mine = fights[(fights["leverage"] == EXACT) & (fights["epsilon"] >= LEAST_EPSILON)]
     mine = mine[mine["depth"].isin(DEPTHS)]
     theirs = printed.rename(columns={"domain": "dataset", "percent_wins": "printed"})
     theirs = theirs.assign(dataset=theirs["dataset"].map(our_name))
     return win_shares(mine, by).merge(theirs[[*by, "printed"]], on=by, how="left")
 
 
-def overall_wins(found: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the wins over all datasets, at each ε and in all, beside the overall line of Table 4.
+def overall_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the wins over all datasets, at each ε and in all, beside the printed overall line.
 
-    As of :func:`win_shares`, by leverage, epsilon (``all`` of the paper's, or one), n_trees,
-    forest and alpha, with `printed` where the paper has it.
+    In all are the ε of the paper; printed is β exact.
     """
     by = ["n_trees", "forest", "alpha"]
-    found = found[found["depth"].isin(DEPTHS)]
-    paper = found[found["epsilon"] >= LEAST_EPSILON]
-    whole = win_shares(paper, ["leverage", *by]).assign(epsilon=ALL)
-    each = win_shares(found, ["leverage", "epsilon", *by])
+    keys = ["leverage", "epsilon", *by]
+    fights = fights[fights["depth"].isin(DEPTHS)]
+    paper = fights[fights["epsilon"] >= LEAST_EPSILON]
+    total = win_shares(paper, ["leverage", *by]).assign(epsilon=ALL)
+    each = win_shares(fights, ["leverage", "epsilon", *by])
     each["epsilon"] = each["epsilon"].map("{:g}".format)
     theirs = printed.rename(columns={"percent_wins": "printed"})[[*by, "printed"]]
     theirs = theirs.assign(leverage=EXACT, epsilon=ALL)
-    frame = pd.concat([whole, each], ignore_index=True)
-    keys = ["leverage", "epsilon", *by]
+    frame = pd.concat([total, each], ignore_index=True)
     return frame[[*keys, *[c for c in frame if c not in keys]]].merge(theirs, on=keys, how="left")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from privcurve.figures import style
-from privcurve.lazy import pd, sns
-from privcurve.outputs.base import NUMBER, Asked, Files, Option, Output, Reads, dataset_title
+from privcurve.lazy import Axes, Figure, pd, sns
+from privcurve.outputs.base import Asked, Files, Option, Output, Reads, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.papers import ensembles
 from privcurve.tables.table import Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 class ErrorProfiles(Output):
@@ -25,7 +21,7 @@ class ErrorProfiles(Output):
     selects: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
     options: ClassVar = {
-        "at": Option("an error: the table says which share of runs is not above it", NUMBER, 0.2)
+        "at": Option("an error: the table says which share of runs is not above it", float, 0.2)
     }
 
     def files(self, asked: Asked) -> Files:
@@ -38,11 +34,10 @@ class ErrorProfiles(Output):
         return Reads(
             data=names,
             outputs=(ensembles.WORD,),
-            facts=[[name, dataset_title(name)] for name in names],
+            facts=asked.dataset_titles(),
         )
 
     def make(self, context: Context) -> None:
-
         frame = ensembles.read_errors(context)
         majority = {name: _majority(context, name) for name in context.study.datasets}
         at = context.options["at"]

@@ -6,7 +6,6 @@ docs/thesis.md.
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +15,9 @@ from typing import Any, ClassVar
 
 from privcurve.analysis.numbers import mean, short
 from privcurve.lazy import pd
-from privcurve.outputs.base import PRINTED, REQUIRED, TEXT, Asked, Option, Output, Reads
+from privcurve.outputs.base import PRINTED, Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
-from privcurve.tables.table import Table
+from privcurve.tables.table import MISSING, Table
 
 # What can be compared: the file of printed numbers, and the output that has ours.
 TABLES = {"sparsity": "sparsity", "rademacher": "rademacher", "model_card": "model_card"}
@@ -30,23 +29,22 @@ class Printed(Output):
     word: ClassVar[str] = "printed"
     memory: ClassVar[int] = 2000
     options: ClassVar = {
-        "paper": Option("a folder of resources/printed", TEXT, REQUIRED),
-        "learner": Option("an entry of the study's learners", TEXT, REQUIRED),
+        "paper": Option("a folder of resources/printed", str),
+        "learner": Option("an entry of the study's learners", str),
     }
 
     def check(self, asked: Asked) -> None:
         asked.arms_of(asked.options["learner"])
         if not _files(asked):
-            known = sorted(path.name for path in PRINTED.glob("*") if path.is_dir())
+            papers = sorted(path.name for path in PRINTED.glob("*") if path.is_dir())
             raise ValueError(
-                f"{asked.printed} has no printed numbers; there are those of: {', '.join(known)}"
+                f"{asked.printed} has no printed numbers; there are those of: {', '.join(papers)}"
             )
 
     def reads(self, asked: Asked) -> Reads:
-        arms = [arm.name for arm in asked.arms_of(asked.options["learner"])]
         files = _files(asked)
         return Reads(
-            tuple(itertools.product(asked.study.datasets, arms)),
+            asked.curves_of(asked.arms_of(asked.options["learner"])),
             cells=True,
             data=asked.study.datasets,
             outputs=tuple(word for name, word in TABLES.items() if name in files),
@@ -54,32 +52,25 @@ class Printed(Output):
         )
 
     def make(self, context: Context) -> None:
-
-        selected = context.selected()
-        files = _files(context.asked)
+        selected, files = context.selected(), _files(context.asked)
 
         def printed(name: str) -> pd.DataFrame:
             return comparable(pd.read_csv(files[name], dtype="str"), selected)
 
         parts = []
         if "sparsity" in files:
-            ours = context.table_of("sparsity")
-            parts.append(compare_sparsity(printed("sparsity"), ours))
+            parts.append(compare_sparsity(printed("sparsity"), context.table_of("sparsity")))
         if "model_card" in files:
             votes = pd.read_csv(context.others["model_card"].files.others["votes"])
             parts.append(compare_card(printed("model_card"), printed("model_accuracy"), votes))
         if "rademacher" in files:
-            ours = context.table_of("rademacher")
-            parts.append(compare_rademacher(printed("rademacher"), ours))
+            parts.append(compare_rademacher(printed("rademacher"), context.table_of("rademacher")))
         if "settings" in files:
-            settings = printed("settings")
-            cells = pd.concat(
-                of_settings(part, settings, selected) for part in context.cells(CELL_COLUMNS)
-            )
-            parts.append(compare_settings(settings, selected, cells))
+            settings, cells = printed("settings"), context.cells(CELL_COLUMNS)
+            kept = pd.concat(of_settings(part, settings, selected) for part in cells)
+            parts.append(compare_settings(settings, selected, kept))
         frame = in_order(parts)
-        shown = readable(frame)
-        context.write(Table(frame, CAPTION, NOTES, shown))
+        context.write(Table(frame, CAPTION, NOTES, readable(frame)))
 
 
 def _files(asked: Asked) -> dict[str, Path]:
@@ -88,11 +79,7 @@ def _files(asked: Asked) -> dict[str, Path]:
 
 CALIBRATIONS = ("published", "certified")
 COLUMNS = [
-    "table",
-    "dataset",
-    "epsilon",
-    "quantity",
-    "printed",
+    *("table", "dataset", "epsilon", "quantity", "printed"),
     *(f"{c}{part}" for c in CALIBRATIONS for part in ("", "_standard_error", "_difference")),
 ]
 CELL_COLUMNS = ["dataset", "calibration", "epsilon", "setting", "fold", "accuracy", "status"]
@@ -141,35 +128,35 @@ def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     Both sides have the same number n of trainings and divide by n in the standard deviation
     s: the difference of means has the standard error √((s₁² + s₂²)/(n − 1)), that of
     standard deviations √((s₁² + s₂²)/(2(n − 1))).
-
-    Parameters
-    ----------
-    printed : DataFrame of str
-        table, dataset, epsilon, features_mean, features_std, features_percent.
-    ours : DataFrame
-        As of :func:`privcurve.analysis.sparsity.table`.
-
-    Returns
-    -------
-    DataFrame
-        With the columns `COLUMNS`.
     """
     rows = []
-    for row, found in _beside(printed, ours):
+    for row, mine in _beside(printed, ours):
         for quantity in ("features_mean", "features_std", "features_percent"):
-            values = {}
-            for calibration, mine in found.items():
-                error = _sparsity_error(quantity, float(row["features_std"]), mine)
-                error = math.hypot(error, rounding(row[quantity]))
-                values[calibration] = _ours(mine[quantity], row[quantity], error)
+            errors = {
+                c: _sparsity_error(quantity, float(row["features_std"]), one)
+                for c, one in mine.items()
+            }
+            values = {c: _ours(one[quantity], row[quantity], errors[c]) for c, one in mine.items()}
             rows.append(_row(row, quantity, float(row[quantity]), values))
     return _frame(rows)
+
+
+def _ours(value: float, printed: str, error: float) -> Ours:
+    """Compare a number of standard error `error` with a printed one, which is rounded too."""
+    error = math.hypot(error, rounding(printed))
+    return value, error, difference(value, float(printed), error)
+
+
+def _ours_of_one(values: Mapping[str, Any], quantity: str, n: str, printed: str) -> Ours:
+    """Compare a mean of n trainings with a printed number that is of one training."""
+    error = values[f"{quantity}_std"] * math.sqrt(1 + 1 / values[n])
+    return _ours(values[quantity], printed, error)
 
 
 def _beside(
     printed: pd.DataFrame, ours: pd.DataFrame
 ) -> Iterator[tuple[dict[Any, Any], dict[str, Any]]]:
-    """Return each printed row, and ours of it by calibration."""
+    """Return each printed row with ours of both calibrations."""
     for row in printed.to_dict("records"):
         yield row, {c: _one(ours, row, calibration=c) for c in CALIBRATIONS}
 
@@ -187,27 +174,22 @@ def compare_settings(
 ) -> pd.DataFrame:
     """Compare selected settings, and what it costs us to use the printed ones.
 
-    With the columns `COLUMNS`, a row a hyperparameter. The difference is the same for all
-    hyperparameters of a setting: that of the cross-validated accuracies of our setting and
-    the printed one, both trained by us, paired by fold.
+    A row a hyperparameter. The difference is the same for all hyperparameters of a setting: that
+    of the cross-validated accuracies of our setting and the printed one, both trained by us, paired
+    by fold.
     """
     folds = _fold_accuracies(cells)
     rows = []
-    for row in printed.to_dict("records"):
-        wanted = {name: float(row[name]) for name in SETTINGS}
-        settings: dict[str, dict[str, Any]] = {}
-        losses: dict[str, tuple[float, float]] = {}
-        for calibration in CALIBRATIONS:
-            mine = _one(selected, row, calibration=calibration)
-            key = (row["dataset"], calibration, short(mine["epsilon"]))
-            settings[calibration] = json.loads(mine["setting"])
-            losses[calibration] = _loss(
-                folds[(*key, _setting_key(settings[calibration]))],
-                folds.get((*key, _setting_key(wanted))),
-            )
+    for row, mine in _beside(printed, selected):
+        settings = {c: json.loads(one["setting"]) for c, one in mine.items()}
+        losses = {}
+        for c, one in mine.items():
+            at = (row["dataset"], c, short(one["epsilon"]))
+            theirs = folds.get((*at, _setting_key(row)))
+            losses[c] = _loss(folds[(*at, _setting_key(settings[c]))], theirs)
         for name in SETTINGS:
             values = {c: (_value(settings[c], name), *losses[c]) for c in CALIBRATIONS}
-            rows.append(_row(row, name, wanted[name], values))
+            rows.append(_row(row, name, float(row[name]), values))
     return _frame(rows)
 
 
@@ -222,15 +204,12 @@ def of_settings(cells: pd.DataFrame, printed: pd.DataFrame, selected: pd.DataFra
 def _fold_accuracies(cells: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
     """Return the accuracy of each fold by dataset, calibration, ε and setting."""
     keys = {text: _setting_key(json.loads(text)) for text in cells["setting"].unique()}
-    found: dict[tuple[str, ...], dict[str, float]] = {}
-    good = cells[cells["status"] == "ok"]
-    names = ["dataset", "calibration", "epsilon", "setting", "fold", "accuracy"]
-    for dataset, calibration, epsilon, setting, fold, accuracy in zip(
-        *(good[name] for name in names), strict=True
-    ):
+    accuracies: dict[tuple[str, ...], dict[str, float]] = {}
+    good = cells.loc[cells["status"] == "ok", CELL_COLUMNS[:-1]]
+    for dataset, calibration, epsilon, setting, fold, accuracy in good.itertuples(index=False):
         key = (dataset, calibration, short(epsilon), keys[setting])
-        found.setdefault(key, {})[fold] = accuracy
-    return found
+        accuracies.setdefault(key, {})[fold] = accuracy
+    return accuracies
 
 
 def _loss(mine: Mapping[str, float], theirs: Mapping[str, float] | None) -> tuple[float, float]:
@@ -246,16 +225,11 @@ def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFram
     """Compare the margin bound and the accuracy beside it.
 
     The thesis does not say over how many trainings: a printed number counts as one.
-
-    As of :func:`compare_sparsity`.
     """
     rows = []
-    for row, found in _beside(printed, ours):
+    for row, mine in _beside(printed, ours):
         for quantity, n in (("bound", "n_models"), ("accuracy", "n_repeats")):
-            values = {
-                c: _against_one(mine[quantity], mine[f"{quantity}_std"], mine[n], row[quantity])
-                for c, mine in found.items()
-            }
+            values = {c: _ours_of_one(one, quantity, n, row[quantity]) for c, one in mine.items()}
             rows.append(_row(row, quantity, float(row[quantity]), values))
     return _frame(rows)
 
@@ -265,7 +239,7 @@ def compare_card(
 ) -> pd.DataFrame:
     """Compare a printed model with ours: votes of each of its conditions, and accuracy.
 
-    With the columns `COLUMNS`.
+    `nearest_bin` of a printed condition is our name of it.
     """
     rows = []
     for row in printed.to_dict("records"):
@@ -274,19 +248,19 @@ def compare_card(
             of_bin = models[models["condition"] == row["nearest_bin"]]
             votes = of_bin.groupby("repeat")["votes"].sum()
             votes = votes.reindex(models["repeat"].unique(), fill_value=0)
-            values[calibration] = _against_one(
-                votes.mean(), votes.std(ddof=1), len(votes), row["votes"]
-            )
+            values[calibration] = _ours_of_one(_described(votes), "mean", "n", row["votes"])
         rows.append(_row(row, f"votes: {row['condition']}", float(row["votes"]), values))
     for row in printed_accuracy.to_dict("records"):
         values = {}
         for calibration, models in _models(ours, row):
-            accuracy = models.drop_duplicates("repeat")["accuracy"]
-            values[calibration] = _against_one(
-                accuracy.mean(), accuracy.std(ddof=1), len(accuracy), row["accuracy"]
-            )
+            accuracy = _described(models.drop_duplicates("repeat")["accuracy"])
+            values[calibration] = _ours_of_one(accuracy, "mean", "n", row["accuracy"])
         rows.append(_row(row, "accuracy", float(row["accuracy"]), values))
     return _frame(rows)
+
+
+def _described(values: pd.Series) -> dict[str, Any]:
+    return {"mean": values.mean(), "mean_std": values.std(ddof=1), "n": len(values)}
 
 
 def in_order(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -297,29 +271,15 @@ def in_order(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as a reader wants it."""
-    columns: dict[str, Sequence[str]] = {
-        "table": list(frame["table"]),
-        "dataset": list(frame["dataset"]),
-        "ε": [f"{value:g}" for value in frame["epsilon"]],
-        "quantity": [text.replace("_", " ") for text in frame["quantity"]],
-        "printed": [f"{value:g}" for value in frame["printed"]],
-    }
+    texts = frame[["table", "dataset"]].copy()
+    texts["ε"] = [f"{value:g}" for value in frame["epsilon"]]
+    texts["quantity"] = [text.replace("_", " ") for text in frame["quantity"]]
+    texts["printed"] = [f"{value:g}" for value in frame["printed"]]
     for c in CALIBRATIONS:
-        columns[c] = ["–" if pd.isna(value) else f"{value:.4g}" for value in frame[c]]
-        columns[f"{c}: difference"] = [
-            "–" if pd.isna(value) else f"{value:+.1f}" for value in frame[f"{c}_difference"]
-        ]
-    return pd.DataFrame(columns)
-
-
-def _against_one(mean: float, std: float, n: int, printed: str) -> Ours:
-    """Compare a mean of n trainings with a printed number that is of one training."""
-    error = math.hypot(std * math.sqrt(1 + 1 / n), rounding(printed))
-    return _ours(mean, printed, error)
-
-
-def _ours(value: float, printed: str, error: float) -> Ours:
-    return value, error, difference(value, float(printed), error)
+        texts[c] = [MISSING if pd.isna(value) else f"{value:.4g}" for value in frame[c]]
+        gaps = frame[f"{c}_difference"]
+        texts[f"{c}: difference"] = [MISSING if pd.isna(gap) else f"{gap:+.1f}" for gap in gaps]
+    return texts
 
 
 def _models(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -330,17 +290,15 @@ def _models(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str, p
 
 def _one(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[Any, Any]:
     """Return our one row for a printed one."""
-    found = frame[
+    mine = frame[
         (frame["dataset"] == row["dataset"])
         & (frame["calibration"] == calibration)
         & (frame["epsilon"].map(short) == short(row["epsilon"]))
     ]
-    if len(found) != 1:
-        raise ValueError(
-            f"Table {row['table']}: {len(found)} of our rows for {row['dataset']}, {calibration}, "
-            f"ε = {row['epsilon']}; there must be one"
-        )
-    return found.iloc[0].to_dict()
+    if len(mine) != 1:
+        where = f"{row['dataset']}, {calibration}, ε = {row['epsilon']}"
+        raise ValueError(f"Table {row['table']}: {len(mine)} of our rows for {where}, not one")
+    return mine.iloc[0].to_dict()
 
 
 def _setting_key(setting: Mapping[Any, Any]) -> str:

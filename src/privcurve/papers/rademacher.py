@@ -5,7 +5,6 @@ Formulas and their sources: docs/thesis.md.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,18 +16,9 @@ from numpy.typing import NDArray
 from privcurve import datasets
 from privcurve.lazy import pd
 from privcurve.learners import registry
-from privcurve.outputs.base import (
-    COUNT,
-    NUMBER,
-    REQUIRED,
-    TEXT,
-    Asked,
-    Option,
-    Output,
-    Reads,
-)
+from privcurve.outputs.base import Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
-from privcurve.tables.table import Table
+from privcurve.tables.table import Table, decimals
 
 
 class Rademacher(Output):
@@ -37,9 +27,9 @@ class Rademacher(Output):
     word: ClassVar[str] = "rademacher"
     local: ClassVar[bool] = False
     options: ClassVar = {
-        "learner": Option("an entry of the study's learners: LazyBB with 1-rules", TEXT, REQUIRED),
-        "epsilon": Option("an ε of that learner", NUMBER, REQUIRED),
-        "draws": Option("how many sign vectors an estimate takes", COUNT, 2000),
+        "learner": Option("an entry of the study's learners: LazyBB with 1-rules", str),
+        "epsilon": Option("an ε of that learner", float),
+        "draws": Option("how many sign vectors an estimate takes", int, 2000),
     }
 
     def check(self, asked: Asked) -> None:
@@ -48,37 +38,34 @@ class Rademacher(Output):
 
     def reads(self, asked: Asked) -> Reads:
         arms = asked.arms_of(asked.options["learner"])
-        datasets = asked.study.datasets
         return Reads(
-            tuple(itertools.product(datasets, [arm.name for arm in arms])),
-            data=datasets,
+            asked.curves_of(arms),
+            data=asked.study.datasets,
             outputs=("accuracy",),
             facts=[registry.entry(arm.learner).version for arm in arms],
         )
 
     def make(self, context: Context) -> None:
-
         from privcurve.experiments import models
 
-        selected = context.selected()
+        selected, options = context.selected(), context.options
         rows = []
         for name in context.study.datasets:
             data = context.data(name)
             X, _, counts = datasets.distinct(data.X, data.y)
             rng = models.stream("rademacher", data, context.seed)
-            draws = context.options["draws"]
-            found = estimate(X, data.domain.n_bins, counts, draws, rng)
-            print(f"{data.name}: {found}", flush=True)
-            for arm in context.asked.arms_of(context.options["learner"]):
-                point = models.selected_point(arm, selected, name, context.options["epsilon"])
+            complexity = estimate(X, data.domain.n_bins, counts, options["draws"], rng)
+            print(f"{data.name}: {complexity}", flush=True)
+            for arm in context.asked.arms_of(options["learner"]):
+                point = models.selected_point(arm, selected, name, options["epsilon"])
                 repeats = context.study.repeats
                 for model in models.inspect(data, arm, point, repeats, context.seed):
                     margins = model.margins(model.train)
-                    bound = bound_of(margins, model.train.counts, found)
-                    rows.append(_row(name, arm.name, arm.calibration, point.epsilon, found, bound))
+                    best = bound_of(margins, model.train.counts, complexity)
+                    key = (name, arm.name, arm.calibration, point.epsilon)
+                    rows.append(row_of(key, complexity, best))
         frame = bound_table(pd.DataFrame(rows), context.table_of("accuracy"))
-        notes = _notes(frame)
-        context.write(Table(frame, CAPTION, notes, readable(frame)))
+        context.write(Table(frame, CAPTION, notes_of(frame), readable(frame)))
 
 
 CONFIDENCE = 0.95
@@ -119,10 +106,10 @@ class Estimate:
 def supremum(
     codes: NDArray[np.unsignedinteger[Any]], n_bins: Sequence[int], sums: NDArray[np.int64]
 ) -> int:
-    """Return the largest correlation of a 1-rule with some signs.
+    """Return the largest correlation of a 1-rule with signs, added up by rows of records.
 
-    max |Σ σ h(x)| over the literals h (+1 in a bin, −1 outside it) and the constant: a
-    class that holds each rule's negation has the largest correlation in absolute value.
+    max |Σ σ h(x)| over the literals h (+1 in a bin, −1 outside it) and the constant: a class
+    that holds each rule's negation has the largest correlation in absolute value.
     """
     total = int(sums.sum())
     largest = abs(total)
@@ -154,26 +141,13 @@ def estimate(
 def bound_of(
     margins: NDArray[np.float64], counts: NDArray[np.int64], complexity: Estimate
 ) -> tuple[float, float]:
-    """Give the best lower bound on a vote's accuracy, and the threshold that attains it.
+    """Return the best lower bound on a vote's accuracy, and the threshold that attains it.
 
     With probability `CONFIDENCE` over the records, for all votes and all thresholds θ,
     error ≤ ramp loss at θ + (2/θ)·R + 3·sqrt(ln(2K/δ)/(2n)), K the number of thresholds (a
     union bound) and R an upper confidence limit of the complexity. Half of the probability
-    of failure goes to R.
-
-    Parameters
-    ----------
-    margins : ndarray of shape (n_rows,)
-        Normalised, on the records that it was trained on.
-    counts : ndarray of shape (n_rows,)
-    complexity : Estimate
-        On the same records.
-
-    Returns
-    -------
-    accuracy : float
-        Below 0 where the bound says nothing.
-    threshold : float
+    of failure goes to R. Margins are normalised, and of the records that the vote was trained
+    on, as the complexity is; where the bound is below 0 it says nothing.
     """
     failure = (1 - CONFIDENCE) / 2
     rest = 3 * math.sqrt(math.log(2 * len(THRESHOLDS) / failure) / (2 * complexity.n))
@@ -193,61 +167,34 @@ def ramp_loss(margins: NDArray[np.float64], counts: NDArray[np.int64], threshold
     return float(np.average(np.clip(1 - margins / threshold, 0, 1), weights=counts))
 
 
-def _row(
-    dataset: str,
-    arm: str,
-    calibration: str | None,
-    epsilon: float,
-    complexity: Estimate,
-    found: tuple[float, float],
+def row_of(
+    key: tuple[str, str, str | None, float], complexity: Estimate, bound: tuple[float, float]
 ) -> dict[str, Any]:
-    """Return the row of one model for :func:`table`; `found` is what :func:`bound` gave."""
+    """Return the row of one model for :func:`bound_table`."""
     return {
-        "dataset": dataset,
-        "arm": arm,
-        "calibration": calibration,
-        "epsilon": epsilon,
-        "n": complexity.n,
-        "n_draws": complexity.n_draws,
-        "complexity": complexity.value,
-        "standard_error": complexity.standard_error,
-        "bound": found[0],
-        "threshold": found[1],
+        **dict(zip(("dataset", "arm", "calibration", "epsilon"), key, strict=True)),
+        **{"n": complexity.n, "n_draws": complexity.n_draws, "complexity": complexity.value},
+        **{"standard_error": complexity.standard_error, "bound": bound[0], "threshold": bound[1]},
     }
 
 
 def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Put the bounds beside the accuracy of fresh trainings.
-
-    One row for each dataset and calibration, in the order of `bounds`: mean and standard
-    deviation of the bound over models, and the accuracy.
-    """
+    """Put mean and standard deviation of the bounds of models beside a study's fresh accuracy."""
     rows = []
-    for key, group in bounds.groupby(["dataset", "arm", "epsilon"], sort=False):
-        dataset, arm, epsilon = key
+    for (dataset, arm, epsilon), group in bounds.groupby(["dataset", "arm", "epsilon"], sort=False):
         # Within rounding: a file may have moved the last bit of ε.
         same = (accuracy["epsilon"] - group["epsilon"].iloc[0]).abs() < 1e-12
         fresh = accuracy[(accuracy["dataset"] == dataset) & (accuracy["arm"] == arm) & same]
         if len(fresh) != 1:
             raise ValueError(f"no accuracy of {arm} on {dataset} at ε = {epsilon}")
-        first, found = group.iloc[0], fresh.iloc[0]
+        of_models = ["dataset", "calibration", "epsilon", "n", "n_draws", "complexity"]
         rows.append(
             {
-                "dataset": dataset,
-                "calibration": first["calibration"],
-                "epsilon": epsilon,
-                "n": first["n"],
-                "n_draws": first["n_draws"],
-                "complexity": first["complexity"],
-                "standard_error": first["standard_error"],
+                **group.iloc[0][[*of_models, "standard_error"]],
                 "threshold": group["threshold"].median(),
-                "bound": group["bound"].mean(),
-                "bound_std": group["bound"].std(ddof=1),
+                **{"bound": group["bound"].mean(), "bound_std": group["bound"].std(ddof=1)},
                 "n_models": len(group),
-                "scored_on": found["scored_on"],
-                "accuracy": found["accuracy"],
-                "accuracy_std": found["accuracy_std"],
-                "n_repeats": found["n_repeats"],
+                **fresh.iloc[0][["scored_on", "accuracy", "accuracy_std", "n_repeats"]],
             }
         )
     return pd.DataFrame(rows)
@@ -255,29 +202,23 @@ def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as a reader wants it."""
+    rows = frame.to_dict("records")
     return pd.DataFrame(
         {
             "dataset": frame["dataset"],
             "calibration": frame["calibration"],
             "records": frame["n"].astype(str),
             "Rademacher complexity": [
-                f"{value:.5f} ± {error:.5f}"
-                for value, error in zip(frame["complexity"], frame["standard_error"], strict=True)
+                "{complexity:.5f} ± {standard_error:.5f}".format_map(row) for row in rows
             ],
-            "θ": [f"{value:.2f}" for value in frame["threshold"]],
-            "bound on accuracy": [
-                f"{mean:.3f} ± {std:.3f}"
-                for mean, std in zip(frame["bound"], frame["bound_std"], strict=True)
-            ],
-            "accuracy": [
-                f"{mean:.3f} ({where})"
-                for mean, where in zip(frame["accuracy"], frame["scored_on"], strict=True)
-            ],
+            "θ": decimals(frame["threshold"], 2),
+            "bound on accuracy": ["{bound:.3f} ± {bound_std:.3f}".format_map(row) for row in rows],
+            "accuracy": ["{accuracy:.3f} ({scored_on})".format_map(row) for row in rows],
         }
     )
 
 
-def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
+def notes_of(frame: pd.DataFrame) -> tuple[str, ...]:
     """Return the notes below the table."""
     first = frame.iloc[0]
     return (

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping
 from typing import ClassVar
 
 from privcurve.lazy import pd
-from privcurve.outputs.base import REQUIRED, TEXT, Asked, Option, Output, Reads
+from privcurve.outputs.base import Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table
 
@@ -17,18 +16,16 @@ class Sparsity(Output):
     """Table ``sparsity``: features used by one learner, for each dataset, calibration and ε."""
 
     word: ClassVar[str] = "sparsity"
-    options: ClassVar = {"learner": Option("an entry of the study's learners", TEXT, REQUIRED)}
+    options: ClassVar = {"learner": Option("an entry of the study's learners", str)}
 
     def check(self, asked: Asked) -> None:
         asked.arms_of(asked.options["learner"])
 
     def reads(self, asked: Asked) -> Reads:
-        arms = [arm.name for arm in asked.arms_of(asked.options["learner"])]
-        datasets = asked.study.datasets
-        return Reads(tuple(itertools.product(datasets, arms)), data=datasets)
+        arms = asked.arms_of(asked.options["learner"])
+        return Reads(asked.curves_of(arms), data=asked.study.datasets)
 
     def make(self, context: Context) -> None:
-
         widths = {name: context.data(name).domain.width for name in context.study.datasets}
         frame = feature_table(context.refits(), widths)
         context.write(Table(frame, CAPTION, NOTES, readable(frame)))

@@ -113,6 +113,11 @@ def decimals(values: pd.Series, digits: int) -> list[str]:
     return [MISSING if pd.isna(value) else f"{value:.{digits}f}" for value in values]
 
 
+def of_all(parts: pd.Series, wholes: pd.Series) -> list[str]:
+    """Write how many of how many."""
+    return [f"{n} of {m}" for n, m in zip(parts, wholes, strict=True)]
+
+
 def _text(value: Any, form: str) -> str | None:
     # Not pd.isna: a hyperparameter may be a list.
     if value is None or value != value:
