@@ -41,14 +41,11 @@ class Shapes(OneModel):
         super().check(asked)
         arm = self.arm(asked)
         if arm.learner not in ADDITIVE:
-            raise ValueError(
-                f"{arm.name} is no additive model: shapes are of {', '.join(ADDITIVE)}"
-            )
+            kinds = ", ".join(ADDITIVE)
+            raise ValueError(f"{arm.name} is no additive model: shapes are of {kinds}")
         if of_part(arm):
-            raise ValueError(
-                f"{arm.name} has a grid or a share of the records: shapes are of one setting, "
-                "trained on all records"
-            )
+            needed = "shapes are of one setting, trained on all records"
+            raise ValueError(f"{arm.name} has a grid or a share of the records: {needed}")
 
     def arm(self, asked: Asked) -> Arm:
         delta = asked.options["delta"]
@@ -90,8 +87,6 @@ BIN_COLUMNS = ["column", "code", "condition", "low", "high", "value", "error"]
 # Of a pair: what stands between two names, and the groups of the two columns.
 CROSSED = " × "
 GROUPS = ["first", "second"]
-COLUMN_COLUMNS = ["column", "lowest", "lowest_error", "where_lowest",
-                  "highest", "highest_error", "where_highest"]  # fmt: skip
 
 
 def bins(
@@ -147,16 +142,14 @@ def pairs(
 
 def _grouped(name: str, conditions: Sequence[str], groups: Sequence[int]) -> list[str]:
     """Say each group of a column's codes: its condition, or where it begins and ends."""
-    found = []
+    texts = []
     for group in range(max(groups) + 1):
-        inside = [text for text, of in zip(conditions, groups, strict=True) if of == group]
-        if len(inside) == 1:
-            found.append(inside[0])
-        elif all("<" in text for text in inside):
-            found.append(inside[0].partition(name)[0] + name + inside[-1].partition(name)[2])
+        first, *others = (text for text, of in zip(conditions, groups, strict=True) if of == group)
+        if others and all("<" in text for text in (first, *others)):
+            texts.append(first.partition(name)[0] + name + others[-1].partition(name)[2])
         else:
-            found.append(inside[0] + "".join(f" or {_value(text)}" for text in inside[1:]))
-    return found
+            texts.append(" or ".join([first, *map(_value, others)]))
+    return texts
 
 
 def _value(condition: str) -> str:
@@ -164,27 +157,24 @@ def _value(condition: str) -> str:
 
 
 def ends_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the lowest and the highest value of each column of :func:`bins`, and where they are.
-
-    The columns `COLUMN_COLUMNS`, in the order of the frame.
-    """
+    """Return the lowest and the highest value of each column of :func:`bins`, and where it is."""
     groups = frame.groupby("column", sort=False)["value"]
-    told = ["value", "error", "condition"]
-    found = [
-        frame.loc[rows, told].reset_index(drop=True) for rows in (groups.idxmin(), groups.idxmax())
-    ]
-    names = pd.Series(frame["column"].unique(), dtype=object)
-    return pd.concat([names, *found], axis=1).set_axis(COLUMN_COLUMNS, axis=1)
+    ends = {"column": pd.Series(frame["column"].unique(), dtype=object)}
+    for end, places in (("lowest", groups.idxmin()), ("highest", groups.idxmax())):
+        rows = frame.loc[places].reset_index(drop=True)
+        ends |= {end: rows["value"], f"{end}_error": rows["error"]}
+        ends[f"where_{end}"] = rows["condition"]
+    return pd.DataFrame(ends)
 
 
-def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame of :func:`ends` as a reader sees it: values with their errors."""
-    texts: dict[str, Sequence[str]] = {"column": frame["column"].tolist()}
+def readable(ends: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame of :func:`ends_of` as a reader sees it: values with their errors."""
+    texts = ends[["column"]].copy()
     for end in ("lowest", "highest"):
-        pairs = zip(frame[end], frame[f"{end}_error"], strict=True)
+        pairs = zip(ends[end], ends[f"{end}_error"], strict=True)
         texts[end] = [f"{value:+.2f} ± {error:.2f}".replace("-", "−") for value, error in pairs]
-        texts[f"where {end}"] = frame[f"where_{end}"].tolist()
-    return pd.DataFrame(texts)
+        texts[f"where {end}"] = ends[f"where_{end}"]
+    return texts
 
 
 def notes_of(
@@ -196,15 +186,15 @@ def notes_of(
 ) -> tuple[str, ...]:
     """Return the notes below the table: how to read it, and the privacy statement."""
     start = f"{intercept[0]:+.2f} (± {intercept[1]:.2f})".replace("-", "−")
-    reading = (
+    return (
         f"The score of a record is {start}, and to that comes a value for each row; above 0 the "
         f"label is {positive}. Of each column, or two together, its lowest and highest value, with "
         "the standard errors that the model itself tells: of the noise, and of the spread of "
-        "records. They are approximate."
+        "records. They are approximate.",
+        *([f"Without effect: {', '.join(unused)}."] if unused else []),
+        *([f"The figure leaves out the {left_out} flattest columns."] if left_out else []),
+        statement,
     )
-    without = [f"Without effect: {', '.join(unused)}."] if unused else []
-    small = [f"The figure leaves out the {left_out} flattest columns."] if left_out else []
-    return (reading, *without, *small, statement)
 
 
 # A figure has room for so many columns; its CSV has all.
@@ -218,7 +208,7 @@ LONGEST_LABEL = 40
 TICKS = 4
 COLOUR = style.COLOURS[0]
 BAND: Any = {"color": style.COLOURS[4], "alpha": 0.45, "linewidth": 0}
-EQUAL, LOG, LOG1P = "equal", "log", "log1p"
+EQUAL, LOG = "equal", "log"
 
 
 def draw(frame: pd.DataFrame, spacings: dict[str, str], title: str, positive: str) -> Figure:
@@ -255,12 +245,10 @@ def _numbers(panel: Axes, part: pd.DataFrame, spacing: str) -> None:
     """Draw a step function between the bounds, and what is missing beside them."""
     within, beyond = part[part["low"].notna()], part[part["low"].isna()]
     edges = np.append(within["low"], within["high"].iloc[-1])
-    value, error = within["value"].to_numpy(), within["error"].to_numpy()
-    panel.fill_between(
-        edges, np.append(value - error, (value - error)[-1]),
-        np.append(value + error, (value + error)[-1]), step="post", **BAND,
-    )  # fmt: skip
-    panel.step(edges, np.append(value, value[-1]), where="post", color=COLOUR)
+    # The last value reaches to the last edge.
+    value, error = (np.append(within[one], within[one].iloc[-1]) for one in ("value", "error"))
+    panel.fill_between(edges, value - error, value + error, step="post", **BAND)
+    panel.step(edges, value, where="post", color=COLOUR)
     if spacing == EQUAL:
         panel.xaxis.set_major_locator(ticker.AutoLocator())
     else:
@@ -269,15 +257,13 @@ def _numbers(panel: Axes, part: pd.DataFrame, spacing: str) -> None:
         panel.set_xticks(_decades(float(edges[0]), float(edges[-1])))
     panel.xaxis.set_major_formatter(ticker.FuncFormatter(_short))
     panel.xaxis.set_minor_locator(ticker.NullLocator())
-    for value, error in beyond[["value", "error"]].to_numpy().tolist():
-        panel.errorbar(
-            [1.06], [value], [error], fmt="o", color=COLOUR, ecolor=style.COLOURS[4],
-            clip_on=False, transform=panel.get_yaxis_transform(),
-        )  # fmt: skip
-        panel.annotate(
-            "missing", (1.06, 0), xycoords="axes fraction", xytext=(0, -3),
-            textcoords="offset points", ha="center", va="top", rotation=90, fontsize=6,
-        )  # fmt: skip
+    point: Any = {"fmt": "o", "color": COLOUR, "ecolor": style.COLOURS[4], "clip_on": False}
+    text: Any = {"ha": "center", "va": "top", "rotation": 90, "fontsize": 6}
+    text |= {"xycoords": "axes fraction", "xytext": (0, -3), "textcoords": "offset points"}
+    for middle, spread in beyond[["value", "error"]].to_numpy().tolist():
+        axes = panel.get_yaxis_transform()
+        panel.errorbar([1.06], [middle], [spread], transform=axes, **point)
+        panel.annotate("missing", (1.06, 0), **text)
 
 
 def _categories(panel: Axes, part: pd.DataFrame) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from privcurve.coding import scaled
 from privcurve.figures import style
-from privcurve.lazy import Axes, Figure, pd, sns
+from privcurve.lazy import Figure, pd, sns
 from privcurve.outputs.base import Asked, Option, about, dataset_title
 from privcurve.outputs.context import Context
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
@@ -61,8 +61,8 @@ class Thresholds(OneModel):
         if len(frame) < len(votes):
             title += f"; public columns vote in {len(votes) - len(frame)} of {len(votes)} rounds"
         bounds = column.edges[0], column.edges[-1]
-        figure = draw(frame, title, column.name, bounds, context.options["boundary"])
-        context.draw(figure, frame)
+        boundary = context.options["boundary"]
+        context.draw(draw(frame, title, column.name, bounds, boundary), frame)
 
 
 def _column(arm: Arm, domain: Domain) -> Column:
@@ -74,15 +74,12 @@ def _column(arm: Arm, domain: Domain) -> Column:
         raise ValueError(f"{arm.name} has a grid or a share of the records, and {KIND}")
     # As the learner itself takes it: it draws from the columns that are not public to it.
     blind = setting.get("algorithm") == "private" or setting.get("weights") == "adaboost"
-    known = domain.public_columns if arm.claim == PRIVATE_COLUMNS and not blind else ()
-    columns = [column for j, column in enumerate(domain.columns) if j not in known]
+    public = domain.public_columns if arm.claim == PRIVATE_COLUMNS and not blind else ()
+    columns = [column for j, column in enumerate(domain.columns) if j not in public]
     if len(columns) != 1 or not columns[0].ordered or columns[0].missing_bin:
         names = ", ".join(column.name for column in columns)
         raise ValueError(f"{arm.name} draws from {names}, and {KIND}")
     return columns[0]
-
-
-COLUMNS = ["round", "threshold", "alpha"]
 
 
 def threshold_frame(
@@ -90,7 +87,7 @@ def threshold_frame(
 ) -> pd.DataFrame:
     """Return the threshold and the weight of each round.
 
-    The columns `COLUMNS`. A value at or above its threshold is called positive, one below
+    A value at or above its threshold is called positive, one below
     it negative: it is the lower edge of the first bin above the border, so that it says of
     each record what the vote says.
     """
@@ -100,7 +97,7 @@ def threshold_frame(
         (t, edges[int(np.searchsorted(places, border, side="right"))], alpha)
         for t, border, alpha in rounds
     ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=["round", "threshold", "alpha"])
 
 
 BUCKETS = 10
@@ -125,8 +122,22 @@ def draw(
     with style.paper():
         figure = style.new_figure(style.TEXT_WIDTH, style.SINGLE_PANEL_HEIGHT)
         left, right = figure.subplots(1, 2)
-        _draw_histogram(left, frame, bounds)
-        _draw_weights(right, frame, boundary)
+        bars = {"bins": BUCKETS, "binrange": bounds, "color": style.COLOURS[4], "alpha": 1}
+        sns.histplot(frame, x="threshold", edgecolor="white", linewidth=0.5, ax=left, **bars)
+        left.axhline(len(frame) / BUCKETS, color="0.2", linewidth=0.8, linestyle=DOTS)
+        left.set_title("Thresholds drawn; dotted: an even draw")
+        left.set_ylabel("Rounds")
+        signed = frame.assign(sign=(frame["alpha"] >= 0).map(SIGNS))
+        look = {"hue": "sign", "hue_order": list(COLOURS), "palette": COLOURS, "s": 16}
+        look |= {"style": "sign", "style_order": list(COLOURS), "markers": MARKS, "zorder": 3}
+        sns.scatterplot(signed, x="threshold", y="alpha", linewidth=0.3, ax=right, **look)
+        right.axhline(0, color="0.2", linewidth=0.6)
+        if boundary is not None:
+            line: Any = {"color": "0.2", "linewidth": 0.8, "linestyle": DASHES}
+            right.axvline(boundary, label="where the label changes", **line)
+        right.set_title("What each weighs")
+        right.set_ylabel("α")
+        right.get_legend().remove()
         room = ROOM * (bounds[1] - bounds[0])
         for panel in (left, right):
             panel.set_xlim(bounds[0] - room, bounds[1] + room)
@@ -134,48 +145,3 @@ def draw(
         figure.suptitle(title, fontsize=8.5)
         style.legend_below(figure, right.get_legend_handles_labels()[0])
     return figure
-
-
-def _draw_histogram(panel: Axes, frame: pd.DataFrame, bounds: tuple[float, float]) -> None:
-    sns.histplot(
-        frame,
-        x="threshold",
-        bins=BUCKETS,
-        binrange=bounds,
-        color=style.COLOURS[4],
-        alpha=1,
-        edgecolor="white",
-        linewidth=0.5,
-        ax=panel,
-    )
-    panel.axhline(len(frame) / BUCKETS, color="0.2", linewidth=0.8, linestyle=DOTS)
-    panel.set_title("Thresholds drawn; dotted: an even draw")
-    panel.set_ylabel("Rounds")
-
-
-def _draw_weights(panel: Axes, frame: pd.DataFrame, boundary: float | None) -> None:
-    sns.scatterplot(
-        frame.assign(sign=(frame["alpha"] >= 0).map(SIGNS)),
-        x="threshold",
-        y="alpha",
-        hue="sign",
-        style="sign",
-        hue_order=list(COLOURS),
-        style_order=list(COLOURS),
-        palette=COLOURS,
-        markers=MARKS,
-        s=16,
-        linewidth=0.3,
-        zorder=3,
-        ax=panel,
-    )
-    panel.axhline(0, color="0.2", linewidth=0.6)
-    if boundary is not None:
-        panel.axvline(
-            boundary, color="0.2", linewidth=0.8, linestyle=DASHES, label="where the label changes"
-        )
-    panel.set_title("What each weighs")
-    panel.set_ylabel("α")
-    legend = panel.get_legend()
-    if legend is not None:
-        legend.remove()

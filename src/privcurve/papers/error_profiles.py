@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import itertools
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,34 +26,24 @@ class ErrorProfiles(Output):
     }
 
     def files(self, asked: Asked) -> Files:
-        folder = asked.figure
-        figures = tuple(folder / name for name in asked.study.datasets)
+        figures = tuple(asked.figure / name for name in asked.study.datasets)
         return Files(tables=(asked.table,), figures=figures)
 
     def reads(self, asked: Asked) -> Reads:
-        names = asked.study.datasets
-        return Reads(
-            data=names,
-            outputs=(ensembles.WORD,),
-            facts=asked.dataset_titles(),
-        )
+        titles = asked.dataset_titles()
+        return Reads(data=asked.study.datasets, outputs=(ensembles.WORD,), facts=titles)
 
     def make(self, context: Context) -> None:
-        frame = ensembles.read_errors(context)
+        frame, at = ensembles.read_errors(context), context.options["at"]
         majority = {name: _majority(context, name) for name in context.study.datasets}
-        at = context.options["at"]
-        context.write(
-            Table(
-                profile_shares(frame, majority, at),
-                f"Spread of errors over the grid; share: those up to {at:g}",
-                ("A run is a setting at an ε; its error is the mean over the folds.",),
-            )
-        )
+        caption = f"Spread of errors over the grid; share: those up to {at:g}"
+        notes = ("A run is a setting at an ε; its error is the mean over the folds.",)
+        context.write(Table(profile_shares(frame, majority, at), caption, notes))
         stems = dict(zip(context.study.datasets, context.asked.files.figures, strict=True))
         for name, part in ensembles.boosted(frame).groupby("dataset", sort=False):
-            shown = _panels(part)
-            figure = draw(shown, dataset_title(str(name)), majority[str(name)])
-            style.save(figure, shown, stems[str(name)])
+            curves = _panels(part)
+            figure = draw(curves, dataset_title(str(name)), majority[str(name)])
+            style.save(figure, curves, stems[str(name)])
 
 
 def _majority(context: Context, name: str) -> float:
@@ -65,28 +56,24 @@ def _panels(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the curves of all panels of a dataset, in their order."""
     order = {alpha: place for place, alpha in enumerate(ensembles.ALPHAS)}
     frame = frame.sort_values("alpha", key=lambda names: names.map(order), kind="stable")
-    alpha = "α = " + frame["alpha"]
-    free = np.isinf(frame["epsilon"])
-    private = ~free & (frame["epsilon"] >= ensembles.LEAST_EPSILON)
-    calibrated = private & (frame["alpha"] == ensembles.CALIBRATED)
-    first = frame["alpha"].iloc[0]
-    mine = calibrated if calibrated.any() else private & (frame["alpha"] == first)
-    by_epsilon = frame[mine].sort_values("epsilon", kind="stable")
+    free, private = frame[np.isinf(frame["epsilon"])], ensembles.of_paper(frame)
+    alphas = set(private["alpha"])
+    alpha = ensembles.CALIBRATED if ensembles.CALIBRATED in alphas else frame["alpha"].iloc[0]
+    by_epsilon = private[private["alpha"] == alpha].sort_values("epsilon", kind="stable")
     epsilon = by_epsilon["epsilon"].map("ε = {:g}".format)
-    parts = []
-    if free.any():
-        parts += [profile(frame[free], "without privacy", alpha[free])]
-    parts += [
-        profile(frame[private], "private, all ε", alpha[private]),
-        profile(by_epsilon, f"private, α = {frame.loc[mine, 'alpha'].iloc[0]}", epsilon),
-        profile(frame[private], f"private, all ε{CROPPED}", alpha[private]),
+    parts = [
+        profile(private, "private, all ε", "α = " + private["alpha"]),
+        profile(by_epsilon, f"private, α = {alpha}", epsilon),
+        profile(private, f"private, all ε{CROPPED}", "α = " + private["alpha"]),
     ]
-    if free.any():
-        parts += [
-            running(frame[free], "expected depth, without privacy", alpha[free],
-                           "expected_depth"),
-            running(frame[free], "leaves, without privacy", alpha[free], "n_leaves"),
-        ]  # fmt: skip
+    if len(free):
+        lines = "α = " + free["alpha"]
+        parts = [
+            profile(free, "without privacy", lines),
+            *parts,
+            running(free, "expected depth, without privacy", lines, "expected_depth"),
+            running(free, "leaves, without privacy", lines, "n_leaves"),
+        ]
     return pd.concat(parts, ignore_index=True)[["panel", "line", "error", "value", "value_std"]]
 
 
@@ -96,38 +83,33 @@ CROPPED = " (cropped)"
 def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -> pd.DataFrame:
     """Say how errors are spread over a grid: what a profile shows, in numbers.
 
-    dataset, privacy (``private``: all finite ε of 0.01 and more; ``none``), alpha, n_trees (or
-    ``all``), n_runs, the share of them with an error up to `at`, the least, median and largest
-    error, and that of the majority class.
+    Of ``private`` (all ε of the paper) and ``none``, by α and n_trees (or ``all``): the share of
+    runs with an error up to `at`, the least, median and largest error, and that of the majority.
     """
     rows = []
-    mine = ensembles.boosted(frame)
-    for (dataset, alpha), part in mine.groupby(["dataset", "alpha"], sort=False):
-        for privacy, own in (
-            ("none", part[np.isinf(part["epsilon"])]),
-            ("private", ensembles.of_paper(part)),
-        ):
-            groups = [(ensembles.ALL, own), *own.groupby("n_trees", sort=True)]
-            for n_trees, one in groups:
-                if one.empty or one["error"].isna().any():
+    for (dataset, alpha), part in ensembles.boosted(frame).groupby(
+        ["dataset", "alpha"], sort=False
+    ):
+        kinds = {"none": part[np.isinf(part["epsilon"])], "private": ensembles.of_paper(part)}
+        for privacy, own in kinds.items():
+            for n_trees, runs in [(ensembles.ALL, own), *own.groupby("n_trees", sort=True)]:
+                errors = runs["error"]
+                if errors.empty or errors.isna().any():
                     continue
                 rows.append(
                     {
                         **{"dataset": dataset, "privacy": privacy, "alpha": alpha},
-                        **{"n_trees": str(n_trees), "n_runs": len(one)},
-                        "share": float((one["error"] <= at + ensembles.ROUNDING).mean()),
-                        **{"least": one["error"].min(), "median": one["error"].median()},
-                        **{"largest": one["error"].max(), "majority": majority[str(dataset)]},
+                        **{"n_trees": str(n_trees), "n_runs": len(errors)},
+                        "share": float((errors <= at + ensembles.ROUNDING).mean()),
+                        **{"least": errors.min(), "median": errors.median()},
+                        **{"largest": errors.max(), "majority": majority[str(dataset)]},
                     }
                 )
     return pd.DataFrame(rows)
 
 
 def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
-    """Return the steps of a panel's curves.
-
-    panel, line, error, and `value`, the share of the curve's runs with an error up to it.
-    """
+    """Return the steps of a panel's curves: shares of a curve's runs with an error up to x."""
     parts = []
     for line, part in frame.groupby(lines.to_numpy(), sort=False):
         errors = np.sort(part["error"].to_numpy(dtype=float))
@@ -140,23 +122,13 @@ def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
 
 
 def running(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) -> pd.DataFrame:
-    """Return the mean and standard deviation of a measure over runs with an error up to x.
-
-    panel, line, error, value, value_std.
-    """
+    """Return the mean and standard deviation of a measure over runs with an error up to x."""
     parts = []
     for line, part in frame.groupby(lines.to_numpy(), sort=False):
-        own = part.sort_values("error", kind="stable")
+        own = part.sort_values("error", kind="stable", ignore_index=True)
         grown = own[name].expanding(min_periods=1)
-        parts.append(
-            pd.DataFrame(
-                {
-                    **{"line": line, "error": own["error"].to_numpy()},
-                    "value": grown.mean().to_numpy(),
-                    "value_std": grown.std(ddof=0).to_numpy(),
-                }
-            )
-        )
+        means = own[["error"]].assign(value=grown.mean(), value_std=grown.std(ddof=0))
+        parts.append(means.assign(line=str(line)))
     return pd.concat(parts, ignore_index=True).assign(panel=panel)
 
 
@@ -174,30 +146,14 @@ def draw(frame: pd.DataFrame, title: str, majority: float) -> Figure:
 
 def _draw(panel: Axes, part: pd.DataFrame, name: str, majority: float) -> None:
     lines = list(dict.fromkeys(part["line"]))
-    colours = dict(zip(lines, [style.COLOURS[i % len(style.COLOURS)] for i in range(len(lines))],
-                       strict=True))  # fmt: skip
-    sns.lineplot(
-        part,
-        x="error",
-        y="value",
-        hue="line",
-        palette=colours,
-        estimator=None,
-        drawstyle="steps-post",
-        legend=False,
-        ax=panel,
-    )
+    colours = dict(zip(lines, itertools.cycle(style.COLOURS), strict=False))
+    look = {"hue": "line", "palette": colours, "drawstyle": "steps-post"}
+    sns.lineplot(part, x="error", y="value", estimator=None, legend=False, ax=panel, **look)
     spread = part.dropna(subset="value_std")
     for line, own in spread.groupby("line", sort=False):
-        panel.fill_between(
-            own["error"],
-            own["value"] - own["value_std"],
-            own["value"] + own["value_std"],
-            step="post",
-            alpha=0.16,
-            linewidth=0,
-            color=colours[str(line)],
-        )
+        low, high = own["value"] - own["value_std"], own["value"] + own["value_std"]
+        band: Any = {"alpha": 0.16, "linewidth": 0, "color": colours[str(line)]}
+        panel.fill_between(own["error"], low, high, step="post", **band)
     if spread.empty:
         panel.axvline(majority, color=style.BASELINE_COLOUR, linestyle="--", linewidth=0.8)
     panel.set_title(name)

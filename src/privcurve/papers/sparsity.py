@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import ClassVar
 
 from privcurve.lazy import pd
 from privcurve.outputs.base import Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
-from privcurve.tables.table import Table
+from privcurve.tables.table import MISSING, Table, decimals
 
 
 class Sparsity(Output):
@@ -48,8 +47,7 @@ def feature_table(
 ) -> pd.DataFrame:
     """Return the statistics of features used for each dataset, calibration and ε.
 
-    dataset, calibration, epsilon, features_mean, features_std (`repeats` in the
-    denominator), features_percent, n_features and n_repeats.
+    `widths` has the number of features of each dataset, in the order of the rows.
     """
     unknown = sorted(set(refits["dataset"]) - set(widths))
     if unknown:
@@ -57,22 +55,18 @@ def feature_table(
     rows = []
     for dataset, width in widths.items():
         mine = refits[(refits["dataset"] == dataset) & (refits["repeat"] <= repeats)]
-        for key, group in mine.groupby(["calibration", "epsilon"]):
-            calibration, epsilon = key
+        for (calibration, epsilon), group in mine.groupby(["calibration", "epsilon"]):
             if group["repeat"].duplicated().any():
                 raise ValueError(f"{dataset}, {calibration}, ε = {epsilon:g}: a repeat twice")
             used = group.loc[group["status"] == "ok", "n_features_used"].astype(float)
-            complete = len(used) == repeats
-            mean = float(used.mean()) if complete else math.nan
+            # Nothing is averaged over the rest.
+            used = used if len(used) == repeats else used.iloc[:0]
+            mean = float(used.mean())
             rows.append(
                 {
-                    "dataset": dataset,
-                    "calibration": calibration,
-                    "epsilon": epsilon,
-                    "features_mean": mean,
-                    "features_std": float(used.std(ddof=0)) if complete else math.nan,
-                    "features_percent": 100 * mean / width,
-                    "n_features": width,
+                    **{"dataset": dataset, "calibration": calibration, "epsilon": epsilon},
+                    **{"features_mean": mean, "features_std": float(used.std(ddof=0))},
+                    **{"features_percent": 100 * mean / width, "n_features": width},
                     "n_repeats": repeats,
                 }
             )
@@ -81,20 +75,10 @@ def feature_table(
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as the thesis prints it."""
-    return pd.DataFrame(
-        {
-            "dataset": frame["dataset"],
-            "calibration": frame["calibration"],
-            "ε": [f"{value:.2f}" for value in frame["epsilon"]],
-            "features, mean": _decimals(frame["features_mean"], 1),
-            "std": _decimals(frame["features_std"], 3),
-            "of all": [
-                text if text == "–" else f"{text} %"
-                for text in _decimals(frame["features_percent"], 2)
-            ],
-        }
-    )
-
-
-def _decimals(values: pd.Series, digits: int) -> list[str]:
-    return ["–" if pd.isna(value) else f"{value:.{digits}f}" for value in values]
+    texts = frame[["dataset", "calibration"]].copy()
+    texts["ε"] = decimals(frame["epsilon"], 2)
+    texts["features, mean"] = decimals(frame["features_mean"], 1)
+    texts["std"] = decimals(frame["features_std"], 3)
+    percent = decimals(frame["features_percent"], 2)
+    texts["of all"] = [text if text == MISSING else f"{text} %" for text in percent]
+    return texts
