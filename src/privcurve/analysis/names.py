@@ -7,5 +7,5 @@ NONE = "none"
 
 
 def method_of(arm: str) -> str:
-    """Give the method of an arm: its name before the calibration (``lazybb~certified``)."""
+    """Return the method of an arm: its name before the calibration (``lazybb~certified``)."""
     return arm.partition("~")[0]

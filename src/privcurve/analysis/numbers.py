@@ -12,11 +12,11 @@ def short(value: float | str) -> str:
 
 
 def near(value: float, other: float) -> bool:
-    """Whether two numbers have the same twelve digits."""
+    """Return whether two numbers have the same twelve digits."""
     return short(value) == short(other)
 
 
 def mean(values: Iterable[float]) -> float:
-    """Give the mean; NaN if one of the values is, or if there is none."""
+    """Return the mean; NaN if a value is, or if there is none."""
     numbers = list(values)
     return math.fsum(numbers) / len(numbers) if numbers else math.nan

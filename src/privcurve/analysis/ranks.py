@@ -1,4 +1,4 @@
-"""Whether mean ranks of several learners over many datasets differ (Demšar, JMLR 2006).
+"""Mean ranks of several learners over many datasets, and whether they differ (Demšar, JMLR 2006).
 
 Friedman's test asks whether any do. If so, Wilcoxon's signed-rank test of each pair says which,
 with Holm's correction; Nemenyi's critical difference is there to be drawn beside.

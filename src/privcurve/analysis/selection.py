@@ -117,9 +117,9 @@ def rank(
 ) -> list[Candidate]:
     """Rank the settings of all parts together, with one part in memory at a time.
 
-    A setting with a failed or missing fold is never selected. Ties go to the smaller model, then to
-    the smaller values of the other hyperparameters, so the result does not depend on the order of
-    the rows.
+    A setting with a failed or missing fold is never selected. Ties go to the smaller model, then
+    to the smaller values of the other hyperparameters, so the result does not depend on the order
+    of the rows.
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFra
     """Return the table of the selected settings, one row for each dataset, arm and ε.
 
     The arm's columns, the setting, its mean metric ``cv_<metric>`` and the standard deviation over
-    folds (n - 1 in the denominator), and how many settings there were and failed. Where no setting is
-    complete, the setting is None, the status "failed", and the error the first that was met.
+    folds (n - 1 in the denominator), and how many settings there were and failed. Where no setting
+    is complete, the setting is None, the status "failed", and the error the first that was met.
     """
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
@@ -175,8 +175,8 @@ def final(
 
     The maximum over a large grid favours settings whose noise was lucky in the
     cross-validation; what they reach when they are trained again is not biased so. Each fold of a
-    setting appears once a training; its metric is the mean over them. A candidate has no best setting
-    if no finalist was trained without a failure.
+    setting appears once a training; its metric is the mean over them. A candidate has no best
+    setting if no finalist was trained without a failure.
     """
     accuracies: dict[tuple[Key, str], dict[str, list[float]]] = {}
     errors: dict[tuple[Key, str], str] = {}

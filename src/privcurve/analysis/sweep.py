@@ -143,16 +143,16 @@ def levels(
         if name in frame:
             lacks = ~noisy if name == "epsilon" else frame[name].isna()
             frame = frame[lacks | _is_at(frame[name], value)]
-    found = trainings(frame, arms, axes, {})
-    varies = [name for name in axes.lines if found[name].nunique() > 1]
+    rows = trainings(frame, arms, axes, {})
+    varies = [name for name in axes.lines if rows[name].nunique() > 1]
     for name in varies:
         if name in ("method", "calibration"):
             continue
         fewer = replace(axes, lines=tuple(line for line in axes.lines if line != name))
-        less = found.drop(columns=name).drop_duplicates()
+        less = rows.drop(columns=name).drop_duplicates()
         if not less.duplicated([*fewer.lines, *fewer.panels, *DRAW]).any():
-            found, axes = less.reset_index(drop=True), fewer.without_x()
-    return found, axes
+            rows, axes = less.reset_index(drop=True), fewer.without_x()
+    return rows, axes
 
 
 def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:

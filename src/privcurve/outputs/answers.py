@@ -15,10 +15,7 @@ from privcurve.tables.table import read_table
 
 
 def rankings(accuracy: Asked, dataset: str, epsilons: Sequence[float]) -> list[Ranking]:
-    """Rank the learners of a study on a dataset.
-
-    One an ε.
-    """
+    """Rank the learners of a study on a dataset, at each ε, by its table of accuracy."""
     frame = read_table(accuracy.files.frames[0])
     titles = {name: arm.title for name, arm in accuracy.study.arms.items()}
     metric = accuracy.study.metric
@@ -68,14 +65,14 @@ class Ranking:
         is no such learner, noise as proved; where there is none, all.
         """
         proved = self.private[self.private["calibration"] == "certified"]
-        whole = proved[~_unpaid(proved)]
-        return next((rows for rows in (whole, proved) if len(rows)), self.private)
+        covered = proved[~_unpaid(proved)]
+        return next((rows for rows in (covered, proved) if len(rows)), self.private)
 
     @property
     def majority(self) -> pd.Series | None:
         """What is reached by always giving the more frequent label."""
-        found = self.free[self.free["learner"] == MAJORITY]
-        return found.iloc[0] if len(found) else None
+        rows = self.free[self.free["learner"] == MAJORITY]
+        return rows.iloc[0] if len(rows) else None
 
     @property
     def rare(self) -> bool:
@@ -175,10 +172,7 @@ def ranking(
     titles: Mapping[str, str],
     metric: str = ACCURACY,
 ) -> Ranking:
-    """Rank the learners of a dataset at an ε.
-
-    Without those whose score is missing.
-    """
+    """Rank the learners of a dataset at an ε, without those whose score is missing."""
     mine = accuracy[(accuracy["dataset"] == dataset) & accuracy[metric].notna()]
     best = mine.sort_values(metric, ascending=metric in LOSSES, kind="stable")
     at = np.isclose(best["epsilon"], epsilon, rtol=1e-9, atol=0)

@@ -94,7 +94,7 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     row of which a run has failed has no means.
     """
     absent = {name: math.nan for name in MESSAGES if name not in runs}
-    there = runs[[near(found, epsilon) for found in runs["epsilon"]]].assign(**absent)
+    there = runs[[near(one, epsilon) for one in runs["epsilon"]]].assign(**absent)
     groups = [part for _, part in there.groupby(["dataset", "arm", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
     # Of any kind: a whole number is written as one where other methods lack the parameter.

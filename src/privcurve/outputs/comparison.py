@@ -54,12 +54,12 @@ class Comparison(Output):
     }
 
     def check(self, asked: Asked) -> None:
-        known = private(asked)
+        arms = private(asked)
         for arm in (asked.options["arm"], *(asked.options["others"] or ())):
-            if arm not in known:
-                hint = nearest(arm, known)
+            if arm not in arms:
+                hint = nearest(arm, arms)
                 raise ValueError(
-                    f"no arm {arm!r} that has an ε{hint} There are: {', '.join(known)}."
+                    f"no arm {arm!r} that has an ε{hint} There are: {', '.join(arms)}."
                 )
         if asked.options["arm"] in (asked.options["others"] or ()):
             raise ValueError(f"others: {asked.options['arm']} is not compared with itself")

@@ -210,6 +210,6 @@ def _verdict(gain: float, error: float) -> str | None:
 
 def _ranks(means: dict[str, float]) -> dict[str, float]:
     """Rank means that are known, the least first; equal ones share the mean of their ranks."""
-    known = {arm: round(mean / ROUNDING) for arm, mean in means.items() if not math.isnan(mean)}
-    ranks = pd.Series(known, dtype="int64").rank(method="average")
+    steps = {arm: round(mean / ROUNDING) for arm, mean in means.items() if not math.isnan(mean)}
+    ranks = pd.Series(steps, dtype="int64").rank(method="average")
     return {str(arm): float(rank) for arm, rank in ranks.items()}

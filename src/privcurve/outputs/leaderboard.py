@@ -7,9 +7,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from privcurve.outputs.base import OF, Asked, Files, Option, Output, Reads, about
+from privcurve.files import replace_text
+from privcurve.outputs.base import OF, Asked, Files, Option, Output, Reads, about, dataset_title
 from privcurve.outputs.context import Context
-from privcurve.outputs.page import assemble
+from privcurve.outputs.page import assemble, data
 from privcurve.privacy.budget import LOOKED
 
 RESULTS = Path("results")
@@ -68,9 +69,6 @@ class Leaderboard(Output):
         ] + _private(context)
 
     def make(self, context: Context) -> None:
-        from privcurve.files import replace_text
-        from privcurve.outputs.page import data
-
         studies = []
         for prefix, asked in _studies(context):
             tables = {
@@ -78,7 +76,7 @@ class Leaderboard(Output):
                 for word in TABLES
                 if prefix + word in context.others
             }
-            titles = {name: about(name).title.partition(":")[0] for name in asked.study.datasets}
+            titles = {name: dataset_title(name) for name in asked.study.datasets}
             studies.append(data.of_study(asked.study, titles, tables))
         audits = [context.others[name] for name in (RUN_AUDIT, AUDIT) if name in context.others]
         audit = audits[0].files.frames[0] if audits else None
@@ -87,7 +85,7 @@ class Leaderboard(Output):
 
 
 def _studies(context: Context) -> list[tuple[str, Asked]]:
-    """Give what stands before the word of a study's tables, and its table of accuracy."""
+    """Return what stands before the word of a study's tables, and its table of accuracy."""
     return [
         (name.removesuffix(ACCURACY), asked)
         for name, asked in context.others.items()
@@ -102,6 +100,6 @@ def _private(context: Context) -> list[str]:
 
 
 def page_tables(outputs: Iterable[Asked]) -> list[str]:
-    """Give the words of a study's outputs that a page shows; none without its accuracy."""
+    """Return the words of a study's outputs that a page shows; none without its accuracy."""
     words = [one.output.word for one in outputs]
     return [word for word in TABLES if word in words] if ACCURACY in words else []

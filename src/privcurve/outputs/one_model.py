@@ -37,12 +37,12 @@ class OneModel(Output):
             raise ValueError(f"epsilon = {asked.options['epsilon']:g} is not above 0")
 
     def dataset(self, asked: Asked) -> str:
-        """Give the dataset that it is trained on."""
+        """Return the dataset that it is trained on."""
         name: str = asked.options["dataset"] or asked.study.datasets[0]
         return name
 
     def arm(self, asked: Asked) -> Arm:
-        """Give the arm that it is a model of: of several of one learner, the first."""
+        """Return the arm that it is a model of: of several of one learner, the first."""
         return asked.arms_of(asked.options["learner"])[0]
 
     def reads(self, asked: Asked) -> Reads:
@@ -68,5 +68,5 @@ class OneModel(Output):
 
 
 def of_part(arm: Arm) -> bool:
-    """Whether an arm has several settings, or a part of the records alone: it has no one model."""
+    """Return whether an arm has several settings, or a part of the records: it has no one model."""
     return len(arm.settings) > 1 or arm.train_share < 1

@@ -86,9 +86,9 @@ class Sweep(Output):
         x = asked.options["x"]
         shown = asked.wanted_arms(*levels)
         arms = [arm for arm in shown if method_of(arm.base) not in levels]
-        known = {name for arm in arms for name in (*arm.varied, *arm.settings[0])}
-        if x != "epsilon" and x not in known:
-            hint = nearest(x, known)
+        names = {name for arm in arms for name in (*arm.varied, *arm.settings[0])}
+        if x != "epsilon" and x not in names:
+            hint = nearest(x, names)
             raise ValueError(f"no learner of it has {x!r} under 'vary' or 'fixed'{hint}")
         for arm in arms:
             values = {str(setting.get(x)) for setting in arm.settings}
@@ -200,11 +200,11 @@ def _leveled(
 
 
 def _names(
-    frame: pd.DataFrame, keys: tuple[str, ...], whole: pd.DataFrame, context: Context
+    frame: pd.DataFrame, keys: tuple[str, ...], every: pd.DataFrame, context: Context
 ) -> list[str]:
-    """Name each row's line or panel, without what is the same in all rows of `whole`."""
+    """Name each row's line or panel, without what is the same in `every` row."""
     titles = {method_of(curve.arm.base): curve.arm.base_title for curve in context.curves}
-    telling = [key for key in keys if whole[key].nunique() > 1 or key in ("method", "dataset")]
+    telling = [key for key in keys if every[key].nunique() > 1 or key in ("method", "dataset")]
     return [
         # What a method lacks is not said of it.
         ", ".join(
@@ -257,9 +257,9 @@ def draw(
     style.check_any(frame)
     groups = dict(zip(frame["panel"], frame.get("group", [""] * len(frame)), strict=True))
     titles = list(groups)
-    whole = frame if levels is None else pd.concat([frame, levels])
-    lines = list(dict.fromkeys(whole["line"]))
-    looks = _looks(whole)
+    both = frame if levels is None else pd.concat([frame, levels])
+    lines = list(dict.fromkeys(both["line"]))
+    looks = _looks(both)
     frame, places, texts = _placed(frame, x, scale)
     with style.paper():
         figure, panels = style.panels(len(titles), list(groups.values()))
@@ -274,7 +274,7 @@ def draw(
         for panel in panels[:: style.PANELS_PER_ROW]:
             panel.set_ylabel(SCORE_NAMES.get(y, y.replace("_", " ")).capitalize())
         if len(lines) > 1:
-            flat = set(whole["line"]) - set(frame["line"])
+            flat = set(both["line"]) - set(frame["line"])
             handles = [_handle(line, looks[line], line in flat) for line in lines]
             if levels is not None and set(levels["line"]) - flat:
                 handles.append(style.key_line(ENDLESS, color="black", **LEVEL))

@@ -265,8 +265,8 @@ def _described(values: pd.Series) -> dict[str, Any]:
 
 def in_order(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Put comparisons together, in the order of the thesis' tables."""
-    whole = pd.concat(frames, ignore_index=True)
-    return whole.sort_values("table", kind="stable", ignore_index=True)
+    frame = pd.concat(frames, ignore_index=True)
+    return frame.sort_values("table", kind="stable", ignore_index=True)
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
