@@ -35,37 +35,25 @@ NOTES = (
 
 
 class HasSettings(Protocol):
-    """What the kind of a curve follows from; an arm of a study is one."""
+    """What the kind of a curve follows from; an arm of a study is one.
+
+    Without privacy there is no calibration; with `tune` its setting is chosen by private selection.
+    """
 
     @property
-    def calibration(self) -> str | None:
-        """None for a method without privacy."""
+    def calibration(self) -> str | None: ...  # noqa: D102
 
     @property
-    def settings(self) -> tuple[Any, ...]:
-        """The settings that were compared."""
+    def settings(self) -> tuple[Any, ...]: ...  # noqa: D102
 
     @property
-    def tune(self) -> Any:
-        """Not None if its setting is chosen by private selection, within its ε."""
+    def tune(self) -> Any: ...  # noqa: D102
 
 
 def kind(arm: HasSettings, epsilon: float | None = None, *, selected: bool = True) -> str:
-    """Return the kind of a curve, or of one of its points.
+    """Return the kind of a curve, or of its point at an ε: at infinity any learner is not private.
 
-    Parameters
-    ----------
-    arm : HasSettings
-    epsilon : float, optional
-        A point: at infinity any learner is not private.
-    selected : bool
-        Whether one of its settings is taken for the results of that setting; with
-        ``select: all`` none is.
-
-    Returns
-    -------
-    str
-        One of `KINDS`.
+    `selected` is false where no setting is taken for the best, as with ``select: all``.
     """
     if arm.calibration is None or epsilon == math.inf:
         return NOT_PRIVATE

@@ -19,14 +19,9 @@ DRAW = ["repeat", "fold"]
 
 @dataclass(frozen=True)
 class Axes:
-    """What goes where.
+    """What goes where: columns of x and y, and those whose values tell lines and panels apart.
 
-    Attributes
-    ----------
-    x, y : str
-        Columns; `y` is a score of a cell, or what its learner measured.
-    lines, panels : tuple of str
-        Columns whose values tell lines and panels apart.
+    `y` is a score of a cell, or what its learner measured.
     """
 
     x: str
@@ -47,18 +42,9 @@ class Axes:
 def described(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Return runs with a column for whatever their arms, settings and measures say.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        With the columns arm, setting and, where learners measured something, measures.
-    arms : mapping of str to mapping
-        Of each arm its `method`, and what varies between arms of one method.
-
-    Returns
-    -------
-    DataFrame
-        Of two things with one name the first of these counts: a column of the runs, what varies
-        between arms, a parameter, a measure. Null where a run has none.
+    Of two things with one name the first of these counts: a column of the runs, what varies between
+    `arms` (of each its `method`, and what differs from others of it), a parameter, a measure. Null
+    where a run has none.
     """
     frame = runs.reset_index(drop=True)
     measured = frame["measures"] if "measures" in frame else [None] * len(frame)
@@ -79,27 +65,11 @@ def described(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> pd.D
 def trainings(
     runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return one row a fresh training, with what varies as columns.
+    """Return one row a fresh training, what varies as columns; `y` is NaN where one has failed.
 
-    Parameters
-    ----------
-    runs, arms
-        As of :func:`described`.
-    axes : Axes
-    at : mapping
-        Values of columns: rows that have others are left out. None stands for no value.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `axes`, method, calibration, repeat and fold. `y` is NaN where a training
-        has failed.
-
-    Raises
-    ------
-    ValueError
-        If there are no runs, a column is unknown (naming the nearest), nothing is left, `y` is no
-        number, or a point has two trainings of one repeat: something else varies too.
+    Rows with other values than `at` has are left out; None stands for no value. ValueError if there
+    are no runs, a column is unknown (naming the nearest), nothing is left, `y` is no number, or a
+    point has two trainings of one repeat: something else varies too.
     """
     if runs.empty:
         raise ValueError("there is no result: every training has failed")

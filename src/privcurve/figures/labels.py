@@ -14,6 +14,7 @@ from privcurve.lazy import patheffects
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox
 
 FONT_SIZE = 6.5
@@ -68,11 +69,11 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
         taken.append(label.get_window_extent())
 
 
-def _move(label: object, place: tuple[float, str], side: int, step: int) -> None:
+def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> None:
     x, alignment = place
-    label.xy = (x, label.xy[1])  # type: ignore[attr-defined]
-    label.set(ha=alignment, va="bottom" if side > 0 else "top")  # type: ignore[attr-defined]
-    label.set_position((0, side * (GAP + step * FONT_SIZE * 1.2)))  # type: ignore[attr-defined]
+    label.xy = (x, label.xy[1])
+    label.set(ha=alignment, va="bottom" if side > 0 else "top")
+    label.set_position((0, side * (GAP + step * FONT_SIZE * 1.2)))
 
 
 def _joined(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:

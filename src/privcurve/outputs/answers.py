@@ -32,17 +32,10 @@ BESIDE = {"balanced_accuracy": "balanced", "auc": "AUC"}
 
 @dataclass(frozen=True)
 class Ranking:
-    """The learners of a table of accuracy on one dataset at one ε.
+    """The learners of a table of accuracy on one dataset at one ε, ranked by a metric.
 
-    Attributes
-    ----------
-    epsilon : float
-    private, free : DataFrame
-        Rows of the table, best first: what was trained at this ε, and what has no privacy.
-    titles : mapping of str to str
-        Of the arms.
-    metric : str
-        What they are ranked by.
+    `private` and `free` are rows of the table, best first: what was trained at this ε, and what has
+    no privacy.
     """
 
     epsilon: float

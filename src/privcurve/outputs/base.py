@@ -7,6 +7,7 @@ of this file or of an output's own.
 from __future__ import annotations
 
 import itertools
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -66,7 +67,6 @@ PAPER = Option("a folder of resources/printed; by default the study's paper", st
 
 SUBJECT = "this output is about them alone"
 NAME_KEY = "name"
-_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
 @dataclass(frozen=True)
@@ -272,9 +272,8 @@ class Asked:
         labels = dict.fromkeys(map(method_of, self.study.arms))
         if learner not in labels:
             hint = nearest(learner, labels)
-            raise ValueError(
-                f"the study has no learner {learner!r}{hint} There are: {', '.join(labels)}."
-            )
+            there = ", ".join(labels)
+            raise ValueError(f"the study has no learner {learner!r}{hint} There are: {there}.")
         return [arm for name, arm in self.study.arms.items() if method_of(name) == learner]
 
     def wanted_arms(self, *others: str) -> list[Arm]:
@@ -338,11 +337,12 @@ def set_the_rule(study: Study) -> list[str]:
 def rule_notes(study: Study) -> list[str]:
     """Return what tables say of those datasets."""
     names = ", ".join(set_the_rule(study))
-    note = (
+    if not names:
+        return []
+    return [
         f"The constants of PrivGAM's rule were set while looking at test rows of {names}: there "
         "its settings are not apart from the records, and its accuracy is a little too good."
-    )
-    return [note] if names else []
+    ]
 
 
 def ask(
@@ -379,20 +379,17 @@ def ask(
             raise StudyError(f"{here}: {word} has no option {key!r}{hint} It has: {allowed}.")
         if not options[key].admits(value):
             raise StudyError(f"{here}: {word}: {key} = {value!r} is not: {options[key].meaning}.")
-    absent = [key for key, one in options.items() if one.default is REQUIRED and key not in given]
-    if absent:
-        raise StudyError(
-            f"{here}: {word} needs the option {absent[0]!r}: {options[absent[0]].meaning}."
-        )
+    for key, option in options.items():
+        if option.default is REQUIRED and key not in given:
+            raise StudyError(f"{here}: {word} needs the option {key!r}: {option.meaning}.")
     name = given.get(NAME_KEY)
-    if name is not None and (not name or set(name) - set(_NAMES)):
+    if name is not None and not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise StudyError(f"{here}: {word}: name = {name!r} is not letters, digits, _ and -.")
     asked = Asked(output, study, {key: given.get(key, one.default) for key, one in options.items()})
     if study.studies and not output.gathers:
-        raise StudyError(
-            f"{here}: {word} is of results of the study's own; of other studies there are: "
-            f"{', '.join(name for name, one in outputs.items() if one.gathers)}."
-        )
+        others = ", ".join(name for name, one in outputs.items() if one.gathers)
+        own = "is of results of the study's own; of other studies there are"
+        raise StudyError(f"{here}: {word} {own}: {others}.")
     if output.selects and study.select == ALL:
         raise StudyError(f"{here}: {word} is of selected settings; 'select: all' has none.")
     try:

@@ -47,16 +47,11 @@ class Communication(Output):
 
 def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     """Return the table as a reader wants it: titles in place of names, whole bytes."""
-    texts = pd.DataFrame(
-        {
-            "dataset": [dataset_title(name) for name in frame["dataset"]],
-            "method": frame["method"].map(titles),
-            "calibration": frame["calibration"],
-            "δ": [f"{delta:g}" for delta in frame["delta"]],
-        }
-    )
-    told = shown(frame[[name for name in frame if name not in (*ABOUT, *SCORES)]])
-    texts = pd.concat([texts, told], axis=1)
+    texts = pd.DataFrame({"dataset": [dataset_title(name) for name in frame["dataset"]]})
+    texts["method"] = frame["method"].map(titles)
+    texts["calibration"] = frame["calibration"]
+    texts["δ"] = [f"{delta:g}" for delta in frame["delta"]]
+    texts = texts.join(shown(frame[[name for name in frame if name not in (*ABOUT, *SCORES)]]))
     texts["accuracy"] = plus_minus(frame["accuracy"], frame["accuracy_std"])
     for name in MESSAGES:
         texts[name.replace("_", " ")] = decimals(frame[name], 0)
@@ -109,15 +104,14 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
 
 def _scores(runs: pd.DataFrame) -> dict[str, float]:
     """Return means over the runs of a protocol; none if one has failed."""
-    failed = int((runs["status"] != "ok").sum())
+    good = runs["status"] == "ok"
     # Rounds alone are those of a booster, of which nobody hears.
-    silent = failed > 0 or bool(runs[list(MESSAGES)].isna().any(axis=None))
+    silent = not good.all() or bool(runs[list(MESSAGES)].isna().any(axis=None))
+    scores = runs["accuracy"] if good.all() else runs["accuracy"].iloc[:0]
     return {
-        "accuracy": math.nan if failed else mean(runs["accuracy"]),
-        "accuracy_std": math.nan if failed else float(runs["accuracy"].std(ddof=1)),
+        **{"accuracy": mean(scores), "accuracy_std": float(scores.std(ddof=1))},
         **{name: math.nan if silent else mean(runs[name]) for name in MESSAGES},
-        "n_repeats": len(runs),
-        "n_failed": failed,
+        **{"n_repeats": len(runs), "n_failed": int((~good).sum())},
     }
 
 

@@ -98,7 +98,7 @@ def bins(
 ) -> pd.DataFrame:
     """Return the value of each code, columns in the order of how far apart their values are.
 
-    The columns `BIN_COLUMNS`, a row a code. Columns whose values are all 0 are left out.
+    Columns whose values are all 0 are left out.
     """
     spans = [max(shape) - min(shape) for shape in values]
     rows = []
@@ -121,10 +121,7 @@ def pairs(
     values: Sequence[Sequence[Sequence[float]]],
     errors: Sequence[Sequence[Sequence[float]]],
 ) -> pd.DataFrame:
-    """Return the values of pairs of columns, those first that lie furthest apart.
-
-    The columns `BIN_COLUMNS` and `GROUPS`, a row two groups.
-    """
+    """Return the values of pairs of columns, two groups a row; those far apart first."""
     spans = [max(map(max, shape)) - min(map(min, shape)) for shape in values]
     rows = []
     for k in sorted(range(len(columns)), key=lambda k: (-spans[k], k)):

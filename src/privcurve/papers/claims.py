@@ -51,27 +51,24 @@ class Claims(Output):
     def reads(self, asked: Asked) -> Reads:
         if asked.study.studies:
             return Reads(outputs=tuple(f"{one}{OF}{self.word}" for one in asked.study.studies))
-        words = dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(asked))
+        words = list(dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(asked)))
+        curves = asked.curves_of(asked.study.arms.values()) if RUNS in words else ()
         resources = (_path(asked), *_printed(asked).values())
-        if RUNS not in words:
-            return Reads(outputs=tuple(words), resources=resources)
-        del words[RUNS]
-        curves = asked.curves_of(asked.study.arms.values())
-        return Reads(curves, outputs=tuple(words), resources=resources)
+        tables = tuple(word for word in words if word != RUNS)
+        return Reads(curves, outputs=tables, resources=resources)
 
     def make(self, context: Context) -> None:
         tables = {word: context.table_of(word) for word in context.others}
+        notes = NOTES
         if context.study.studies:
             frame = together(dict(zip(context.study.studies, tables.values(), strict=True)))
             notes = NOTES_TOGETHER
-            context.write(Table(frame, CAPTION, notes, readable(frame)))
-            return
-        notes = NOTES
-        if context.curves:
-            tables[RUNS] = context.described_runs()
-            notes += (PAIRED_NOTE,)
-        printed = {name: read_table(path) for name, path in _printed(context.asked).items()}
-        frame = verdicts(_claims(context.asked), tables, printed)
+        else:
+            if context.curves:
+                tables[RUNS] = context.described_runs()
+                notes += (PAIRED_NOTE,)
+            printed = {name: read_table(path) for name, path in _printed(context.asked).items()}
+            frame = verdicts(_claims(context.asked), tables, printed)
         context.write(Table(frame, CAPTION, notes, readable(frame)))
 
 
@@ -305,24 +302,18 @@ def _theirs(
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _rows(table, claim, "less", [] if best else matched)
     groups = others.astype({value: float}).groupby(matched, sort=False, dropna=False)[value]
-    theirs, fixed = {}, {}
+    theirs = {}
     for key, part in groups:
-        ends = {
-            None: part.iloc[0],
-            "largest": part.max(skipna=False),
-            "smallest": part.min(skipna=False),
-        }
-        texts = dict(zip(matched, map(key_text, key), strict=True))
-        theirs[tuple(texts.values())] = float(ends[best])
-        # A method without privacy has one row, at ε = ∞: it is compared at each ε.
-        if texts.pop("epsilon", "") == key_text(math.inf):
-            fixed[tuple(texts.values())] = float(ends[best])
+        number = part.iloc[0] if best is None else part.max(skipna=False)
+        number = part.min(skipna=False) if best == "smallest" else number
+        theirs[tuple(map(key_text, key))] = float(number)
     numbers = []
     for row in frame[matched].itertuples(index=False, name=None):
-        texts = dict(zip(matched, map(key_text, row), strict=True))
-        number = theirs.get(tuple(texts.values()))
-        texts.pop("epsilon", "")
-        numbers.append(fixed.get(tuple(texts.values()), math.nan) if number is None else number)
+        texts = tuple(map(key_text, row))
+        # A method without privacy has one row, at ε = ∞: it is compared at each ε.
+        pairs = zip(matched, texts, strict=True)
+        limit = tuple("inf" if name == "epsilon" else text for name, text in pairs)
+        numbers.append(theirs.get(texts, theirs.get(limit, math.nan)))
     return numbers
 
 

@@ -46,8 +46,6 @@ LEAST_EPSILON = 0.01
 SMALL_DEPTH, SMALL_TREES = 3, 5
 ALL, NOTHING = "all", "-"
 SHUFFLES = 200
-
-
 RUNS = (
     "Errors are means over the ten folds of one partition, and the best of a grid on the folds "
     "that chose it: they are optimistic, as the paper's are."

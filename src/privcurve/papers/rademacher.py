@@ -78,16 +78,7 @@ CAPTION = "Margin bound of boosted 1-rules from their Rademacher complexity"
 
 @dataclass(frozen=True)
 class Estimate:
-    """A Monte-Carlo estimate of the empirical Rademacher complexity of 1-rules.
-
-    Attributes
-    ----------
-    value, standard_error : float
-    n_draws : int
-        Sign vectors drawn.
-    n : int
-        Records.
-    """
+    """A Monte-Carlo estimate of the empirical Rademacher complexity of 1-rules on n records."""
 
     value: float
     standard_error: float
