@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from privcurve.analysis.names import NONE
-from privcurve.analysis.numbers import near
+from privcurve.analysis.keys import NONE, near
 from privcurve.lazy import pd
 from privcurve.schema import nearest
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privcurve.analysis.names import method_of
+from privcurve.analysis.keys import method_of
 from privcurve.files import replace_file
 from privcurve.lazy import mpl, ticker
 

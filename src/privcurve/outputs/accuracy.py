@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from privcurve.analysis import kinds
-from privcurve.analysis.numbers import mean, short
+from privcurve.analysis.keys import mean, short
 from privcurve.analysis.selection import ACCURACY
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from privcurve.analysis.names import method_of
+from privcurve.analysis.keys import method_of
 from privcurve.datasets import Description, describe
 from privcurve.experiments.study import ALL, Arm, Study, StudyError
 from privcurve.schema import nearest

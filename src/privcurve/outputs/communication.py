@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from privcurve.analysis.names import method_of
-from privcurve.analysis.numbers import mean, near
+from privcurve.analysis.keys import mean, method_of, near
 from privcurve.experiments.study import Arm
 from privcurve.lazy import pd
 from privcurve.outputs.base import Asked, Option, Output, Reads, dataset_title

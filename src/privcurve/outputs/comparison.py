@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privcurve.analysis import kinds, ranks
-from privcurve.analysis.names import method_of
+from privcurve.analysis.keys import method_of
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
 from privcurve.outputs.base import Asked, Files, Option, Output, Reads

@@ -9,7 +9,7 @@ from typing import Any
 
 from privcurve import datasets
 from privcurve.analysis import sweep
-from privcurve.analysis.names import method_of
+from privcurve.analysis.keys import method_of
 from privcurve.experiments import jobs
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from privcurve.analysis import kinds
-from privcurve.analysis.numbers import mean, short
+from privcurve.analysis.keys import mean, short
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, all_curves
 from privcurve.outputs.base import Asked, Option, Output, Reads

@@ -80,7 +80,7 @@ class Leaderboard(Output):
             studies.append(data.of_study(asked.study, titles, tables))
         audits = [context.others[name] for name in (RUN_AUDIT, AUDIT) if name in context.others]
         audit = audits[0].files.frames[0] if audits else None
-        page = assemble.page(data.whole(studies, audit), LOOKED if _private(context) else "")
+        page = assemble.page(data.page_data(studies, audit), LOOKED if _private(context) else "")
         replace_text(context.asked.files.others["page"], page)
 
 

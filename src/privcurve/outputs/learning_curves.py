@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from privcurve.analysis import kinds
-from privcurve.analysis.names import method_of
+from privcurve.analysis.keys import method_of
 from privcurve.experiments.study import Study
 from privcurve.figures import style
 from privcurve.figures.labels import label_lines
@@ -48,16 +48,11 @@ class LearningCurves(Output):
         return Reads(outputs=("accuracy",), facts=[titles, named, asked.study.metric])
 
     def make(self, context: Context) -> None:
-        study = context.study
-        frame = context.table_of("accuracy")
-        figure = draw(
-            frame,
-            titles={arm.name: arm.title for arm in study.arms.values()},
-            datasets={name: panel_title(study, name) for name in study.datasets},
-            groups={name: source(name) for name in study.datasets},
-            metric=study.metric,
-        )
-        context.draw(figure, frame)
+        study, frame = context.study, context.table_of("accuracy")
+        titles = {arm.name: arm.title for arm in study.arms.values()}
+        datasets = {name: panel_title(study, name) for name in study.datasets}
+        groups = {name: source(name) for name in study.datasets}
+        context.draw(draw(frame, titles, datasets, groups, study.metric), frame)
 
 
 def panel_title(study: Study, name: str) -> str:
@@ -66,12 +61,6 @@ def panel_title(study: Study, name: str) -> str:
     return dataset_title(name) + (" (set PrivGAM's constants)" if seen else "")
 
 
-METRICS = {
-    "accuracy": "Accuracy",
-    "balanced_accuracy": "Balanced accuracy",
-    "auc": "AUC",
-    "log_loss": "Log loss",
-}
 SCORED_ON = {"test": "test set", "folds": "fresh folds"}
 ENVELOPE: dict[str, Any] = {"color": "0.82", "linewidth": 4.2, "solid_capstyle": "round"}
 ENVELOPE_NAME = "best certified by rule or paid, δ = 0"
@@ -129,7 +118,7 @@ def draw(
             panel.plot(mine["epsilon"], mine["score"], label="_envelope", zorder=1.4, **ENVELOPE)
             levels[panel] = _draw_levels(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
-        _label_axes(panels, frame, list(datasets), METRICS.get(metric, metric))
+        _label_axes(panels, frame, list(datasets), _called(metric))
         handles = []
         for arm in curves:
             name = _name(titles[arm], calibrations[arm], first["delta"][arm], kind[arm])
@@ -180,6 +169,10 @@ def _draw_levels(
         lines.append((panel.axhline(height, **look, linewidth=0.9, zorder=1.8, label=label), name))
     panel.set_xlabel("Privacy budget ε" + (f"\nmissing: {', '.join(missing)}" if missing else ""))
     return lines
+
+
+def _called(metric: str) -> str:
+    return "AUC" if metric == "auc" else metric.replace("_", " ").capitalize()
 
 
 def _name(title: str, calibration: str | None, delta: float, kind: str) -> str:

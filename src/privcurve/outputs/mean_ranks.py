@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from privcurve.analysis import ranks
-from privcurve.analysis.names import method_of
+from privcurve.analysis.keys import method_of
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
 from privcurve.outputs.base import Asked, Output, Reads

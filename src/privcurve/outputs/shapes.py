@@ -79,8 +79,7 @@ class Shapes(OneModel):
         caption = "Shape functions: " + title.replace("\n", "; ")
         context.write(Table(ends, caption, notes, readable(ends)))
         spacings = {column.name: column.spacing for column in domain.columns}
-        figure = draw(frame, spacings, title, domain.label.positive)
-        context.draw(figure, frame)
+        context.draw(draw(frame, spacings, title, domain.label.positive), frame)
 
 
 BIN_COLUMNS = ["column", "code", "condition", "low", "high", "value", "error"]

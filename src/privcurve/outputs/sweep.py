@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis import sweep
-from privcurve.analysis.names import NONE, method_of
+from privcurve.analysis.keys import NONE, method_of
 from privcurve.experiments.study import ALL, Arm
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns, ticker

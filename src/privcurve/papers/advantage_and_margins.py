@@ -77,9 +77,7 @@ class AdvantageAndMargins(Output):
 # A single round's advantage is noisy: the assumption fails where the mean over this many
 # rounds, from one round on, is below γ.
 WINDOW = 20
-
 MARGIN_BINS = 100
-
 ADVANTAGE, MARGIN = "advantage", "margin"
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privcurve import schema
-from privcurve.analysis.numbers import mean, short
+from privcurve.analysis.keys import mean, short
 from privcurve.lazy import pd
 from privcurve.outputs.base import OF, PAPER, Asked, Output, Reads
 from privcurve.outputs.context import Context

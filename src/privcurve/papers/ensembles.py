@@ -228,12 +228,8 @@ def _one_part(cells: pd.DataFrame, defaults: Mapping[str, Mapping[str, Any]]) ->
     folds = cells.pivot(index=keys, columns="fold", values="error")
     order = sorted(folds, key=lambda name: int(str(name).partition("/")[0]))
     folds = folds[order].rename(columns=lambda name: f"fold~{name}")
-    means = pd.DataFrame(
-        {
-            "error": folds.mean(axis=1, skipna=False),
-            "error_std": folds.std(axis=1, ddof=1, skipna=False),
-        }
-    )
+    means = folds.mean(axis=1, skipna=False).to_frame("error")
+    means["error_std"] = folds.std(axis=1, ddof=1, skipna=False)
     frame = means.join(cells.groupby(keys, sort=False)[sizes].mean()).join(folds).reset_index()
     settings = pd.DataFrame(
         [

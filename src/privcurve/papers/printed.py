@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import stdev
 from typing import Any, ClassVar
 
-from privcurve.analysis.numbers import mean, short
+from privcurve.analysis.keys import mean, short
 from privcurve.lazy import pd
 from privcurve.outputs.base import PRINTED, Asked, Option, Output, Reads
 from privcurve.outputs.context import Context

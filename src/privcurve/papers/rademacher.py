@@ -18,7 +18,7 @@ from privcurve.lazy import pd
 from privcurve.learners import registry
 from privcurve.outputs.base import Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
-from privcurve.tables.table import Table, decimals
+from privcurve.tables.table import Table
 
 
 class Rademacher(Output):
@@ -193,20 +193,16 @@ def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table as a reader wants it."""
-    rows = frame.to_dict("records")
-    return pd.DataFrame(
-        {
-            "dataset": frame["dataset"],
-            "calibration": frame["calibration"],
-            "records": frame["n"].astype(str),
-            "Rademacher complexity": [
-                "{complexity:.5f} ± {standard_error:.5f}".format_map(row) for row in rows
-            ],
-            "θ": decimals(frame["threshold"], 2),
-            "bound on accuracy": ["{bound:.3f} ± {bound_std:.3f}".format_map(row) for row in rows],
-            "accuracy": ["{accuracy:.3f} ({scored_on})".format_map(row) for row in rows],
-        }
-    )
+    forms = {
+        "Rademacher complexity": "{complexity:.5f} ± {standard_error:.5f}",
+        "θ": "{threshold:.2f}",
+        "bound on accuracy": "{bound:.3f} ± {bound_std:.3f}",
+        "accuracy": "{accuracy:.3f} ({scored_on})",
+    }
+    texts = frame[["dataset", "calibration"]].assign(records=frame["n"].astype(str))
+    for name, form in forms.items():
+        texts[name] = [form.format_map(row) for row in frame.to_dict("records")]
+    return texts
 
 
 def notes_of(frame: pd.DataFrame) -> tuple[str, ...]:

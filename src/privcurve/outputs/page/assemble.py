@@ -19,7 +19,7 @@ def sources() -> str:
 
 
 def page(data: Mapping[str, Any], warning: str = "") -> str:
-    """Return the page of :func:`.data.whole`: HTML that needs no other file.
+    """Return the page of :func:`.data.page_data`: HTML that needs no other file.
 
     A warning stands above everything, without any script.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.analysis import kinds
-from privcurve.analysis.names import method_of
+from privcurve.analysis.keys import method_of
 from privcurve.experiments.study import DEFAULT_METRIC, Arm, Study
 from privcurve.figures.style import method_looks
 from privcurve.lazy import pd
@@ -71,15 +71,14 @@ def of_study(
             }
         )
     return {
-        "name": study.name,
-        "title": study.title,
+        **{"name": study.name, "title": study.title},
         "datasets": [[name, datasets[name]] for name in study.datasets],
         "curves": curves,
         **({} if study.metric == DEFAULT_METRIC else {"metric": study.metric}),
     }
 
 
-def whole(studies: Iterable[dict[str, Any]], audit: Path | None) -> dict[str, Any]:
+def page_data(studies: Iterable[dict[str, Any]], audit: Path | None) -> dict[str, Any]:
     """Return all that the page shows: studies, and the audit of all learners, if there is one."""
     shown = list(studies)
     worst = {} if audit is None else _worst(audit)
@@ -88,11 +87,8 @@ def whole(studies: Iterable[dict[str, Any]], audit: Path | None) -> dict[str, An
         curve["audit"] = worst.get(at)
     notes = [*SELECTION_NOTES, *FRESH_NOTES, *kinds.NOTES]
     return {
-        "point": POINT,
-        "kinds": kinds.KINDS,
-        "not_private": kinds.NOT_PRIVATE,
-        "studies": shown,
-        "audited": audit is not None,
+        **{"point": POINT, "kinds": kinds.KINDS, "not_private": kinds.NOT_PRIVATE},
+        **{"studies": shown, "audited": audit is not None},
         "notes": notes if audit is None else [*notes, AUDIT_NOTE],
     }
 
