@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from privcurve.analysis import kinds
-from privcurve.analysis.ranking import ranking
 from privcurve.cli import compare, main
 from privcurve.datasets.fetch import sha256_of
 from privcurve.experiments import study
+from privcurve.outputs.answers import ranking
 from privcurve.workflow import comparison, running
 
 ROOT = Path(__file__).parents[2]
@@ -217,7 +217,11 @@ def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
 def test_without_delta_a_learner_that_needs_one_is_left_out_and_named(folder):
     made = comparison.prepare("wdbc", [1])
     assert "random_trees" not in {arm.learner for arm in made.study.arms.values()}
-    assert [why for why in made.left_out if "Boosted random trees: random_trees needs a delta above 0" in why]
+    assert [
+        why
+        for why in made.left_out
+        if "Boosted random trees: random_trees needs a delta above 0" in why
+    ]
 
 
 def test_tuned_curves_are_paid_for(folder):

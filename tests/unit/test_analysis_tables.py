@@ -6,9 +6,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from privcurve.analysis import accuracy
-from privcurve.outputs.accuracy import accuracy_of
-from privcurve.outputs.selected_settings import settings_of
+from privcurve.outputs import accuracy
+from privcurve.outputs.accuracy import accuracy_of, settings_of
 from privcurve.tables import table as tables
 from privcurve.tables.table import Table
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privcurve.analysis import claims
+from privcurve.papers import claims
 
 TABLE = pd.DataFrame(
     {
@@ -68,8 +68,8 @@ def test_claims_of_studies_are_in_the_order_of_their_names():
     assert found[["name", "study"]].to_numpy().tolist() == [
         ["C1", "two"], ["C2 F", "two"], ["C2 R", "one"], ["C10", "one"], ["C10", "two"]
     ]  # fmt: skip
-    assert list(claims.shown(found)["study"]) == list(found["study"])
-    assert "study" not in claims.shown(tables["one"])
+    assert list(claims.readable(found)["study"]) == list(found["study"])
+    assert "study" not in claims.readable(tables["one"])
 
 
 def runs(**of_methods):
@@ -109,7 +109,7 @@ def test_differences_of_runs_are_paired_by_their_split():
     each = of_runs({**claim, "each": ["dataset"], "statistic": "mean", "over": ["epsilon"]}, table)
     assert each["name"].tolist() == ["C, a", "C, b"]
     assert each["mean"].tolist() == pytest.approx([0.04 / 3 + 0.001] * 2)
-    assert "± 0.001" in claims.shown(each)["ours"][0]
+    assert "± 0.001" in claims.readable(each)["ours"][0]
 
 
 def test_one_split_gives_no_standard_error():

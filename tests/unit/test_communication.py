@@ -6,7 +6,8 @@ import math
 import pandas as pd
 import pytest
 
-from privcurve.analysis import communication, sweep
+from privcurve.analysis import sweep
+from privcurve.outputs import communication
 
 
 def run(arm, epsilon, repeat, measures, **setting):

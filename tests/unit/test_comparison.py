@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from privcurve.analysis import printed as comparison
+from privcurve.papers import printed as comparison
 
 PRINTED = Path(__file__).parents[2] / "resources/printed/thesis"
 EPSILONS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 1, 3, 5]
@@ -204,5 +204,5 @@ def test_what_is_shown():
         [["5.4", "adult", 1.0, "bound", 0.37, 0.5, 0.01, 13.0, math.nan, math.nan, math.nan]],
         columns=comparison.COLUMNS,
     )
-    shown = comparison.shown(ours).iloc[0].tolist()
+    shown = comparison.readable(ours).iloc[0].tolist()
     assert shown == ["5.4", "adult", "1", "bound", "0.37", "0.5", "+13.0", "–", "–"]

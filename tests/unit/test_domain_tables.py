@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 from made_up_study import BOOST, GRID, STUDY
 
-from privcurve.analysis import domains, ranks
+from privcurve.analysis import ranks
 from privcurve.experiments import study
-from privcurve.figures.critical_difference import critical_difference as drawing
+from privcurve.outputs import error_table as domains
+from privcurve.outputs import mean_ranks
 from privcurve.outputs.base import ask
 from privcurve.outputs.error_table import arm_titles
 from privcurve.outputs.registry import OUTPUTS
@@ -45,7 +46,7 @@ def runs(errors=ERRORS, epsilon=1.0):
 
 def table(frame):
     arms = list(dict.fromkeys(frame["arm"]))
-    return domains.error_table(frame, list(ERRORS), arms, "base")
+    return domains.error_frame(frame, list(ERRORS), arms, "base")
 
 
 def row(found, dataset, arm):
@@ -97,7 +98,7 @@ def test_without_privacy_there_is_neither_rank_nor_rival():
     assert math.isnan(only["rank"])
     assert not only["best"]
     titles = {arm: arm.title() for arm in ("base", "good", "odd", "free")}
-    shown = domains.shown(found, titles, "base")
+    shown = domains.readable(found, titles, "base")
     assert shown["Free"].tolist() == ["0.000", "0.000", "–", "–"]
     assert shown["Good"].tolist() == ["**0.250**", "**0.125**", "1/1/0", "1.00"]
 
@@ -147,7 +148,7 @@ def test_ranks_need_two_of_each():
 
 def test_the_diagram_draws_a_line_an_arm_and_its_bars():
     found = ranks.pairs(many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05}))
-    figure = drawing(found, {"a": "First", "b": "Second", "c": "Third"})
+    figure = mean_ranks.draw(found, {"a": "First", "b": "Second", "c": "Third"})
     (panel,) = figure.axes
     texts = [text.get_text() for text in panel.texts]
     assert any(text.startswith("First 1.") or text.startswith("Second 1.") for text in texts)

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privcurve.analysis import duels, ensembles
-from privcurve.figures import error_profiles
 from privcurve.learners import registry
+from privcurve.papers import ensembles, error_profiles
 
 PRINTED = Path("resources/printed/boosted_dp")
 DEFAULTS = {name: registry.entry(name).defaults for name in ("bdpe", "dp_forest")}
@@ -100,7 +99,7 @@ def test_duels_are_students_paired():
         boosted(LOW, close),
         boosted({**OC, "leverage": "constant"}, forest),
     )
-    found = duels.duels(frame)
+    found = ensembles.duels(frame)
     assert set(found["depth"]) == {2}
     from scipy import stats
 
@@ -114,7 +113,7 @@ def test_duels_are_students_paired():
     printed = pd.DataFrame(
         {"n_trees": [2], "forest": ["RF-L"], "alpha": ["O.C."], "percent_wins": [82]}
     )
-    whole = duels.overall_wins(found, printed)
+    whole = ensembles.overall_wins(found, printed)
     mine = whole[(whole["alpha"] == "O.C.") & (whole["leverage"] == "exact")]
     assert mine.set_index("epsilon")["percent_wins"].to_dict() == {"all": 100.0, "1": 100.0}
     assert mine.set_index("epsilon")["printed"].to_dict()["all"] == 82
@@ -133,7 +132,7 @@ def test_folds_that_failed_on_either_side_do_not_count():
     parts[1].loc[[3, 7], "status"] = "failed"
     # One fold alone is no sample.
     parts[2].loc[1:, "status"] = "failed"
-    (found,) = duels.duels(errors_of(*parts)).to_dict("records")
+    (found,) = ensembles.duels(errors_of(*parts)).to_dict("records")
     from scipy import stats
 
     kept = [k for k in range(10) if k not in (3, 7)]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from privcurve.analysis import kinds
 from privcurve.experiments.study import from_mapping, load
-from privcurve.outputs.base import about, rule_notes, set_the_rule
-from privcurve.outputs.learning_curves import dataset_title, panel_title
+from privcurve.outputs.base import about, dataset_title, rule_notes, set_the_rule
+from privcurve.outputs.learning_curves import panel_title
 from privcurve.privacy.calibration.privgam import SET_ON
 
 

@@ -102,7 +102,7 @@ def test_the_plan_and_its_outputs_load_no_pandas():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
-    assert {"privcurve.workflow.plan", "privcurve.outputs.ensemble_tables"} <= loaded
+    assert {"privcurve.workflow.plan", "privcurve.papers.ensembles"} <= loaded
     assert loaded & (HEAVY | {"tabulate", "numba"}) == set()
 
 

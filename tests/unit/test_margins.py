@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from privcurve.analysis import margins
 from privcurve.datasets import distinct
-from privcurve.figures import advantage_and_margins as drawing
 from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners import LazyBBClassifier
 from privcurve.learners.lazybb import round_advantages
 from privcurve.learners.one_rule import VoteModel
+from privcurve.papers import advantage_and_margins as margins
+from privcurve.papers import rademacher
 
 RNG = np.random.default_rng(4)
 ONES = np.ones(500, dtype=np.int64)
@@ -20,11 +20,11 @@ ONES = np.ones(500, dtype=np.int64)
 def test_the_ramp_loss_lies_between_error_and_share_of_small_margins():
     values = RNG.uniform(-1, 1, 500)
     for theta in (0.01, 0.3, 1.0):
-        loss = margins.ramp_loss(values, ONES, theta)
+        loss = rademacher.ramp_loss(values, ONES, theta)
         assert (values <= 0).mean() <= loss <= (values < theta).mean()
-    assert margins.ramp_loss(np.array([0.25]), np.array([3]), 0.5) == 0.5
+    assert rademacher.ramp_loss(np.array([0.25]), np.array([3]), 0.5) == 0.5
     with pytest.raises(ValueError, match="above 0"):
-        margins.ramp_loss(values, ONES, 0)
+        rademacher.ramp_loss(values, ONES, 0)
 
 
 def test_the_histogram_counts_records_and_keeps_a_lattice_together():
@@ -143,7 +143,7 @@ def test_frames_are_tidy():
 
 def draw(made, failing):
     titles = {"certified": "certified, ε = 1", "without noise": "without noise"}
-    return drawing.advantage_and_margins(made, 0.05, failing, titles, drawn="certified")
+    return margins.draw(made, 0.05, failing, titles, drawn="certified")
 
 
 def test_the_figure_marks_the_failing_round():
@@ -166,5 +166,3 @@ def test_a_frame_with_nothing_to_draw_is_refused():
     made = frame()
     with pytest.raises(ValueError, match="no advantages"):
         draw(made[made["quantity"] == "margin"], {})
-    with pytest.raises(ValueError, match="no column 'round'"):
-        draw(made.drop(columns="round"), {})

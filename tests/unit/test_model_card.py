@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from privcurve import datasets
-from privcurve.analysis import model_card
 from privcurve.experiments import models, study, train
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.splits import fresh_splits
-from privcurve.figures import model_card as drawing
+from privcurve.outputs import model_card
 
 STUDY = {
     "title": "t",
@@ -123,23 +122,23 @@ VOTES = [(1, "a"), (-3, "b"), (2, "c"), (-1, "d")]
 
 
 def test_the_card_is_sorted():
-    card = model_card.card(VOTES)
+    card = model_card.votes_in_order(VOTES)
     assert card["votes"].tolist() == [-3, 2, 1, -1]
     assert card["condition"].tolist() == ["b", "c", "a", "d"]
-    assert model_card.shown(card)["votes"].tolist() == ["-3", "+2", "+1", "-1"]
+    assert model_card.readable(card)["votes"].tolist() == ["-3", "+2", "+1", "-1"]
 
 
 def test_the_notes_hold_the_statement(tested, arms):
     (model,) = models.inspect(tested, arms[BOOST], arms[BOOST].points[0], 1, 7)
     statement = str(model.learner.privacy_)
-    notes = model_card.notes("sick", "{}", statement, trees=False, tested=True)
+    notes = model_card.notes_of("sick", "{}", statement, trees=False, tested=True)
     assert any("epsilon = 0.4" in note and "Not covered" in note for note in notes)
     assert "sick" in notes[0]
 
 
 def test_without_a_test_part_no_accuracy_is_told():
-    lines = model_card.heading("LazyBB", "Toy", 0.4, None)
-    notes = model_card.notes("sick", "{}", "statement", trees=False, tested=False)
+    lines = model_card.headings("LazyBB", "Toy", 0.4, None)
+    notes = model_card.notes_of("sick", "{}", "statement", trees=False, tested=False)
     assert "nan" not in " ".join([*lines, *notes])
     assert lines[1] == "Toy: no test part"
     assert any("no test part" in note for note in notes)
@@ -175,11 +174,11 @@ def test_models_without_votes_are_not_lost():
 
 
 def test_the_figure_has_a_bar_for_each_vote():
-    figure = drawing.model_card(model_card.card(VOTES), "a\nb", "sick")
+    figure = model_card.draw(model_card.votes_in_order(VOTES), "a\nb", "sick")
     (panel,) = figure.axes
     assert [bar.get_width() for bar in panel.patches] == [-3, 2, 1, -1]
     assert [label.get_text() for label in panel.get_yticklabels()] == ["b", "c", "a", "d"]
     colours = [bar.get_facecolor() for bar in panel.patches]
     assert colours[0] == colours[3] != colours[1]
     with pytest.raises(ValueError, match="without votes"):
-        drawing.model_card(model_card.card([]), "a", "sick")
+        model_card.draw(model_card.votes_in_order([]), "a", "sick")

@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 from made_up_study import BOOST, STUDY, lay_out
 
-from privcurve.analysis import comparison
 from privcurve.experiments import study
-from privcurve.figures.comparison import comparison as drawing
+from privcurve.outputs import comparison
 from privcurve.outputs.base import ask
 from privcurve.outputs.registry import OUTPUTS
 
@@ -167,9 +166,9 @@ def test_the_figure_marks_differences_in_points():
     values["two"] = {"base": BASE, "a": shifted(-0.01, 0.01, 0.03, 0.01)}
     each = comparison.by_dataset(runs(values), "base", ["a"])
     whole = comparison.overall(each, "base")
-    (panel,) = drawing(whole, each, {"a": "An arm"}, "the base").axes
+    (panel,) = comparison.draw(whole, each, {"a": "An arm"}, "the base").axes
     dots = next(line for line in panel.get_lines() if line.get_marker() == ".")
     assert dots.get_xdata() == pytest.approx([2, 1])
     assert [text.get_text() for text in panel.get_yticklabels()] == ["An arm"]
     with pytest.raises(ValueError, match="nothing to draw"):
-        drawing(whole.iloc[:0], each, {"a": "An arm"}, "the base")
+        comparison.draw(whole.iloc[:0], each, {"a": "An arm"}, "the base")

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privcurve.analysis import rademacher
-from privcurve.analysis.rademacher import Estimate
+from privcurve.papers import rademacher
+from privcurve.papers.rademacher import Estimate
 
 N_BINS = (3, 2, 4)
 
@@ -76,7 +76,7 @@ def test_one_draw_has_no_standard_error():
 
 def test_the_bound_of_perfect_margins_is_the_formula():
     complexity = Estimate(0.01, 0.0001, 1000, 10_000)
-    found, threshold = rademacher.bound(np.ones(4), np.full(4, 2500), complexity)
+    found, threshold = rademacher.bound_of(np.ones(4), np.full(4, 2500), complexity)
     limit = 0.01 + math.sqrt(2 * math.log(1 / 0.025) / (10_000 * 1000))
     rest = 3 * math.sqrt(math.log(2 * 100 / 0.025) / 20_000)
     assert threshold == 1
@@ -87,11 +87,11 @@ def test_the_bound_takes_the_best_threshold_and_counts():
     # Nine in ten records have margin 0.3, the rest −1: below 0.3 the ramp loss is 0.1.
     margins, counts = np.array([0.3, -1.0]), np.array([9000, 1000])
     complexity = Estimate(0.005, 0.0001, 1000, 10_000)
-    found, threshold = rademacher.bound(margins, counts, complexity)
+    found, threshold = rademacher.bound_of(margins, counts, complexity)
     assert threshold == pytest.approx(0.3)
     assert found < 0.9
     worse = Estimate(0.02, 0.0001, 1000, 10_000)
-    assert rademacher.bound(margins, counts, worse)[0] < found
+    assert rademacher.bound_of(margins, counts, worse)[0] < found
 
 
 def test_the_bound_never_exceeds_the_accuracy_on_the_records():
@@ -100,14 +100,14 @@ def test_the_bound_never_exceeds_the_accuracy_on_the_records():
     for _ in range(20):
         margins = rng.uniform(-1, 1, 50)
         accuracy = (margins > 0).mean()
-        assert rademacher.bound(margins, np.full(50, 100), complexity)[0] < accuracy
+        assert rademacher.bound_of(margins, np.full(50, 100), complexity)[0] < accuracy
 
 
 def bounds():
     complexity = Estimate(0.01, 0.001, 100, 50)
     return pd.DataFrame(
         [
-            rademacher.row(data, "boost~certified", "certified", 1.0, complexity, (value, 0.2))
+            rademacher.row_of((data, "boost~certified", "certified", 1.0), complexity, (value, 0.2))
             for data in ("b", "a")
             for value in (0.4, 0.6)
         ]
@@ -121,15 +121,15 @@ def accuracy(datasets=("a", "b")):
 
 
 def test_the_table_has_means_over_models_beside_the_accuracy():
-    table = rademacher.table(bounds(), accuracy())
+    table = rademacher.bound_table(bounds(), accuracy())
     assert list(table["dataset"]) == ["b", "a"]
     assert table["bound"].tolist() == pytest.approx([0.5, 0.5])
     assert table["bound_std"].tolist() == pytest.approx([0.02**0.5] * 2)
     assert table["accuracy"].tolist() == [0.8, 0.8]
-    assert "0.500 ± 0.141" in rademacher.shown(table).to_string()
-    assert "100 drawn" in rademacher.notes(table)[0]
+    assert "0.500 ± 0.141" in rademacher.readable(table).to_string()
+    assert "100 drawn" in rademacher.notes_of(table)[0]
 
 
 def test_a_missing_accuracy_is_named():
     with pytest.raises(ValueError, match="no accuracy of boost~certified on b"):
-        rademacher.table(bounds(), accuracy(["a"]))
+        rademacher.bound_table(bounds(), accuracy(["a"]))

@@ -8,11 +8,10 @@ import pytest
 from made_up_study import ADDITIVE
 
 from privcurve import datasets
-from privcurve.analysis import shapes
 from privcurve.datasets.domain import Column
 from privcurve.experiments import models
 from privcurve.experiments.study import StudyError, from_mapping
-from privcurve.figures import shapes as drawing
+from privcurve.outputs import shapes
 from privcurve.workflow import plan
 
 GAM = ADDITIVE["learners"]["gam"]
@@ -49,18 +48,18 @@ def test_columns_stand_by_their_spans_and_flat_ones_are_left_out():
 
 
 def test_ends_are_the_lowest_and_the_highest_value_of_each_column():
-    found = shapes.ends(frame())
+    found = shapes.ends_of(frame())
     assert found.values.tolist() == [
         ["kind", -1.0, 0.06, "y", 0.75, 0.05, "x"],
         ["size", -0.5, 0.2, "0 <= size < 1", 0.25, 0.3, "1 <= size <= 3"],
     ]
-    texts = shapes.shown(found)
+    texts = shapes.readable(found)
     assert texts["lowest"].tolist() == ["−1.00 ± 0.06", "−0.50 ± 0.20"]
-    assert shapes.ends(frame().head(0)).empty
+    assert shapes.ends_of(frame().head(0)).empty
 
 
 def test_notes_say_how_to_read_it_and_what_is_promised():
-    notes = shapes.notes((-0.5, 0.1), "sick", ["flat"], "the statement", 3)
+    notes = shapes.notes_of((-0.5, 0.1), "sick", ["flat"], "the statement", 3)
     assert "−0.50 (± 0.10)" in notes[0]
     assert "the label is sick" in notes[0]
     assert notes[1:] == (
@@ -68,7 +67,7 @@ def test_notes_say_how_to_read_it_and_what_is_promised():
         "The figure leaves out the 3 flattest columns.",
         "the statement",
     )
-    assert len(shapes.notes((0.0, 1.0), "+", [], "the statement", 0)) == 2
+    assert len(shapes.notes_of((0.0, 1.0), "+", [], "the statement", 0)) == 2
 
 
 def test_the_values_of_the_frame_give_every_score():
@@ -87,7 +86,7 @@ def test_the_values_of_the_frame_give_every_score():
 
 
 def test_the_figure_has_a_step_a_bin_and_a_point_a_category():
-    figure = drawing.shapes(frame(), {"size": "equal"}, "t", "+")
+    figure = shapes.draw(frame(), {"size": "equal"}, "t", "+")
     kind, size = figure.axes
     assert [list(line) for line in kind.get_lines()[0].get_data()] == [[0, 1], [-1.0, 0.75]]
     assert [label.get_text() for label in kind.get_xticklabels()] == ["y", "x"]
@@ -99,20 +98,20 @@ def test_the_figure_has_a_step_a_bin_and_a_point_a_category():
     assert (band[:, 1].min(), band[:, 1].max()) == pytest.approx((-0.7, 0.55))
     assert "missing" in [text.get_text() for text in size.texts]
     with pytest.raises(ValueError, match="no shape to draw"):
-        drawing.shapes(frame().head(0), {}, "t", "+")
+        shapes.draw(frame().head(0), {}, "t", "+")
 
 
 def test_a_figure_has_room_for_so_many_columns_and_names():
-    n = drawing.MOST_PANELS + 2
+    n = shapes.MOST_PANELS + 2
     names = [f"c{j}" for j in range(n)]
     conditions = [[f"c{j} = {'long' * 9}{code}" for code in range(30)] for j in range(n)]
     values = [np.linspace(-1, 1, 30) * (j + 1) for j in range(n)]
     wide = shapes.bins(names, conditions, [()] * n, values, np.ones((n, 30)))
-    panels = drawing.shapes(wide, {}, "t", "+").axes
+    panels = shapes.draw(wide, {}, "t", "+").axes
     assert [panel.get_title() for panel in panels] == names[:1:-1]
     labels = panels[0].get_xticklabels()
-    assert len(labels) == 2 * drawing.ENDS
-    assert all(len(label.get_text()) == drawing.LONGEST_NAME for label in labels)
+    assert len(labels) == 2 * shapes.ENDS
+    assert all(len(label.get_text()) == shapes.LONGEST_NAME for label in labels)
 
 
 def crossed():
@@ -140,7 +139,7 @@ def test_pairs_say_where_both_columns_are():
 
 def test_the_figure_shows_pairs_as_colours_on_one_scale():
     whole = pd.concat([frame(), crossed()], ignore_index=True)
-    panels = drawing.shapes(whole, {"size": "equal"}, "t", "+").axes
+    panels = shapes.draw(whole, {"size": "equal"}, "t", "+").axes
     meshes = [panel.collections[0] for panel in panels[2:4]]
     assert [mesh.get_array().tolist() for mesh in meshes] == [
         [[-0.5, 0.25]],
@@ -154,7 +153,7 @@ def test_the_figure_shows_pairs_as_colours_on_one_scale():
 def test_bins_of_equal_ratio_have_a_scale_of_their_own(spacing):
     column = Column("size", "numeric", (1.0, 1000.0), 3, spacing=spacing)
     found = shapes.bins(["size"], [column.bin_names], [column.edges], [[1, 2, 3]], [[1, 1, 1]])
-    (panel,) = drawing.shapes(found, {"size": spacing}, "t", "+").axes
+    (panel,) = shapes.draw(found, {"size": spacing}, "t", "+").axes
     assert panel.get_xscale() == {"log": "log", "log1p": "symlog"}[spacing]
     assert panel.get_xticks().tolist() == [1, 10, 100, 1000]
 
@@ -163,7 +162,7 @@ def test_bins_of_equal_ratio_have_a_scale_of_their_own(spacing):
 def test_bounds_between_two_powers_of_ten_are_ticks_themselves(bounds):
     column = Column("size", "numeric", bounds, 3, spacing="log1p")
     found = shapes.bins(["size"], [column.bin_names], [column.edges], [[1, 2, 3]], [[1, 1, 1]])
-    (panel,) = drawing.shapes(found, {"size": "log1p"}, "t", "+").axes
+    (panel,) = shapes.draw(found, {"size": "log1p"}, "t", "+").axes
     assert panel.get_xticks().tolist() == list(bounds)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privcurve.analysis import sparsity
+from privcurve.papers import sparsity
 
 WIDTHS = {"adult": 162, "codrna": 80}
 
@@ -31,7 +31,7 @@ def refits(used=(5, 5, 5, 4, 4, 99, 99)):
 
 
 def test_statistics_are_those_that_the_thesis_prints():
-    table = sparsity.table(refits(), WIDTHS)
+    table = sparsity.feature_table(refits(), WIDTHS)
     first = table.iloc[0]
     # Table A.1, first row: 4.6, 0.489 (n in the denominator), 2.83 % (cut, not rounded).
     assert (first["dataset"], first["epsilon"]) == ("adult", 0.05)
@@ -40,7 +40,7 @@ def test_statistics_are_those_that_the_thesis_prints():
     assert first["features_percent"] == pytest.approx(2.8395, abs=1e-4)
     assert len(table) == 8
     assert list(table["dataset"].unique()) == ["adult", "codrna"]
-    assert "2.84 %" in sparsity.shown(table).to_string()
+    assert "2.84 %" in sparsity.readable(table).to_string()
 
 
 @pytest.mark.parametrize("how", ["failed", "missing"])
@@ -51,17 +51,17 @@ def test_nothing_is_averaged_over_what_happens_to_be_there(how):
         frame.loc[bad, "status"] = "failed"
     else:
         frame = frame[~bad]
-    table = sparsity.table(frame, WIDTHS)
+    table = sparsity.feature_table(frame, WIDTHS)
     gone = (table["dataset"] == "adult") & (table["epsilon"] == 1)
     columns = ["features_mean", "features_std", "features_percent"]
     assert np.isnan(table.loc[gone, columns]).all(axis=None)
     assert not np.isnan(table.loc[~gone, columns]).any(axis=None)
-    assert "–" in sparsity.shown(table).to_string()
+    assert "–" in sparsity.readable(table).to_string()
 
 
 def test_a_repeat_twice_or_an_unknown_width_is_an_error():
     twice = pd.concat([refits(), refits().iloc[:1]])
     with pytest.raises(ValueError, match="a repeat twice"):
-        sparsity.table(twice, WIDTHS)
+        sparsity.feature_table(twice, WIDTHS)
     with pytest.raises(ValueError, match="'codrna'"):
-        sparsity.table(refits(), {"adult": 162})
+        sparsity.feature_table(refits(), {"adult": 162})

@@ -10,8 +10,9 @@ import pytest
 from made_up_study import lay_out
 
 from privcurve.analysis import sweep
-from privcurve.figures import boxes, style
-from privcurve.figures import sweep as drawing
+from privcurve.figures import style
+from privcurve.outputs import boxes
+from privcurve.outputs import sweep as drawing
 
 AXES = sweep.Axes("n_rounds", "accuracy", ("method",), ("dataset",))
 ARMS = {"boost": {"method": "boost"}, "lr": {"method": "lr"}}
@@ -40,7 +41,7 @@ def named(frame):
 def test_a_learner_without_the_parameter_is_a_horizontal_line(runs):
     frame = named(sweep.trainings(runs[runs["arm"] == "boost"], ARMS, AXES, {}))
     flat = named(sweep.trainings(runs[runs["arm"] == "lr"], ARMS, AXES.without_x(), {}))
-    figure = drawing.sweep(frame, "n_rounds", "accuracy", "rounds", levels=flat)
+    figure = drawing.draw(frame, "n_rounds", "accuracy", "rounds", levels=flat)
     (panel,) = figure.axes
     heights = [line.get_ydata() for line in panel.get_lines()]
     assert any(np.allclose(height, 0.65) and len(height) == 2 for height in heights)
@@ -75,17 +76,17 @@ def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
         "failed"
     )
     frame = named(sweep.trainings(boosted, ARMS, AXES, {}))
-    found = sweep.spread(frame, AXES).set_index("n_rounds")
+    found = boxes.spread(frame, AXES).set_index("n_rounds")
     assert found.loc[1, ["least", "lower", "median", "upper", "largest"]].tolist() == pytest.approx(
         [0.51, 0.61, 0.71, 0.81, 0.91]
     )
     assert found.loc[1, "range"] == pytest.approx(0.4)
     assert found.loc[2, ["least", "median", "range"]].isna().all()
     assert (found.loc[2, "n_repeats"], found.loc[2, "n_failed"]) == (5, 1)
-    (panel,) = boxes.boxes(frame, "n_rounds", "accuracy", "rounds").axes
+    (panel,) = boxes.draw(frame, "n_rounds", "accuracy", "rounds").axes
     assert len(panel.patches) == 1
     with pytest.raises(ValueError, match="nothing to draw"):
-        boxes.boxes(frame[:0], "n_rounds", "accuracy", "rounds")
+        boxes.draw(frame[:0], "n_rounds", "accuracy", "rounds")
 
 
 def test_what_makes_no_difference_to_a_level_is_not_said(runs):

@@ -8,10 +8,10 @@ import pytest
 from made_up_study import LINE
 
 from privcurve import datasets
-from privcurve.analysis.thresholds import thresholds
 from privcurve.experiments import models
 from privcurve.experiments.study import StudyError, from_mapping
-from privcurve.figures import thresholds as drawing
+from privcurve.outputs import thresholds as drawing
+from privcurve.outputs.thresholds import threshold_frame
 from privcurve.workflow import plan
 
 BRC = LINE["learners"]["brc"]
@@ -29,7 +29,7 @@ def asked(learner=None, given=None, **changes):
 def test_a_threshold_is_the_first_value_that_is_called_positive():
     edges = [0.0, 1.0, 10.0, 100.0]  # at −1, 0 and 1
     rounds = [(1, -1.0, 0.1), (3, -0.01, 0.2), (4, 0.0, -0.3), (5, 0.99, 0.4)]
-    frame = thresholds(rounds, edges)
+    frame = threshold_frame(rounds, edges)
     assert frame["threshold"].tolist() == [1, 1, 10, 10]
     assert frame["round"].tolist() == [1, 3, 4, 5]
     assert frame["alpha"].tolist() == [0.1, 0.2, -0.3, 0.4]
@@ -43,7 +43,7 @@ def test_thresholds_and_weights_give_every_score():
     learner = model.learner
     rounds = [(t, -vote.intercept, vote.alpha) for t, vote in enumerate(learner.votes_)]
     assert not any(vote.public for vote in learner.votes_)
-    frame = thresholds(rounds, data.domain.columns[0].edges)
+    frame = threshold_frame(rounds, data.domain.columns[0].edges)
     assert len(frame) == 20
     # A bin of the fine line is a point: its code is its position.
     positions = np.arange(2000)
@@ -99,7 +99,7 @@ def test_nothing_of_the_study_is_trained_for_it_and_what_the_model_hangs_on_is_s
 def test_the_figure_has_every_threshold_in_both_panels():
     values = {"threshold": [0, 5, 11, 19, 20], "alpha": [-0.1, 0.2, 0.4, 0.1, 0.0]}
     frame = pd.DataFrame(values)
-    figure = drawing.thresholds(frame, "t", "position", (0.0, 20.0), 10.0)
+    figure = drawing.draw(frame, "t", "position", (0.0, 20.0), 10.0)
     left, right = figure.axes
     assert [bar.get_height() for bar in left.patches] == [1, 0, 1, 0, 0, 1, 0, 0, 0, 2]
     (marks,) = right.collections
@@ -108,7 +108,7 @@ def test_the_figure_has_every_threshold_in_both_panels():
     assert len(colours) == 1
     assert tuple(marks.get_facecolors()[0]) not in colours
     assert [10, 10] in [list(line.get_xdata()) for line in right.get_lines()]
-    unknown = drawing.thresholds(frame, "t", "position", (0.0, 20.0), None)
+    unknown = drawing.draw(frame, "t", "position", (0.0, 20.0), None)
     assert len(unknown.axes[1].get_lines()) == len(right.get_lines()) - 1
     with pytest.raises(ValueError, match="nothing to draw"):
-        drawing.thresholds(frame.head(0), "t", "position", (0.0, 20.0), None)
+        drawing.draw(frame.head(0), "t", "position", (0.0, 20.0), None)

@@ -125,7 +125,7 @@ def test_the_report_of_a_run_that_failed_in_part_shows_what_was_built(finished):
 OTHER_VERSION = """
 import os
 if os.environ.get("OTHER_VERSION"):
-    from privcurve.outputs.selected_settings import SelectedSettings
+    from privcurve.outputs.accuracy import SelectedSettings
     SelectedSettings.version = 99
 """
 

@@ -35,37 +35,25 @@ NOTES = (
 
 
 class HasSettings(Protocol):
-    """What the kind of a curve follows from; an arm of a study is one."""
+    """What the kind of a curve follows from; an arm of a study is one.
+
+    Without privacy there is no calibration; with `tune` its setting is chosen by private selection.
+    """
 
     @property
-    def calibration(self) -> str | None:
-        """None for a method without privacy."""
+    def calibration(self) -> str | None: ...  # noqa: D102
 
     @property
-    def settings(self) -> tuple[Any, ...]:
-        """The settings that were compared."""
+    def settings(self) -> tuple[Any, ...]: ...  # noqa: D102
 
     @property
-    def tune(self) -> Any:
-        """Not None if its setting is chosen by private selection, within its ε."""
+    def tune(self) -> Any: ...  # noqa: D102
 
 
 def kind(arm: HasSettings, epsilon: float | None = None, *, selected: bool = True) -> str:
-    """Give the kind of a curve, or of one of its points.
+    """Return the kind of a curve, or of its point at an ε: at infinity any learner is not private.
 
-    Parameters
-    ----------
-    arm : HasSettings
-    epsilon : float, optional
-        A point: at infinity any learner is not private.
-    selected : bool
-        Whether one of its settings is taken for the results of that setting; with
-        ``select: all`` none is.
-
-    Returns
-    -------
-    str
-        One of `KINDS`.
+    `selected` is false where no setting is taken for the best, as with ``select: all``.
     """
     if arm.calibration is None or epsilon == math.inf:
         return NOT_PRIVATE
@@ -74,52 +62,29 @@ def kind(arm: HasSettings, epsilon: float | None = None, *, selected: bool = Tru
     return UNPAID if selected and len(arm.settings) > 1 else RULE
 
 
-def column(frame: pd.DataFrame, arms: Mapping[str, HasSettings]) -> list[str]:
-    """Give the kind of each row of a table of selected settings.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        With the columns arm and epsilon.
-    arms : mapping of str to HasSettings
-        By name.
-
-    Returns
-    -------
-    list of str
-    """
-    return [
-        kind(arms[arm], epsilon)
-        for arm, epsilon in zip(frame["arm"], frame["epsilon"], strict=True)
-    ]
+def with_kinds(frame: pd.DataFrame, arms: Mapping[str, HasSettings], after: str) -> pd.DataFrame:
+    """Return a table of arms and ε with the kind of each row in a column behind another one."""
+    pairs = zip(frame["arm"], frame["epsilon"], strict=True)
+    told = frame.copy()
+    told.insert(list(frame).index(after) + 1, "kind", [kind(arms[arm], e) for arm, e in pairs])
+    return told
 
 
 def envelope(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Give the best certified results by rule, or paid for, with δ = 0.
+    """Return the best certified results by rule, or paid for, with δ = 0, at each dataset and ε.
 
-    Which learner is the best is seen from these very results: nobody knows it beforehand.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        dataset, arm, kind, calibration, delta, epsilon and the metric, a row a point of a curve.
-    metric : str
-
-    Returns
-    -------
-    DataFrame
-        Rows of `frame`, one for each dataset and ε of which at least one such result is known;
-        empty if there are fewer than two such arms.
+    Which learner is the best is seen from these very results: nobody knows it beforehand. Of
+    fewer than two such arms there is none.
     """
     from privcurve.analysis.selection import LOSSES
 
-    whole = frame[
+    rivals = frame[
         frame["kind"].isin(WHOLE)
         & frame["calibration"].eq("certified")
         & frame["delta"].eq(0)
         & frame["epsilon"].map(math.isfinite)
     ]
-    if whole["arm"].nunique() < 2:
-        return whole.iloc[:0]
-    order = whole[whole[metric].notna()].sort_values(metric, ascending=metric in LOSSES)
+    if rivals["arm"].nunique() < 2:
+        return rivals.iloc[:0]
+    order = rivals[rivals[metric].notna()].sort_values(metric, ascending=metric in LOSSES)
     return order.drop_duplicates(["dataset", "epsilon"]).sort_values(["dataset", "epsilon"])

@@ -1,4 +1,4 @@
-"""Whether mean ranks of several learners over many datasets differ (Demšar, JMLR 2006).
+"""Mean ranks of several learners over many datasets, and whether they differ (Demšar, JMLR 2006).
 
 Friedman's test asks whether any do. If so, Wilcoxon's signed-rank test of each pair says which,
 with Holm's correction; Nemenyi's critical difference is there to be drawn beside.
@@ -11,21 +11,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
+from privcurve.lazy import pd, stats
 
 LEVEL = 0.05
 COLUMNS = [
-    "epsilon",
-    "arm",
-    "other",
-    "mean_rank",
-    "other_mean_rank",
-    "p_value",
-    "p_holm",
-    "differs",
-    "friedman_p",
-    "critical_difference",
-    "n_datasets",
+    *("epsilon", "arm", "other", "mean_rank", "other_mean_rank", "p_value", "p_holm"),
+    *("differs", "friedman_p", "critical_difference", "n_datasets"),
 ]
 
 
@@ -35,7 +26,7 @@ def pairs(table: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        epsilon, dataset, arm, error, rank, as of :func:`privcurve.analysis.domains.error_table`.
+        epsilon, dataset, arm, error, rank, as of an error table.
 
     Returns
     -------
@@ -66,11 +57,11 @@ def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[dict[str, Any]]:
     n, k = errors.shape
     means = errors.rank(axis=1).mean().sort_values(kind="stable")
     friedman = _friedman(errors)
-    found = [
+    tests = [
         (a, b, wilcoxon((errors[a] - errors[b]).tolist()))
         for a, b in itertools.combinations(means.index, 2)
     ]
-    corrected = holm([p for _, _, p in found])
+    corrected = holm([p for _, _, p in tests])
     critical = critical_difference(k, n)
     return [
         {
@@ -81,14 +72,12 @@ def _pairs_at(epsilon: float, errors: pd.DataFrame) -> list[dict[str, Any]]:
             **{"friedman_p": friedman, "critical_difference": critical},
             "n_datasets": n,
         }
-        for (a, b, p), p_holm in zip(found, corrected, strict=True)
+        for (a, b, p), p_holm in zip(tests, corrected, strict=True)
     ]
 
 
 def _friedman(errors: pd.DataFrame) -> float:
-    """Give Friedman's p-value; of two arms, Wilcoxon's; 1 if all arms are equal everywhere."""
-    from scipy import stats
-
+    """Return Friedman's p-value; of two arms, Wilcoxon's; 1 if all arms are equal everywhere."""
     columns = [errors[arm].tolist() for arm in errors]
     if len(columns) == 2:
         return wilcoxon([a - b for a, b in zip(*columns, strict=True)])
@@ -98,20 +87,10 @@ def _friedman(errors: pd.DataFrame) -> float:
 
 
 def wilcoxon(gaps: Sequence[float]) -> float:
-    """Give the two-sided p-value of Wilcoxon's signed-rank test.
+    """Return the two-sided p-value of Wilcoxon's signed-rank test of paired differences.
 
-    Parameters
-    ----------
-    gaps : sequence of float
-        Paired differences.
-
-    Returns
-    -------
-    float
-        Zeros are halved between the signs (Pratt's ranks); 1 if all are zero.
+    Zeros are halved between the signs (Pratt's ranks); 1 if all are zero.
     """
-    from scipy import stats
-
     if not any(gaps):
         return 1.0
     # By the normal limit: with ties and zeros there is no exact one.
@@ -119,17 +98,9 @@ def wilcoxon(gaps: Sequence[float]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values of several tests, Holm's way.
+    """Correct p-values of several tests, Holm's way, in the order given.
 
-    Parameters
-    ----------
-    p_values : sequence of float
-
-    Returns
-    -------
-    list of float
-        In the order given; to reject those below a level errs anywhere with that probability
-        at most.
+    To reject those below a level errs anywhere with that probability at most.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected = [1.0] * len(p_values)
@@ -141,59 +112,38 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def critical_difference(n_arms: int, n_datasets: int, level: float = LEVEL) -> float:
-    """Give Nemenyi's critical difference of mean ranks.
+    """Return Nemenyi's critical difference of the mean ranks of k arms over N datasets.
 
-    Parameters
-    ----------
-    n_arms : int
-        k.
-    n_datasets : int
-        N.
-    level : float
-
-    Returns
-    -------
-    float
-        q·√(k(k+1)/(6N)); q is the quantile of the studentised range over √2.
+    q·√(k(k+1)/(6N)); q is the quantile of the studentised range over √2.
     """
-    from scipy import stats
-
     quantile = float(stats.studentized_range.ppf(1 - level, n_arms, math.inf)) / math.sqrt(2)
     return quantile * math.sqrt(n_arms * (n_arms + 1) / (6 * n_datasets))
 
 
 def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
-    """Give the mean rank of each arm, from rows of one ε as of :func:`pairs`; the best first."""
+    """Return the mean rank of each arm, from rows of one ε as of :func:`pairs`; the best first."""
     # Each arm but the last is the first of some pair.
     last = pairs_at.iloc[-1]
-    known = dict(zip(pairs_at["arm"], pairs_at["mean_rank"], strict=True))
-    return {**known, last["other"]: last["other_mean_rank"]}
+    means = dict(zip(pairs_at["arm"], pairs_at["mean_rank"], strict=True))
+    return {**means, last["other"]: last["other_mean_rank"]}
 
 
 def groups(pairs_at: pd.DataFrame) -> list[list[str]]:
-    """Give the largest runs of neighbouring ranks of which no pair differs.
+    """Return the largest runs of neighbouring ranks, of one ε, of which no pair differs.
 
-    Parameters
-    ----------
-    pairs_at : DataFrame
-        Rows of one ε, as of :func:`pairs`.
-
-    Returns
-    -------
-    list of list of str
-        Of two arms or more, none within another.
+    They are of two arms or more, none within another.
     """
     means = mean_ranks(pairs_at)
     order = list(means)
     differing = pairs_at.loc[pairs_at["differs"], ["arm", "other"]]
     apart = set(map(frozenset, differing.itertuples(index=False)))
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for start in range(len(order)):
         end = start
         while end + 1 < len(order) and all(
             frozenset((order[end + 1], order[i])) not in apart for i in range(start, end + 1)
         ):
             end += 1
-        if end > start and not any(a <= start and end <= b for a, b in found):
-            found.append((start, end))
-    return [order[a : b + 1] for a, b in found]
+        if end > start and not any(a <= start and end <= b for a, b in runs):
+            runs.append((start, end))
+    return [order[a : b + 1] for a, b in runs]

@@ -10,7 +10,7 @@ from functools import cache
 from statistics import stdev
 from typing import Any
 
-import pandas as pd
+from privcurve.lazy import pd
 
 KEY = ["dataset", "arm", "epsilon"]
 CARRIED = ["learner", "calibration", "delta"]
@@ -26,11 +26,9 @@ TIE_DIGITS = 12
 
 
 def cell_columns(metric: str = ACCURACY) -> list[str]:
-    """Give the columns of cells that a selection by a metric reads."""
+    """Return the columns of cells that a selection by a metric reads."""
     return [*KEY, *CARRIED, "setting", "fold", metric, "status", "error"]
 
-
-CELL_COLUMNS = cell_columns()
 
 Key = tuple[str, str, float]  # dataset, arm, ε
 Rank = tuple[float, tuple[Any, ...], tuple[float, ...]]
@@ -67,7 +65,7 @@ class Candidate:
         return [setting for _, (*_, setting), _ in self.best]
 
     def merged(self, other: Candidate, n_best: int) -> Candidate:
-        """Give what this part and another one say together."""
+        """Return what this part and another one say together."""
         return Candidate(
             self.key,
             self.carried,
@@ -78,7 +76,7 @@ class Candidate:
         )
 
     def row(self, metric: str = ACCURACY) -> dict[str, Any]:
-        """Give the row of the table of selected settings."""
+        """Return the row of the table of selected settings."""
         mean = f"cv_{metric}"
         result = {
             **dict(zip(KEY, self.key, strict=True)),
@@ -102,43 +100,13 @@ class Candidate:
 
 
 def _sign(metric: str) -> int:
-    """Give what turns a metric into a cost, and back."""
+    """Return what turns a metric into a cost, and back."""
     return 1 if metric in LOSSES else -1
 
 
 def taken(key: Key, carried: tuple[Any, ...], setting: str) -> Candidate:
-    """Give a lone setting as the candidate that was selected, by no trainings."""
+    """Return a lone setting as the candidate that was selected, by no trainings."""
     return Candidate(key, carried, 1, 0, ((math.nan, tie_key(setting), ()),), None)
-
-
-def select(cv: pd.DataFrame) -> pd.DataFrame:
-    """Select, for each dataset, arm and ε, the setting with the best mean accuracy.
-
-    A setting with a failed or missing fold is never selected. Ties go to the smaller
-    model, then to the smaller values of the other hyperparameters, so the result does
-    not depend on the order of the rows.
-
-    Parameters
-    ----------
-    cv : DataFrame
-        One row a cell of the cross-validation, with the columns `CELL_COLUMNS`: setting is
-        canonical JSON, fold is "k/n".
-
-    Returns
-    -------
-    DataFrame
-        One row for each dataset, arm and ε, in that order: the arm's columns, the setting,
-        its mean accuracy and the standard deviation over folds (n - 1 in the denominator),
-        and how many settings there were and failed. Where no setting is complete, the
-        setting is None, the status "failed", and the error the first that was met.
-
-    Raises
-    ------
-    ValueError
-        If a fold is not of a cross-validation, an arm has different numbers of folds, or a
-        cell appears twice.
-    """
-    return table(rank([cv]))
 
 
 def rank(
@@ -149,11 +117,15 @@ def rank(
 ) -> list[Candidate]:
     """Rank the settings of all parts together, with one part in memory at a time.
 
+    A setting with a failed or missing fold is never selected. Ties go to the smaller model, then
+    to the smaller values of the other hyperparameters, so the result does not depend on the order
+    of the rows.
+
     Parameters
     ----------
     parts : iterable of DataFrame
-        As for :func:`select`, each with all cells of its settings at an ε: no setting is in
-        two parts.
+        One row a cell of the cross-validation, with the columns of :func:`cell_columns`: setting is
+        canonical JSON, fold is "k/n". No setting is in two parts.
     n_best : int
         How many settings to keep at each ε.
     metric : str
@@ -165,24 +137,28 @@ def rank(
     -------
     list of Candidate
         By dataset, arm and ε.
+
+    Raises
+    ------
+    ValueError
+        If a fold is not of a cross-validation, an arm has different numbers of folds, or a
+        cell appears twice.
     """
-    found: dict[Key, Candidate] = {}
+    candidates: dict[Key, Candidate] = {}
     names: dict[tuple[str, str], Sequence[str]] = {}
     for part in parts:
         for candidate in _candidates(part, names, n_best, metric, folds):
-            known = found.get(candidate.key)
-            found[candidate.key] = candidate if known is None else known.merged(candidate, n_best)
-    return [found[key] for key in sorted(found)]
+            other = candidates.get(candidate.key)
+            candidates[candidate.key] = other.merged(candidate, n_best) if other else candidate
+    return [candidates[key] for key in sorted(candidates)]
 
 
 def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFrame:
-    """Give the table of the selected settings, as :func:`select` does.
+    """Return the table of the selected settings, one row for each dataset, arm and ε.
 
-    Parameters
-    ----------
-    candidates : iterable of Candidate
-    metric : str
-        What they were ranked by: its mean is the column ``cv_<metric>``.
+    The arm's columns, the setting, its mean metric ``cv_<metric>`` and the standard deviation over
+    folds (n - 1 in the denominator), and how many settings there were and failed. Where no setting
+    is complete, the setting is None, the status "failed", and the error the first that was met.
     """
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
@@ -198,21 +174,9 @@ def final(
     """Choose among the best settings by further trainings of each.
 
     The maximum over a large grid favours settings whose noise was lucky in the
-    cross-validation; what they reach when they are trained again is not biased so.
-
-    Parameters
-    ----------
-    candidates : iterable of Candidate
-    trainings : DataFrame
-        Columns as for :func:`select`; each fold of a setting appears once a training. The
-        accuracy of a fold is the mean over them.
-    metric : str
-        The column that selects.
-
-    Returns
-    -------
-    list of Candidate
-        With one best setting each, or none if no finalist was trained without a failure.
+    cross-validation; what they reach when they are trained again is not biased so. Each fold of a
+    setting appears once a training; its metric is the mean over them. A candidate has no best
+    setting if no finalist was trained without a failure.
     """
     accuracies: dict[tuple[Key, str], dict[str, list[float]]] = {}
     errors: dict[tuple[Key, str], str] = {}
@@ -251,18 +215,7 @@ def _final(
 
 
 def tie_key(setting: str) -> tuple[Hashable, ...]:
-    """Give the order of settings among equals: small models first, numbers as numbers.
-
-    Parameters
-    ----------
-    setting : str
-        Canonical JSON.
-
-    Returns
-    -------
-    tuple
-        To sort by.
-    """
+    """Return the order of settings among equals: small models first, numbers as numbers."""
     values = json.loads(setting)
     names = [name for name in SIZES if name in values]
     names += sorted(name for name in values if name not in SIZES)
@@ -282,7 +235,7 @@ def _candidates(
     metric: str,
     folds: Sequence[str] | None,
 ) -> Iterator[Candidate]:
-    """Give what a part says of each ε; `names` remembers, across parts, the folds of each arm."""
+    """Return what a part says of each ε; `names` remembers, across parts, the folds of each arm."""
     cells: dict[Key, dict[str, dict[str, tuple[Any, ...]]]] = {}
     carried: dict[Key, tuple[Any, ...]] = {}
     # A loop over plain values: a part of a large grid has few cells of many settings and ε.
@@ -299,13 +252,11 @@ def _candidates(
         if folds is not None:
             names[dataset, arm] = folds
             continue
-        found = _folds_like(fold, f"{dataset}, {arm}")
-        known = names.setdefault((dataset, arm), found)
-        if found != known:
-            raise ValueError(
-                f"{dataset}, {arm}: cells with {sorted({len(found), len(known)})} folds "
-                "can't be compared"
-            )
+        own = _folds_like(fold, f"{dataset}, {arm}")
+        first = names.setdefault((dataset, arm), own)
+        if own != first:
+            counts = sorted({len(own), len(first)})
+            raise ValueError(f"{dataset}, {arm}: cells with {counts} folds can't be compared")
     for key, by_setting in cells.items():
         yield _candidate(key, carried[key], by_setting, names[key[:2]], n_best, metric)
 
@@ -348,7 +299,7 @@ def _candidate(
 def _fold_values(
     cells: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
 ) -> tuple[list[float], str | None]:
-    """Give the metric of each fold in order, or what is wrong with the first bad one."""
+    """Return the metric of each fold in order, or what is wrong with the first bad one."""
     values = []
     for fold in folds:
         if fold not in cells:

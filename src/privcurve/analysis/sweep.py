@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pandas as pd
-
-from privcurve.analysis.names import NONE
-from privcurve.analysis.numbers import near
+from privcurve.analysis.keys import NONE, near
+from privcurve.lazy import pd
 from privcurve.schema import nearest
 
 # What tells one training from the others of its point.
@@ -20,14 +18,9 @@ DRAW = ["repeat", "fold"]
 
 @dataclass(frozen=True)
 class Axes:
-    """What goes where.
+    """What goes where: columns of x and y, and those whose values tell lines and panels apart.
 
-    Attributes
-    ----------
-    x, y : str
-        Columns; `y` is a score of a cell, or what its learner measured.
-    lines, panels : tuple of str
-        Columns whose values tell lines and panels apart.
+    `y` is a score of a cell, or what its learner measured.
     """
 
     x: str
@@ -41,32 +34,26 @@ class Axes:
         return list(dict.fromkeys([*self.panels, *self.lines, self.x]))
 
     def without_x(self) -> Axes:
-        """Give the axes of what has no x of its own: a point a line and panel."""
+        """Return the axes of what has no x of its own: a point a line and panel."""
         return replace(self, x=[*self.lines, *self.panels][0])
 
 
 def described(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Give runs with a column for whatever their arms, settings and measures say.
+    """Return runs with a column for whatever their arms, settings and measures say.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        With the columns arm, setting and, where learners measured something, measures.
-    arms : mapping of str to mapping
-        Of each arm its `method`, and what varies between arms of one method.
-
-    Returns
-    -------
-    DataFrame
-        Of two things with one name the first of these counts: a column of the runs, what varies
-        between arms, a parameter, a measure. Null where a run has none.
+    Of two things with one name the first of these counts: a column of the runs, what varies between
+    `arms` (of each its `method`, and what differs from others of it), a parameter, a measure. Null
+    where a run has none.
     """
     frame = runs.reset_index(drop=True)
     measured = frame["measures"] if "measures" in frame else [None] * len(frame)
     told = pd.DataFrame(
         [
-            {**(json.loads(own) if isinstance(own, str) else {}), **json.loads(setting)}
-            | dict(arms[arm])
+            {
+                **(json.loads(own) if isinstance(own, str) else {}),
+                **json.loads(setting),
+                **arms[arm],
+            }
             for own, setting, arm in zip(measured, frame["setting"], frame["arm"], strict=True)
         ],
         index=frame.index,
@@ -77,30 +64,11 @@ def described(runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]]) -> pd.D
 def trainings(
     runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Give one row a fresh training, with what varies as columns.
+    """Return one row a fresh training, what varies as columns; `y` is NaN where one has failed.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        Those that are results: dataset, arm, calibration, delta, epsilon, setting, repeat, fold,
-        status, scores and measures.
-    arms : mapping of str to mapping
-        Of each arm its `method`, and what varies between arms of one method.
-    axes : Axes
-    at : mapping
-        Values of columns: rows that have others are left out. None stands for no value.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `axes`, method, calibration, repeat and fold. `y` is NaN where a training
-        has failed.
-
-    Raises
-    ------
-    ValueError
-        If there are no runs, a column is unknown (naming the nearest), nothing is left, `y` is no
-        number, or a point has two trainings of one repeat: something else varies too.
+    Rows with other values than `at` has are left out; None stands for no value. ValueError if there
+    are no runs, a column is unknown (naming the nearest), nothing is left, `y` is no number, or a
+    point has two trainings of one repeat: something else varies too.
     """
     if runs.empty:
         raise ValueError("there is no result: every training has failed")
@@ -131,25 +99,11 @@ def trainings(
 def levels(
     runs: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, Axes]:
-    """Give the trainings of learners that have no x: those of one level each.
+    """Return the trainings of learners that have no x, those of one level each, and their axes.
 
-    Parameters
-    ----------
-    runs, arms
-        As of :func:`trainings`.
-    axes : Axes
-        Without x.
-    at : mapping
-        As of :func:`trainings`; but what a learner lacks, a parameter or a finite ε, leaves none
-        of its rows out.
-
-    Returns
-    -------
-    frame : DataFrame
-        As of :func:`trainings`.
-    axes : Axes
-        Without what makes no difference to these learners: the majority class is the same
-        whatever share of the records is trained on.
+    What a learner lacks, a parameter or a finite ε, leaves none of its rows out. The axes are
+    without what makes no difference to these learners: the majority class is the same whatever
+    share of the records is trained on.
     """
     frame = described(runs, arms)
     frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
@@ -158,32 +112,23 @@ def levels(
         if name in frame:
             lacks = ~noisy if name == "epsilon" else frame[name].isna()
             frame = frame[lacks | _is_at(frame[name], value)]
-    found = trainings(frame, arms, axes, {})
-    varies = [name for name in axes.lines if found[name].nunique() > 1]
+    rows = trainings(frame, arms, axes, {})
+    varies = [name for name in axes.lines if rows[name].nunique() > 1]
     for name in varies:
         if name in ("method", "calibration"):
             continue
         fewer = replace(axes, lines=tuple(line for line in axes.lines if line != name))
-        less = found.drop(columns=name).drop_duplicates()
+        less = rows.drop(columns=name).drop_duplicates()
         if not less.duplicated([*fewer.lines, *fewer.panels, *DRAW]).any():
-            found, axes = less.reset_index(drop=True), fewer.without_x()
-    return found, axes
+            rows, axes = less.reset_index(drop=True), fewer.without_x()
+    return rows, axes
 
 
 def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
-    """Give the mean and standard deviation of each point.
+    """Return the mean and standard deviation of each point, by :func:`trainings`.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        As of :func:`trainings`.
-    axes : Axes
-
-    Returns
-    -------
-    DataFrame
-        The columns of `axes` with `<y>_std`, `n_repeats` and `n_failed`. A point of which a
-        training has failed lacks its mean; nothing is averaged over the rest.
+    The columns of `axes` with `<y>_std`, `n_repeats` and `n_failed`. A point of which a training
+    has failed lacks its mean; nothing is averaged over the rest.
     """
     rows = []
     for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
@@ -201,42 +146,20 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
-    """Give what a box shows of each point's trainings, given as to :func:`points`.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `axes`; of `y` the `median`, `lower` and `upper` quartile, `least`, `largest`
-        and `range`, `n_repeats` and `n_failed`. A point of which a training has failed lacks all.
-    """
-    shares = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "largest": 1.0}
-    rows = []
-    for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
-        n_failed = int(group[axes.y].isna().sum())
-        found = {
-            name: float("nan") if n_failed else float(group[axes.y].quantile(share))
-            for name, share in shares.items()
-        }
-        found["range"] = found["largest"] - found["least"]
-        counts = {"n_repeats": len(group), "n_failed": n_failed}
-        rows.append({**dict(zip(axes.keys, key, strict=True)), **found, **counts})
-    return pd.DataFrame(rows)
-
-
-def _is_at(values: pd.Series, value: Any) -> pd.Series:
-    wanted = value if isinstance(value, (list, tuple)) else [value]
+def _is_at(values: pd.Series, wanted: Any) -> pd.Series:
     # Null stands for those that have no value.
-    found = values.map(lambda one: _is_one_of(one, wanted)).astype(bool)
-    return found | values.isna() if None in wanted else found
+    listed = wanted if isinstance(wanted, (list, tuple)) else [wanted]
+    at = values.map(lambda value: is_one_of(value, listed)).astype(bool)
+    return at | values.isna() if None in listed else at
 
 
-def _is_one_of(value: Any, wanted: Sequence[Any]) -> bool:
+def is_one_of(value: Any, wanted: Any) -> bool:
+    """Return whether a value is the one that is wanted, or in a list of them."""
     # A file may have moved the last bit of a number.
     return any(
         value == one
-        or (isinstance(value, float) and isinstance(one, (int, float)) and near(value, one))
-        for one in wanted
+        or (isinstance(value, (int, float)) and isinstance(one, (int, float)) and near(value, one))
+        for one in (wanted if isinstance(wanted, (list, tuple)) else [wanted])
     )
 
 

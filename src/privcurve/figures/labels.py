@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib import patheffects
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
+
+from privcurve.lazy import patheffects
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
+    from matplotlib.transforms import Bbox
 
 FONT_SIZE = 6.5
 GAP = 1.2  # points between a line and its name
@@ -31,11 +36,6 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
     """Write each horizontal line's name at the place where it covers least.
 
     The figure must have been laid out: places are compared as they are drawn.
-
-    Parameters
-    ----------
-    panel : Axes
-    lines : sequence of (Line2D, str)
     """
     points = _curve_points(panel, [line for line, _ in lines])
     lines = _joined(panel, lines)
@@ -69,15 +69,15 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
         taken.append(label.get_window_extent())
 
 
-def _move(label: object, place: tuple[float, str], side: int, step: int) -> None:
+def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> None:
     x, alignment = place
-    label.xy = (x, label.xy[1])  # type: ignore[attr-defined]
-    label.set(ha=alignment, va="bottom" if side > 0 else "top")  # type: ignore[attr-defined]
-    label.set_position((0, side * (GAP + step * FONT_SIZE * 1.2)))  # type: ignore[attr-defined]
+    label.xy = (x, label.xy[1])
+    label.set(ha=alignment, va="bottom" if side > 0 else "top")
+    label.set_position((0, side * (GAP + step * FONT_SIZE * 1.2)))
 
 
 def _joined(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:
-    """Give two lines that lie closer than half a name's height one name, on the upper one.
+    """Join two lines that lie closer than half a name's height under one name, on the upper one.
 
     Three names would be wider than a panel.
     """
@@ -103,22 +103,22 @@ def _height(panel: Axes, line: Line2D) -> float:
 
 
 def _curve_points(panel: Axes, lines: Sequence[Line2D]) -> NDArray[np.float64]:
-    """Give points, one a pixel or nearer, along all curves and marks, in pixels."""
-    found = [np.empty((0, 2))]
+    """Return points, one a pixel or nearer, along all curves and marks, in pixels."""
+    points = [np.empty((0, 2))]
     for curve in panel.get_lines():
         if curve in lines:
             continue
         path = curve.get_transform().transform(np.asarray(curve.get_xydata(), dtype=float))
         path = path.reshape(-1, 2)
         marks = path[np.isfinite(path).all(axis=1)]
-        found.append(np.repeat(marks, PIXELS_OF_A_MARK, axis=0))
+        points.append(np.repeat(marks, PIXELS_OF_A_MARK, axis=0))
         if curve.get_linestyle() == "None":
             continue
         for start, end in itertools.pairwise(path):
             if np.isfinite(start).all() and np.isfinite(end).all():
                 n = int(np.hypot(*(end - start))) + 2
-                found.append(np.linspace(start, end, n))
-    return np.concatenate(found)
+                points.append(np.linspace(start, end, n))
+    return np.concatenate(points)
 
 
 def _cost(
@@ -128,7 +128,7 @@ def _cost(
     heights: Sequence[float],
     taken: Sequence[Bbox],
 ) -> float:
-    """Give what a name in this place covers, in pixels of curve."""
+    """Return what a name in this place covers, in pixels of curve."""
     inside = (
         (points[:, 0] > box.x0 - 5)
         & (points[:, 0] < box.x1 + 5)

@@ -1,26 +1,54 @@
-"""The look of all figures, and how they are saved."""
+"""The look of all figures, and how they are saved: light to import."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.legend import Legend
-
-from privcurve.analysis.names import method_of
-from privcurve.figures.looks import COLOURS as COLOURS
-from privcurve.figures.looks import MARKERS as MARKERS
-from privcurve.figures.looks import method_looks as method_looks
+from privcurve.analysis.keys import method_of
 from privcurve.files import replace_file
+from privcurve.lazy import mpl, ticker
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, safe for colour-blind readers, without its yellow (too light on
+# white) and its black (kept for baselines), and with Tol's wine as a seventh. The order
+# alternates dark and light, so that neighbours differ in grey too.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#882255")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
+
+# A method looks the same in all figures: colour and marker by what a study calls it, or by the
+# learner's name. What is not here gets its look by its name too (:func:`method_looks`).
+LOOKS: Mapping[str, tuple[int, int]] = {
+    **{"lazybb_1r": (0, 0), "lazybb": (0, 0), "lazybb_trees": (1, 1)},
+    **{"lazybb_trees_best": (1, 2), "lazybb_trees_rule": (1, 7), "lazybb_trees_tuned": (1, 3)},
+    **{"lazybb_topdown": (2, 2), "one_rule": (3, 3), "dp_lr": (4, 4)},
+    **{"dp_logistic_regression": (4, 4), "dpboost": (5, 5), "dp_bag": (6, 6)},
+    **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (5, 7), "dpl_random_forest": (2, 3)},
+    **{"dpl_decision_tree": (3, 6), "brc": (6, 3), "brc_private": (1, 2), "brc_zero": (1, 0)},
+    **{"brc_em": (2, 6), "adaboost": (0, 5), "bfp": (0, 6), "bfp_private": (3, 1)},
+    **{"pate": (5, 0), "single": (0, 0), "noisy_counts": (3, 1), "local_rnm": (2, 2)},
+    **{"votes_local": (0, 0), "votes_sums": (4, 5), "histograms_local": (4, 1)},
+    **{"histograms_sums": (5, 3), "random_trees_local": (3, 6), "random_trees_sums": (6, 4)},
+    **{"votes_placed": (0, 4), "sums_placed": (5, 6), "published_single": (0, 6)},
+    **{"published_counts": (4, 7), "bdpe_oc": (3, 2), "bdpe": (3, 4), "bdpe_low": (1, 4)},
+    **{"bdpe_one": (2, 4), "bdpe_constant": (4, 0), "boost_oc": (0, 2), "boost_low": (1, 5)},
+    **{"boost_one": (3, 5), "rf_l": (5, 2), "rf_e": (6, 2), "tree_of_rules": (2, 0)},
+    **{"dp_forest": (2, 1), "random_trees": (6, 0), "privgam": (5, 1), "noisy_bayes": (3, 7)},
+    **{"noisy_majority": (2, 4), "linear_start": (4, 2), "rules_start": (0, 1)},
+    **{"bayes_start": (2, 5), "threshold": (0, 3), "linear": (1, 3), "table_5_1": (0, 7)},
+    **{"lower": (3, 0)},
+}
 
 # Widths of a two-column paper, in inches.
 COLUMN_WIDTH = 3.4
@@ -64,17 +92,15 @@ _PAPER: Any = {
 
 
 def paper() -> Any:
-    """Give a context in which figures look as in a paper, whatever the user's own style is.
-
-    Returns
-    -------
-    context manager
-    """
+    """Return a context in which figures look as in a paper, whatever the user's own style is."""
     return mpl.rc_context({**mpl.rcParamsDefault, **_PAPER, "backend": "agg"})
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Give an empty figure that no window knows of; sizes in inches."""
+    """Return an empty figure that no window knows of; sizes in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -82,18 +108,11 @@ def new_figure(width: float, height: float) -> Figure:
 
 @dataclass(frozen=True)
 class CurveStyle:
-    """How one curve is drawn.
+    """How one curve is drawn: colour and marker are the method's.
 
-    Attributes
-    ----------
-    colour, marker : str
-        The method's.
-    linestyle : str or tuple
-        The calibration's, as is `filled`: certified is solid (dash-dotted where δ > 0) and
-        filled, published dashed (dotted) and hollow.
-    filled : bool
-    thin : bool
-        Whether the choice of its settings is not private: such a curve is thin, and dashed.
+    Line and filling are the calibration's: certified is solid (dash-dotted where δ > 0) and
+    filled, published dashed (dotted) and hollow. Where the choice of settings is not private a
+    curve is thin, and dashed.
     """
 
     colour: str
@@ -103,7 +122,7 @@ class CurveStyle:
     thin: bool = False
 
     def line(self) -> dict[str, Any]:
-        """Give matplotlib's keywords for the line."""
+        """Return matplotlib's keywords for the line."""
         return {
             "color": self.colour,
             "marker": self.marker,
@@ -115,8 +134,25 @@ class CurveStyle:
         }
 
 
+def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return the colour and the marker of each method, which follow from its name.
+
+    Of two methods of a figure whose names lead to the same colour, the second in the alphabet takes
+    the next one that is free, if `LOOKS` has neither.
+    """
+    names = list(dict.fromkeys(methods))
+    looks = {name: LOOKS[name] for name in names if name in LOOKS}
+    for name in sorted(set(names) - set(looks)):
+        taken = {colour for colour, _ in looks.values()}
+        number = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
+        order = [(number + i) % len(COLOURS) for i in range(len(COLOURS))]
+        colour = next((one for one in order if one not in taken), order[0])
+        looks[name] = colour, number // len(COLOURS) % len(MARKERS)
+    return {name: (COLOURS[looks[name][0]], MARKERS[looks[name][1]]) for name in names}
+
+
 def baseline_dashes(methods: Iterable[str]) -> dict[str, tuple[float, ...]]:
-    """Give each method that is a horizontal line its dashes, by name as far as they are known."""
+    """Return the dashes of methods that are horizontal lines, by name where it is listed."""
     names = list(dict.fromkeys(methods))
     numbers = {name: DASHES_OF[name] for name in names if name in DASHES_OF}
     for name in sorted(set(names) - set(numbers)):
@@ -131,19 +167,10 @@ def curve_styles(
     deltas: Mapping[str, float],
     thin: Collection[str] = (),
 ) -> dict[str, CurveStyle]:
-    """Give each arm its style: colour and marker by method, line and filling by calibration.
+    """Return the style of each arm: colour and marker by method, line and filling by calibration.
 
-    Parameters
-    ----------
-    arms : iterable of str
-    calibrations, deltas : mapping
-        Of each arm.
-    thin : collection of str
-        Arms whose choice of settings is not private.
-
-    Returns
-    -------
-    dict of str to CurveStyle
+    Calibrations and deltas are those of each arm; what is thin has settings whose choice is not
+    private.
     """
     arms = list(arms)
     looks = method_looks(map(method_of, arms))
@@ -151,7 +178,7 @@ def curve_styles(
     for arm in arms:
         published = calibrations[arm] == "published"
         if deltas[arm] > 0:
-            linestyle: Any = (0, (5, 1.2, 1, 1.2)) if not published else (0, (1, 1.2))
+            linestyle: Any = (0, (1, 1.2) if published else (5, 1.2, 1, 1.2))
         else:
             linestyle = (0, (3.2, 1.4)) if published or arm in thin else "-"
         look = looks[method_of(arm)]
@@ -170,18 +197,9 @@ def check_any(frame: pd.DataFrame) -> None:
 
 
 def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Axes]]:
-    """Give a figure with some panels in rows; one panel is as wide as a column.
+    """Return a figure with `n` panels in rows; one panel is as wide as a column.
 
-    Parameters
-    ----------
-    n : int
-    groups : sequence, optional
-        One a panel: panels of one group are compared and share their y axis. By default none.
-
-    Returns
-    -------
-    figure : Figure
-    panels : list of Axes
+    Panels of one group are compared and share their y axis; by default none do.
     """
     columns = min(n, PANELS_PER_ROW)
     rows = math.ceil(n / columns)
@@ -202,7 +220,7 @@ def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
         return
     width, height = figure.get_size_inches()
     for n_columns in range(min(3, len(handles)), 0, -1):
-        legend: Legend = figure.legend(
+        legend = figure.legend(
             handles=list(handles),
             loc="outside lower center",
             ncols=n_columns,
@@ -218,28 +236,37 @@ def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
     figure.set_size_inches(width, height + box.height)
 
 
+def plain(axis: Axis) -> None:
+    """Write the ticks of an axis in full: 0.05, not 5·10⁻²."""
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def key_line(label: str, **look: Any) -> Artist:
+    """Return the line that stands for something in a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **look)
+
+
+def key_patch(label: str, **look: Any) -> Artist:
+    """Return the coloured field that stands for something in a legend."""
+    from matplotlib.patches import Patch
+
+    return Patch(label=label, **look)
+
+
 def save(figure: Figure, frame: pd.DataFrame, stem: Path) -> None:
     """Save a figure as PDF and PNG with the frame that it was drawn from as CSV beside it.
 
     Each file is written under a temporary name, then moved into place. The same figure and
-    frame give the same bytes: no date, no name of a program is written.
-
-    Parameters
-    ----------
-    figure : Figure
-    frame : DataFrame
-    stem : Path
-        Without ending.
+    frame give the same bytes: no date, no name of a program is written. A stem has no ending.
     """
     with paper():
-        replace_file(
-            stem.with_name(stem.name + ".pdf"),
-            lambda path: figure.savefig(path, format="pdf", metadata={"CreationDate": None}),
-        )
-        replace_file(
-            stem.with_name(stem.name + ".png"),
-            lambda path: figure.savefig(path, format="png", metadata={"Software": None}),
-        )
+        for kind, dated in (("pdf", "CreationDate"), ("png", "Software")):
+            replace_file(
+                stem.with_name(f"{stem.name}.{kind}"),
+                partial(figure.savefig, format=kind, metadata={dated: None}),
+            )
     replace_file(
         stem.with_name(stem.name + ".csv"),
         # Twelve digits: what CSV can't carry exactly, it does not pretend to.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privcurve.outputs.options import REQUIRED
+from privcurve.outputs.base import REQUIRED
 from privcurve.outputs.registry import OUTPUTS
 
 

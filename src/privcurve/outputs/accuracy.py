@@ -1,22 +1,22 @@
-"""The accuracy of each learner at each ε: of fresh trainings, beside the optimistic one."""
+"""The accuracy of each learner at each ε, of fresh trainings, and the selected settings."""
 
 from __future__ import annotations
 
-import itertools
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
+from privcurve.analysis import kinds
+from privcurve.analysis.keys import mean, short
+from privcurve.analysis.selection import ACCURACY
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
-from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.lazy import pd
+from privcurve.outputs.base import Asked, Output, Reads
 from privcurve.outputs.context import Context
+from privcurve.tables.table import Table, decimals, of_all, plus_minus, shown
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from privcurve.tables.table import Table
-
-METRIC_NAMES = {"auc": "AUC"}
 SELECTION_NOTES = (
     "The cross-validated accuracy of the selected setting is optimistic: it is the best of "
     "the settings that were compared, on the folds that chose it.",
@@ -42,72 +42,197 @@ class Accuracy(Output):
     word: ClassVar[str] = "accuracy"
     version: ClassVar[int] = 3
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
-        return Files(tables=(asked.table,))
+    def reads(self, asked: Asked) -> Reads:
+        return all_curves(asked)
 
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
-        return whole(asked.study)
-
-    def make(self, context: Context) -> None:  # noqa: D102
+    def make(self, context: Context) -> None:
         table = accuracy_of(context.study, complete(context), context.refits())
         context.write(replace(table, notes=(*table.notes, *context.data_notes())))
 
 
 def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> Table:
-    """Give the table of accuracy of a study from its selected settings and fresh trainings."""
-    from privcurve.analysis import kinds
-    from privcurve.analysis.accuracy import accuracy_table
-    from privcurve.tables.table import Table
-
+    """Return the table of accuracy of a study from its selected settings and fresh trainings."""
     order = study.datasets, list(study.arms)
     frame = accuracy_table(selected, refits, study.repeats, *order, study.metric)
-    frame.insert(list(frame).index("epsilon") + 1, "kind", kinds.column(frame, study.arms))
-    caption = "Accuracy of each learner at each ε"
+    frame = kinds.with_kinds(frame, study.arms, after="epsilon")
     notes = (*SELECTION_NOTES, *kinds.NOTES, *FRESH_NOTES)
-    return Table(frame, caption, notes, _shown(frame, study.metric))
+    texts = readable(frame, study.metric)
+    return Table(frame, "Accuracy of each learner at each ε", notes, texts)
 
 
-def whole(study: Study) -> Reads:
+def all_curves(asked: Asked) -> Reads:
     """Read every curve of a study, in its order."""
-    curves = tuple(itertools.product(study.datasets, study.arms))
-    return Reads(
-        curves, data=study.datasets, facts=[list(study.datasets), list(study.arms), study.metric]
-    )
+    study = asked.study
+    facts = [list(study.datasets), list(study.arms), study.metric]
+    return Reads(asked.curves_of(study.arms.values()), data=study.datasets, facts=facts)
 
 
 def complete(context: Context) -> pd.DataFrame:
-    """Give the selected settings of all curves of a study.
-
-    Raises
-    ------
-    IncompleteError
-        If nothing was selected for one.
-    """
+    """Return the selected settings of all curves of a study."""
     selected = context.selected()
-    found = set(zip(selected["dataset"], selected["arm"], strict=True))
-    missing = [pair for pair in context.asked.reads.curves if pair not in found]
+    curves = set(zip(selected["dataset"], selected["arm"], strict=True))
+    missing = [pair for pair in context.asked.reads.curves if pair not in curves]
     if missing:
         raise IncompleteError(f"{context.study.name}: nothing selected for {missing}")
     return selected
 
 
-def _shown(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Give the table as a reader wants it: fewer columns, four decimals."""
-    from privcurve.analysis.accuracy import optimistic
-    from privcurve.tables.table import decimals, plus_minus, shown
-
-    name = METRIC_NAMES.get(metric, metric.replace("_", " "))
+def readable(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return the table as a reader wants it: fewer columns, four decimals."""
     texts = shown(frame[["dataset", "arm", "epsilon", "kind"]])
-    texts[f"CV {name} (optimistic)"] = plus_minus(
-        frame[optimistic(metric)], frame[f"{optimistic(metric)}_std"]
-    )
-    for column in ("accuracy", "balanced_accuracy", "auc", "log_loss"):
-        name = METRIC_NAMES.get(column, column.replace("_", " "))
-        std = f"{column}_std"
-        texts[name] = (
-            plus_minus(frame[column], frame[std]) if std in frame else decimals(frame[column], 4)
+    cv = optimistic(metric)
+    texts[f"CV {_called(metric)} (optimistic)"] = plus_minus(frame[cv], frame[f"{cv}_std"])
+    for name in SCORES:
+        stds = frame.get(f"{name}_std")
+        texts[_called(name)] = (
+            decimals(frame[name], 4) if stds is None else plus_minus(frame[name], stds)
         )
     texts["features used"] = decimals(frame["n_features_used"], 1)
-    good = frame["n_repeats"] - frame["n_failed"]
-    texts["repeats"] = [f"{n} of {m}" for n, m in zip(good, frame["n_repeats"], strict=True)]
+    texts["repeats"] = of_all(frame["n_repeats"] - frame["n_failed"], frame["n_repeats"])
     return texts
+
+
+def _called(metric: str) -> str:
+    return "AUC" if metric == "auc" else metric.replace("_", " ")
+
+
+class SelectedSettings(Output):
+    """Table ``selected_settings``: one row for each dataset, arm and ε, a column an axis."""
+
+    word: ClassVar[str] = "selected_settings"
+
+    def reads(self, asked: Asked) -> Reads:
+        return all_curves(asked)
+
+    def make(self, context: Context) -> None:
+        context.write(settings_of(context.study, complete(context)))
+
+
+def settings_of(study: Study, selected: pd.DataFrame) -> Table:
+    """Return the table of the selected settings of a study."""
+    frame = selected_settings_table(selected, study.datasets, list(study.arms))
+    texts = shown(frame.drop(columns=["learner", "error"]))
+    return Table(frame, "Settings selected by cross-validation", SELECTION_NOTES, texts)
+
+
+SCORES = ("accuracy", "balanced_accuracy", "auc", "log_loss")
+METRICS = (*SCORES, "n_features_used")
+ARM = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
+
+
+def optimistic(metric: str = ACCURACY) -> str:
+    """Name the column of the cross-validated score that selected a setting."""
+    return f"cv_{metric}_selected_optimistic"
+
+
+def columns(metric: str = ACCURACY) -> list[str]:
+    """Return the columns of the table; the metric that selects has a standard deviation too."""
+    return [
+        *(*ARM, "scored_on", optimistic(metric), f"{optimistic(metric)}_std"),
+        *(ACCURACY, f"{ACCURACY}_std", *METRICS[1:]),
+        *([] if metric == ACCURACY else [f"{metric}_std"]),
+        *("n_repeats", "n_failed", "status", "error"),
+    ]
+
+
+def accuracy_table(
+    selected: pd.DataFrame,
+    refits: pd.DataFrame,
+    n_repeats: int,
+    datasets: Sequence[str],
+    arms: Sequence[str],
+    metric: str = ACCURACY,
+) -> pd.DataFrame:
+    """Put the fresh accuracy of each selected setting beside its optimistic one.
+
+    One row for each dataset, arm and ε, in the order given. Of `refits`, fresh trainings (repeats
+    1 … `n_repeats`), those of another setting do not count. `scored_on` is "test" or "folds". A
+    metric is NaN unless all repeats have it; `n_failed` counts failed and missing repeats, `error`
+    names them.
+    """
+    scored_on = _scored_on(refits)
+    # ε as text: a file of the selected settings may have moved its last bit.
+    keys = ["dataset", "arm", refits["epsilon"].map(short), "setting"]
+    groups = dict(list(refits.groupby(keys)))
+    rows = []
+    for row in _sorted(selected, datasets, arms).to_dict("records"):
+        key = (row["dataset"], row["arm"], short(row["epsilon"]), row["setting"])
+        rows.append(
+            {
+                **{name: row[name] for name in ARM},
+                "scored_on": scored_on.get(row["dataset"]),
+                optimistic(metric): row[f"cv_{metric}"],
+                f"{optimistic(metric)}_std": row["cv_std"],
+                **_fresh(row, groups.get(key, refits.iloc[:0]), n_repeats, metric),
+            }
+        )
+    return pd.DataFrame(rows, columns=columns(metric))
+
+
+def selected_settings_table(
+    selected: pd.DataFrame, datasets: Sequence[str], arms: Sequence[str]
+) -> pd.DataFrame:
+    """Return the selected settings, a column a hyperparameter, in the order of their names."""
+    rows = _sorted(selected, datasets, arms)
+    settings = [{} if pd.isna(text) else json.loads(text) for text in rows["setting"]]
+    table = rows[ARM].reset_index(drop=True)
+    for name in sorted({name for setting in settings for name in setting}):
+        table[name] = pd.Series([setting.get(name) for setting in settings], dtype=object)
+    for name in ("n_settings", "n_failed_settings", "status", "error"):
+        table[name] = rows[name].to_numpy()
+    return table
+
+
+def _scored_on(refits: pd.DataFrame) -> dict[str, str]:
+    kinds_of_folds = {}
+    for dataset, folds in refits.groupby("dataset")["fold"]:
+        is_test = folds == "test"
+        if is_test.nunique() > 1:
+            raise ValueError(
+                f"{dataset}: scored on the test set in some refits, on folds in others"
+            )
+        kinds_of_folds[str(dataset)] = "test" if is_test.all() else "folds"
+    return kinds_of_folds
+
+
+def _sorted(frame: pd.DataFrame, datasets: Sequence[str], arms: Sequence[str]) -> pd.DataFrame:
+    orders = {"dataset": list(datasets), "arm": list(arms)}
+    for column, order in orders.items():
+        unknown = sorted(set(frame[column]) - set(order))
+        if unknown:
+            raise ValueError(f"the {column} {unknown[0]!r} is not one of {', '.join(order)}")
+    return frame.sort_values(
+        [*orders, "epsilon"],
+        key=lambda values: (
+            values.map(orders[values.name].index) if values.name in orders else values
+        ),
+        kind="stable",
+    )
+
+
+def _fresh(
+    row: Mapping[Any, Any], fresh: pd.DataFrame, n_repeats: int, metric: str
+) -> dict[str, Any]:
+    """Return the means over the fresh trainings of a setting, and what is missing of them."""
+    if fresh["repeat"].duplicated().any():
+        what = f"{row['dataset']}, {row['arm']}, ε = {row['epsilon']:g}"
+        raise ValueError(f"{what}: a repeat appears twice")
+    fresh = fresh.set_index("repeat").reindex(range(1, n_repeats + 1))
+    failed = fresh[fresh["status"].ne("ok") | fresh["accuracy"].isna()]
+    error = None
+    if row["status"] != "ok":
+        error = f"no setting is complete: {row['error']}"
+    elif len(failed):
+        status, reason = failed.iloc[0][["status", "error"]]
+        reason = "missing" if pd.isna(status) else "failed" if pd.isna(reason) else reason
+        error = f"repeats {', '.join(map(str, failed.index))} of {n_repeats}: {reason}"
+    good = fresh.iloc[:0] if len(failed) else fresh
+    return {
+        **{name: mean(good[name].astype(float)) for name in METRICS},
+        **{
+            f"{name}_std": float(good[name].std(ddof=1, skipna=False))
+            for name in (ACCURACY, metric)
+        },
+        **{"n_repeats": n_repeats, "n_failed": len(failed)},
+        **{"status": "ok" if error is None else "failed", "error": error},
+    }

@@ -2,66 +2,191 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
+from privcurve.figures import style
+from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.outputs.base import Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
-from privcurve.outputs.options import LIST, Option
 from privcurve.schema import nearest
+from privcurve.tables.table import Table
 
 
 class Audit(Output):
     """Table and figure ``audit``."""
 
     word: ClassVar[str] = "audit"
+    writes: ClassVar = ("table", "figure")
     version: ClassVar[int] = 3
     selects: ClassVar[bool] = False
     options: ClassVar = {
-        "learners": Option("a list of private learners; by default those of the study", LIST)
+        "learners": Option("a list of private learners; by default those of the study", list, None)
     }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
-        known = audited()
-        learners = self.learners(asked)
+    def check(self, asked: Asked) -> None:
+        names, learners = audited(), self.learners(asked)
         for name in learners:
-            if name not in known:
-                hint = nearest(name, known)
+            if name not in names:
+                hint = nearest(name, names)
                 raise ValueError(
-                    f"there is no audit of {name!r}{hint} There are those of: {', '.join(known)}."
+                    f"there is no audit of {name!r}{hint} There are those of: {', '.join(names)}."
                 )
         if not learners:
             raise ValueError("the study has no private learner of this project to audit")
 
     def learners(self, asked: Asked) -> list[str]:
-        """Give the learners whose audits are shown."""
-        known = audited()
+        """Return the learners whose audits are shown."""
         of_study = dict.fromkeys(arm.learner for arm in asked.study.arms.values())
-        return asked.options["learners"] or [name for name in of_study if name in known]
+        return asked.options["learners"] or [name for name in of_study if name in audited()]
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
-        return Files((asked.table,), (asked.figure,))
-
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         learners = tuple(self.learners(asked))
         return Reads(audits=learners, facts=[registry.entry(name).title for name in learners])
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        import pandas as pd
-
+    def make(self, context: Context) -> None:
         from privcurve.audit import report
-        from privcurve.figures import audit
-        from privcurve.tables.table import Table
 
         learners = context.asked.reads.audits
         frame = report.table([pd.read_csv(context.audit(name)) for name in learners])
         context.write(Table(frame, report.CAPTION, report.notes(frame), report.shown(frame)))
         titles = {name: registry.entry(name).title for name in learners}
         claims = report.claimed(frame)
-        context.draw(audit.audit(claims, titles), claims)
+        context.draw(draw(claims, titles), claims)
 
 
 def audited() -> list[str]:
-    """Give the learners that are audited: peers claim what others have proved, for their own."""
+    """Return the learners that are audited: peers claim what others have proved, for their own."""
     entries = map(registry.entry, registry.names())
     return [one.name for one in entries if one.private and not one.peer]
+
+
+HEIGHT = 3.9
+
+# Methods by shape, calibrations by filling (as in the learning curves). Learners beyond the
+# number of colours have the second shapes.
+EXACT, SAMPLED = ("o", "s"), ("^", "D")
+NOTHING = "v"
+GREY = "0.35"
+RING: dict[str, Any] = {
+    **{"marker": "o", "linestyle": "none", "color": "#000000", "markersize": 8},
+    **{"markeredgewidth": 1.2, "markerfacecolor": "none"},
+}
+CURVE = ["learner", "calibration"]
+
+# Points of one claim are set side by side: so far apart, in powers of ten, and together no
+# wider than this share of the way to the next claim.
+STEP = 0.042
+BAND = 0.8
+
+# Room on both sides of the claims, a factor.
+MARGIN = 1.5
+
+# Where points go that show nothing: this far below the smallest claim.
+DEPTH = 50.0
+
+
+def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Draw what was found against what is claimed, log-log, with the diagonal.
+
+    The points of one claim are set side by side, and the diagonal is level across them: what is
+    below it stands. Violations have a ring; a sampled search that found nothing is drawn on the
+    floor. The order of the titles settles colours.
+    """
+    style.check_any(frame)
+    claims = sorted(set(frame["epsilon"]))
+    parts = [frame[frame["epsilon"] == claim] for claim in claims]
+    floor = claims[0] / DEPTH
+    ceiling = 4 * max([*claims, *frame.loc[frame["found_epsilon"] < math.inf, "found_epsilon"]])
+    # How far apart points are, in powers of ten.
+    most = max(len(rows.drop_duplicates(CURVE)) for rows in parts)
+    gaps = [math.log10(high / low) for low, high in itertools.pairwise(claims)]
+    step = min([STEP, *(BAND * gap / most for gap in gaps)])
+    with style.paper():
+        figure = style.new_figure(style.COLUMN_WIDTH, HEIGHT)
+        panel = figure.add_subplot()
+        frame = frame.assign(shown=frame["found_epsilon"].clip(floor, ceiling))
+        bands = [
+            _draw_claim(panel, frame[frame["epsilon"] == claim], list(titles), step)
+            for claim in claims
+        ]
+        _finish(panel, claims, bands, floor, ceiling)
+        figure.legend(
+            handles=[style.key_line(name, **mark) for name, mark in _marks(frame, titles)],
+            loc="outside lower center",
+            ncols=2,
+            handletextpad=0.4,
+            columnspacing=1.2,
+            borderaxespad=0.2,
+        )
+    return figure
+
+
+def _draw_claim(panel: Axes, rows: pd.DataFrame, learners: Sequence[str], step: float) -> float:
+    """Draw the points of one claim side by side; return half the width, as a factor."""
+    order = {curve: part for curve, part in rows.groupby(CURVE, sort=False)}
+    curves = sorted(order, key=lambda curve: (learners.index(curve[0]), curve[1] != "published"))
+    for i, curve in enumerate(curves):
+        shift = 10 ** (step * (i - (len(curves) - 1) / 2))
+        cycle, colour = divmod(learners.index(curve[0]), len(style.COLOURS))
+        for row in order[curve].to_dict("records"):
+            shapes = SAMPLED if row["method"] == "sampled" else EXACT
+            shape = NOTHING if row["verdict"] == "found nothing" else shapes[cycle % len(shapes)]
+            mark = _mark(shape, style.COLOURS[colour], curve[1] == "certified")
+            x, y = row["epsilon"] * shift, row["shown"]
+            panel.plot(x, y, **mark, zorder=3, clip_on=False)
+            if row["verdict"] == "violated":
+                panel.plot(x, y, **RING, zorder=4, clip_on=False)
+    return float(10 ** (step * len(curves) / 2))
+
+
+def _mark(shape: str, colour: str, filled: bool = True) -> dict[str, Any]:
+    return {
+        **{"marker": shape, "linestyle": "none", "color": colour, "markersize": 3.6},
+        **{"markeredgewidth": 0.8, "markerfacecolor": colour if filled else "white"},
+    }
+
+
+def _marks(frame: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return the entries of the legend."""
+    for i, title in enumerate(titles.values()):
+        cycle, colour = divmod(i, len(style.COLOURS))
+        yield title, _mark(EXACT[cycle % len(EXACT)], style.COLOURS[colour])
+    second = len(titles) > len(style.COLOURS)
+    for name, shapes in (("exact or certain", EXACT), ("sampled", SAMPLED)):
+        yield from ((name, _mark(shape, GREY)) for shape in (shapes if second else shapes[:1]))
+    yield "certified", _mark("s", GREY)
+    yield "published", _mark("s", GREY, filled=False)
+    if (frame["verdict"] == "found nothing").any():
+        yield "found nothing", _mark(NOTHING, GREY)
+    if (frame["verdict"] == "violated").any():
+        yield "violated", RING
+
+
+def _finish(
+    panel: Axes, claims: Sequence[float], bands: Sequence[float], floor: float, ceiling: float
+) -> None:
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    # The diagonal, level where the points of a claim are.
+    x = [claims[0] / bands[0] / MARGIN]
+    y = [claims[0] / MARGIN]
+    for claim, band in zip(claims, bands, strict=True):
+        x += [claim / band, claim * band]
+        y += [claim, claim]
+    x.append(x[-1] * MARGIN)
+    y.append(y[-1] * MARGIN)
+    panel.set_xlim(x[0], x[-1])
+    panel.set_ylim(floor, ceiling)
+    panel.plot(x, y, color="0.35", linewidth=0.9, zorder=2)
+    panel.fill_between(x, y, ceiling, color="0.5", alpha=0.12, linewidth=0, zorder=1)
+    panel.text(0.03, 0.97, "more than claimed", transform=panel.transAxes, va="top", color="0.35")
+    panel.set_xlabel("Claimed ε")
+    panel.set_ylabel("Found ε (exact, or lower bound)")
+    panel.xaxis.set_major_locator(ticker.FixedLocator(list(claims)))
+    style.plain(panel.xaxis)
+    style.plain(panel.yaxis)
+    panel.xaxis.set_minor_locator(ticker.NullLocator())

@@ -6,6 +6,8 @@ of this file or of an output's own.
 
 from __future__ import annotations
 
+import itertools
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,10 +15,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from privcurve.analysis.names import method_of
+from privcurve.analysis.keys import method_of
 from privcurve.datasets import Description, describe
 from privcurve.experiments.study import ALL, Arm, Study, StudyError
-from privcurve.outputs.options import NAME, REQUIRED, Option
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
@@ -30,9 +31,42 @@ FIGURE_ENDINGS = (".pdf", ".png", ".csv")
 # The numbers that a paper prints, and what it claims, beside those of other papers.
 PRINTED = Path("resources/printed")
 
+REQUIRED: Any = object()
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of an output.
+
+    Attributes
+    ----------
+    meaning : str
+        Shown when a value is refused.
+    kind : type
+        Of a value; a whole number may stand for a float, a tuple for a list.
+    default : object
+        `REQUIRED` if a study must say it.
+    """
+
+    meaning: str
+    kind: type
+    default: Any = REQUIRED
+
+    def admits(self, value: Any) -> bool:
+        """Return whether a value is of the right kind; true and false are no numbers."""
+        if value is None:
+            return self.default is None
+        if isinstance(value, bool):
+            return self.kind is bool
+        others = {float: int, list: tuple}
+        return isinstance(value, (self.kind, others.get(self.kind, self.kind)))
+
+
+NAME = Option("file name below results/tables and results/figures, without ending", str, None)
+PAPER = Option("a folder of resources/printed; by default the study's paper", str, None)
+
 SUBJECT = "this output is about them alone"
 NAME_KEY = "name"
-_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
 @dataclass(frozen=True)
@@ -102,6 +136,8 @@ class Output(ABC):
         ``tests/unit/test_golden_outputs.py`` fails until that is done.
     options : mapping of str to Option
         Beside `name`, which each has.
+    writes : tuple of str
+        "table", "figure" or both; `files` says more where there is more to say.
     gathers : bool
         Whether it can put together what other studies have of its kind.
     selects : bool
@@ -115,6 +151,7 @@ class Output(ABC):
     word: ClassVar[str]
     version: ClassVar[int] = 1
     options: ClassVar[Mapping[str, Option]] = {}
+    writes: ClassVar[tuple[str, ...]] = ("table",)
     gathers: ClassVar[bool] = False
     selects: ClassVar[bool] = True
     local: ClassVar[bool] = True
@@ -123,16 +160,19 @@ class Output(ABC):
     def check(self, asked: Asked) -> None:  # noqa: B027 - most have nothing to check
         """Raise ValueError if the study can't give what is asked for."""
 
-    @abstractmethod
     def files(self, asked: Asked) -> Files:
-        """Say what is written."""
+        """Return what is written."""
+        return Files(
+            (asked.table,) if "table" in self.writes else (),
+            (asked.figure,) if "figure" in self.writes else (),
+        )
 
     @abstractmethod
     def reads(self, asked: Asked) -> Reads:
-        """Say what is read."""
+        """Return what is read."""
 
     def facts(self, context: Context) -> Any:
-        """Give what else the bytes depend on of studies that are read, as plain JSON; or None."""
+        """Return what else of other studies the bytes depend on, as plain JSON; or None."""
         return None
 
     @abstractmethod
@@ -145,13 +185,13 @@ OF = "/"
 
 
 def studies_of(names: Iterable[str]) -> list[str]:
-    """Give the other studies that outputs are of, by their names as :class:`Reads` has them."""
-    found = (name.partition(OF) for name in names)
-    return list(dict.fromkeys(study for study, slash, _ in found if study and slash))
+    """Return the other studies that outputs are of, by their names as :class:`Reads` has them."""
+    parts = (name.partition(OF) for name in names)
+    return list(dict.fromkeys(study for study, slash, _ in parts if study and slash))
 
 
 def elsewhere(reads: Reads) -> Iterator[tuple[str, str]]:
-    """Give the studies and the words or names of outputs that are read of other studies."""
+    """Return the studies and the words or names of outputs that are read of other studies."""
     for name in reads.outputs:
         study, slash, word = name.partition(OF)
         if study and slash:
@@ -219,24 +259,25 @@ class Asked:
         """The file that says what its files were made for (:mod:`.record`)."""
         return Path("results/made", f"{self.target}.json")
 
-    def arms_of(self, learner: str) -> list[Arm]:
-        """Give the arms of one entry of the study's learners.
+    def curves_of(self, arms: Iterable[Arm]) -> tuple[tuple[str, str], ...]:
+        """Return the curves of some arms, on all datasets of the study."""
+        return tuple(itertools.product(self.study.datasets, [arm.name for arm in arms]))
 
-        Raises
-        ------
-        ValueError
-            If there are none.
-        """
+    def dataset_titles(self) -> list[list[str]]:
+        """Return name and title of each dataset, as a fact that figures depend on."""
+        return [[name, dataset_title(name)] for name in self.study.datasets]
+
+    def arms_of(self, learner: str) -> list[Arm]:
+        """Return the arms of one entry of the study's learners; ValueError if there are none."""
         labels = dict.fromkeys(map(method_of, self.study.arms))
         if learner not in labels:
             hint = nearest(learner, labels)
-            raise ValueError(
-                f"the study has no learner {learner!r}{hint} There are: {', '.join(labels)}."
-            )
+            there = ", ".join(labels)
+            raise ValueError(f"the study has no learner {learner!r}{hint} There are: {there}.")
         return [arm for name, arm in self.study.arms.items() if method_of(name) == learner]
 
     def wanted_arms(self, *others: str) -> list[Arm]:
-        """Give the arms of what the option `learners` names, and of others; by default of all."""
+        """Return the arms of what the option `learners` names, and of others; by default of all."""
         wanted = self.options["learners"] and (*self.options["learners"], *others)
         arms = self.study.arms.values()
         return [arm for arm in arms if not wanted or method_of(arm.base) in wanted]
@@ -267,8 +308,18 @@ def _about(dataset: str, folder: Path) -> Description:
 
 
 def about(dataset: str) -> Description:
-    """Give the description of a dataset, read once: a run sees one state of its file."""
+    """Return the description of a dataset, read once: a run sees one state of its file."""
     return _about(dataset, Path.cwd())
+
+
+def dataset_title(name: str) -> str:
+    """Return the short title of a dataset: what stands before the colon."""
+    return about(name).title.partition(":")[0]
+
+
+def source(name: str) -> str:
+    """Return the dataset whose raw files one is made from: of the same records, panels compare."""
+    return about(name).source
 
 
 def set_the_rule(study: Study) -> list[str]:
@@ -286,31 +337,28 @@ def set_the_rule(study: Study) -> list[str]:
 def rule_notes(study: Study) -> list[str]:
     """Return what tables say of those datasets."""
     names = ", ".join(set_the_rule(study))
-    note = (
+    if not names:
+        return []
+    return [
         f"The constants of PrivGAM's rule were set while looking at test rows of {names}: there "
         "its settings are not apart from the records, and its accuracy is a little too good."
-    )
-    return [note] if names else []
+    ]
 
 
 def ask(
-    known: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
+    outputs: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
 ) -> Asked:
-    """Check what a study asks for.
+    """Check what a study asks for, and return it.
 
     Parameters
     ----------
-    known : mapping of str to Output
+    outputs : mapping of str to Output
     study : Study
     word : str
     given : mapping
         Options.
     where : str
         What the message calls the file.
-
-    Returns
-    -------
-    Asked
 
     Raises
     ------
@@ -319,10 +367,10 @@ def ask(
         or missing, or the study lacks what the output needs.
     """
     here = f"{where}: outputs"
-    if word not in known:
-        hint = nearest(word, known)
-        raise StudyError(f"{here}: unknown output {word!r}{hint} There are: {', '.join(known)}.")
-    output = known[word]
+    if word not in outputs:
+        hint = nearest(word, outputs)
+        raise StudyError(f"{here}: unknown output {word!r}{hint} There are: {', '.join(outputs)}.")
+    output = outputs[word]
     options = {NAME_KEY: NAME, **output.options}
     for key, value in given.items():
         if key not in options:
@@ -331,20 +379,17 @@ def ask(
             raise StudyError(f"{here}: {word} has no option {key!r}{hint} It has: {allowed}.")
         if not options[key].admits(value):
             raise StudyError(f"{here}: {word}: {key} = {value!r} is not: {options[key].meaning}.")
-    absent = [key for key, one in options.items() if one.default is REQUIRED and key not in given]
-    if absent:
-        raise StudyError(
-            f"{here}: {word} needs the option {absent[0]!r}: {options[absent[0]].meaning}."
-        )
+    for key, option in options.items():
+        if option.default is REQUIRED and key not in given:
+            raise StudyError(f"{here}: {word} needs the option {key!r}: {option.meaning}.")
     name = given.get(NAME_KEY)
-    if name is not None and (not name or set(name) - set(_NAMES)):
+    if name is not None and not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise StudyError(f"{here}: {word}: name = {name!r} is not letters, digits, _ and -.")
     asked = Asked(output, study, {key: given.get(key, one.default) for key, one in options.items()})
     if study.studies and not output.gathers:
-        raise StudyError(
-            f"{here}: {word} is of results of the study's own; of other studies there are: "
-            f"{', '.join(name for name, one in known.items() if one.gathers)}."
-        )
+        others = ", ".join(name for name, one in outputs.items() if one.gathers)
+        own = "is of results of the study's own; of other studies there are"
+        raise StudyError(f"{here}: {word} {own}: {others}.")
     if output.selects and study.select == ALL:
         raise StudyError(f"{here}: {word} is of selected settings; 'select: all' has none.")
     try:

@@ -1,17 +1,15 @@
-"""The spread of a score over fresh trainings, box by box."""
+"""The spread of a score over fresh trainings, box by box: one panel a dataset."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from privcurve.outputs.sweep import Sweep
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-    from privcurve.analysis.sweep import Axes
+from privcurve.analysis.sweep import Axes
+from privcurve.figures import style
+from privcurve.lazy import Figure, pd, sns
+from privcurve.outputs.sweep import Sweep, complete
 
 
 class Boxes(Sweep):
@@ -28,8 +26,63 @@ class Boxes(Sweep):
     def _drawn(
         self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
-        from privcurve.analysis import sweep
-        from privcurve.figures.boxes import boxes
-
         ((frame, axes),) = parts
-        return boxes(frame, axes.x, axes.y, label), sweep.spread(frame, axes)
+        return draw(frame, axes.x, axes.y, label), spread(frame, axes)
+
+
+def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
+    """Draw the median, the quartiles and all trainings beyond 1.5 times their distance.
+
+    All panels have the same y axis: they are to be compared.
+    """
+    style.check_any(frame)
+    titles = list(dict.fromkeys(frame["panel"]))
+    lines = list(dict.fromkeys(frame["line"]))
+    order = sorted(set(frame[x])) if pd.api.types.is_numeric_dtype(frame[x]) else None
+    looks = style.method_looks(lines)
+    frame = complete(frame, y, ["panel", "line", x])
+    with style.paper():
+        figure, panels = style.panels(len(titles), ["compared"] * len(titles))
+        for panel, title in zip(panels, titles, strict=True):
+            sns.boxplot(
+                frame[frame["panel"] == title],
+                x=x,
+                y=y,
+                hue="line",
+                hue_order=lines,
+                order=order,
+                palette={line: look[0] for line, look in looks.items()},
+                saturation=1,
+                width=0.7,
+                linewidth=0.7,
+                fliersize=2,
+                legend=False,
+                ax=panel,
+            )
+            panel.set_title(title)
+            panel.set_xlabel(label)
+            panel.set_ylabel("")
+        for panel in panels[:: style.PANELS_PER_ROW]:
+            panel.set_ylabel(y.replace("_", " ").capitalize())
+        if len(lines) > 1:
+            handles = [style.key_patch(line, facecolor=looks[line][0]) for line in lines]
+            style.legend_below(figure, handles)
+    return figure
+
+
+def spread(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
+    """Return what a box shows of each point's trainings.
+
+    Of `y` the `median`, `lower` and `upper` quartile, `least`, `largest` and `range`. A point of
+    which a training has failed lacks all.
+    """
+    shares = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "largest": 1.0}
+    rows = []
+    for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
+        scores = group[axes.y]
+        row: dict[Any, Any] = dict(zip(axes.keys, key, strict=True))
+        for name, share in shares.items():
+            row[name] = math.nan if scores.isna().any() else float(scores.quantile(share))
+        row["range"] = row["largest"] - row["least"]
+        rows.append({**row, "n_repeats": len(group), "n_failed": int(scores.isna().sum())})
+    return pd.DataFrame(rows)

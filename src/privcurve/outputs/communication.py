@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
+import json
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from privcurve.analysis.names import method_of
+from privcurve.analysis.keys import mean, method_of, near
 from privcurve.experiments.study import Arm
-from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.lazy import pd
+from privcurve.outputs.base import Asked, Option, Output, Reads, dataset_title
 from privcurve.outputs.context import Context
-from privcurve.outputs.learning_curves import dataset_title
-from privcurve.outputs.options import LIST, NUMBER, Option
-
-if TYPE_CHECKING:
-    import pandas as pd
+from privcurve.tables.table import Table, decimals, plus_minus, shown
 
 
 class Communication(Output):
@@ -23,57 +21,36 @@ class Communication(Output):
     word: ClassVar[str] = "communication"
     selects: ClassVar[bool] = False
     options: ClassVar = {
-        "epsilon": Option("the ε of the models", NUMBER, 1),
-        "learners": Option("a list of entries of the study's learners; by default all", LIST),
+        "epsilon": Option("the ε of the models", float, 1),
+        "learners": Option("a list of entries of the study's learners; by default all", list, None),
     }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         for learner in asked.options["learners"] or ():
             asked.check_epsilon(learner, asked.options["epsilon"])
         if not _arms(asked):
             raise ValueError(f"no learner of it has epsilon = {asked.options['epsilon']:g}")
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
-        return Files(tables=(asked.table,))
-
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         arms = _arms(asked)
         return Reads(
-            tuple(itertools.product(asked.study.datasets, [arm.name for arm in arms])),
-            facts=[
-                [[arm.name, arm.base_title] for arm in arms],
-                [[name, dataset_title(name)] for name in asked.study.datasets],
-            ],
+            asked.curves_of(arms),
+            facts=[[[arm.name, arm.base_title] for arm in arms], asked.dataset_titles()],
         )
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis import communication
-        from privcurve.tables.table import Table
-
-        frame = communication.communication(context.described_runs(), context.options["epsilon"])
+    def make(self, context: Context) -> None:
+        frame = communication(context.described_runs(), context.options["epsilon"])
         titles = {method_of(curve.arm.base): curve.arm.base_title for curve in context.curves}
-        context.write(
-            Table(frame, communication.CAPTION, communication.NOTES, _shown(frame, titles))
-        )
+        context.write(Table(frame, CAPTION, NOTES, readable(frame, titles)))
 
 
-def _shown(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Give the table as a reader wants it: titles in place of names, whole bytes."""
-    import pandas as pd
-
-    from privcurve.analysis.communication import ABOUT, MESSAGES, SCORES
-    from privcurve.tables.table import decimals, plus_minus, shown
-
-    texts = pd.DataFrame(
-        {
-            "dataset": [dataset_title(name) for name in frame["dataset"]],
-            "method": frame["method"].map(titles),
-            "calibration": frame["calibration"],
-            "δ": [f"{delta:g}" for delta in frame["delta"]],
-        }
-    )
-    told = shown(frame[[name for name in frame if name not in (*ABOUT, *SCORES)]])
-    texts = pd.concat([texts, told], axis=1)
+def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """Return the table as a reader wants it: titles in place of names, whole bytes."""
+    texts = pd.DataFrame({"dataset": [dataset_title(name) for name in frame["dataset"]]})
+    texts["method"] = frame["method"].map(titles)
+    texts["calibration"] = frame["calibration"]
+    texts["δ"] = [f"{delta:g}" for delta in frame["delta"]]
+    texts = texts.join(shown(frame[[name for name in frame if name not in (*ABOUT, *SCORES)]]))
     texts["accuracy"] = plus_minus(frame["accuracy"], frame["accuracy_std"])
     for name in MESSAGES:
         texts[name.replace("_", " ")] = decimals(frame[name], 0)
@@ -81,5 +58,62 @@ def _shown(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
 
 
 def _arms(asked: Asked) -> list[Arm]:
-    """Give the arms that are trained at the ε, of the learners that are asked for."""
+    """Return the arms that are trained at the ε, of the learners that are asked for."""
     return [arm for arm in asked.wanted_arms() if asked.options["epsilon"] in arm.epsilons]
+
+
+# What a learner measures of its messages; the largest over holders, but for the total.
+MESSAGES = ("rounds", "messages", "bytes_per_holder", "bytes_down_per_holder", "bytes_total")
+ABOUT = ("dataset", "method", "calibration", "delta", "epsilon")
+# What is always told of a protocol.
+HOLDERS = ("protocol", "trust", "n_holders")
+SCORES = ("accuracy", "accuracy_std", *MESSAGES, "n_repeats", "n_failed")
+
+CAPTION = "Messages of each protocol, and the accuracy that they buy"
+NOTES = (
+    "Means over repeats; accuracy ± one standard deviation. Bytes up and down are those of the "
+    "holder that sends, or gets, most.",
+    "Payload alone: 8 bytes a number where each message is private by itself (local), 4 bytes "
+    "where only sums are seen (secure_sum: fixed point in a ring of 2^32), 2 bytes a vote. "
+    "Exchange of keys, framing and encryption are not counted.",
+    "A method without messages (–) needs all records in one place.",
+)
+
+
+def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
+    """Return one row a protocol: its rounds, its bytes, its accuracy at one ε.
+
+    The columns `ABOUT`; those of `HOLDERS` that a learner has, and parameters that tell
+    rows of a method apart; `SCORES`. What is sent is null where a learner sends nothing. A
+    row of which a run has failed has no means.
+    """
+    absent = {name: math.nan for name in MESSAGES if name not in runs}
+    there = runs[[near(one, epsilon) for one in runs["epsilon"]]].assign(**absent)
+    groups = [part for _, part in there.groupby(["dataset", "arm", "setting"], sort=False)]
+    about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
+    # Of any kind: a whole number is written as one where other methods lack the parameter.
+    told = [{**_share(part), **json.loads(part["setting"].iloc[0])} for part in groups]
+    parameters = pd.DataFrame(told).astype(object)
+    methods = [about["dataset"], about["method"]]
+    varied = parameters.map(str).groupby(methods).nunique().gt(1).any()
+    telling = [str(name) for name in parameters if name in (*HOLDERS, *varied.index[varied])]
+    scores = pd.DataFrame([_scores(part) for part in groups], columns=list(SCORES))
+    return pd.concat([about, parameters[telling], scores], axis=1)
+
+
+def _scores(runs: pd.DataFrame) -> dict[str, float]:
+    """Return means over the runs of a protocol; none if one has failed."""
+    good = runs["status"] == "ok"
+    # Rounds alone are those of a booster, of which nobody hears.
+    silent = not good.all() or bool(runs[list(MESSAGES)].isna().any(axis=None))
+    scores = runs["accuracy"] if good.all() else runs["accuracy"].iloc[:0]
+    return {
+        **{"accuracy": mean(scores), "accuracy_std": float(scores.std(ddof=1))},
+        **{name: math.nan if silent else mean(runs[name]) for name in MESSAGES},
+        **{"n_repeats": len(runs), "n_failed": int((~good).sum())},
+    }
+
+
+def _share(group: pd.DataFrame) -> dict[str, object]:
+    share = group.get("train_share")
+    return {} if share is None else {"train_share": share.iloc[0]}

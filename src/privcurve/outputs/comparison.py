@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
-from privcurve.analysis import kinds
-from privcurve.outputs.base import Asked, Files, Output, Reads
+import numpy as np
+
+from privcurve.analysis import kinds, ranks
+from privcurve.analysis.keys import method_of
+from privcurve.figures import style
+from privcurve.lazy import Axes, Figure, pd, stats, ticker
+from privcurve.outputs.base import Asked, Files, Option, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.error_table import arm_titles, private
-from privcurve.outputs.learning_curves import dataset_title
-from privcurve.outputs.options import LIST, REQUIRED, TEXT, Option
 from privcurve.schema import nearest
-
-if TYPE_CHECKING:
-    import pandas as pd
+from privcurve.tables.table import MISSING, Table, decimals, of_all, shown
 
 PAIRED = (
     "A difference is the accuracy of a learner less that of {reference}, of fresh trainings paired "
@@ -48,86 +49,73 @@ class Comparison(Output):
 
     word: ClassVar[str] = "comparison"
     options: ClassVar = {
-        "arm": Option("the arm that the others are compared with", TEXT, REQUIRED),
-        "others": Option("a list of arms; by default all others that have an ε", LIST),
+        "arm": Option("the arm that the others are compared with", str),
+        "others": Option("a list of arms; by default all others that have an ε", list, None),
     }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
-        known = private(asked)
+    def check(self, asked: Asked) -> None:
+        arms = private(asked)
         for arm in (asked.options["arm"], *(asked.options["others"] or ())):
-            if arm not in known:
-                hint = nearest(arm, known)
+            if arm not in arms:
+                hint = nearest(arm, arms)
                 raise ValueError(
-                    f"no arm {arm!r} that has an ε{hint} There are: {', '.join(known)}."
+                    f"no arm {arm!r} that has an ε{hint} There are: {', '.join(arms)}."
                 )
         if asked.options["arm"] in (asked.options["others"] or ()):
             raise ValueError(f"others: {asked.options['arm']} is not compared with itself")
         if not others(asked):
             raise ValueError("a comparison needs two arms that have an ε")
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
+    def files(self, asked: Asked) -> Files:
         tables = [asked.table]
         if len(asked.study.datasets) > 1:
             tables.append(asked.table.with_name(f"{asked.table.name}_datasets"))
         return Files(tables=tuple(tables), figures=(asked.figure,))
 
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         arms = [asked.options["arm"], *others(asked)]
-        datasets = asked.study.datasets
-        titles = [
-            list(arm_titles(asked).items()),
-            [[name, dataset_title(name)] for name in datasets],
-        ]
-        return Reads(tuple(itertools.product(datasets, arms)), facts=[arms, titles])
+        titles = [list(arm_titles(asked).items()), asked.dataset_titles()]
+        curves = asked.curves_of(asked.study.arms[name] for name in arms)
+        return Reads(curves, facts=[arms, titles])
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis import comparison
-        from privcurve.figures.comparison import comparison as drawing
-        from privcurve.tables.table import Table
-
+    def make(self, context: Context) -> None:
         asked, arms = context.asked, context.study.arms
-        reference, titles = asked.options["arm"], arm_titles(asked)
-        each = comparison.by_dataset(context.runs(), reference, others(asked))
-        each.insert(list(each).index("arm") + 1, "kind", kinds.column(each, arms))
-        notes = (PAIRED.format(reference=titles[reference]), *_covered(each), *kinds.NOTES)
-        caption = f"Accuracy beside {titles[reference]}, on each dataset"
-        detail = Table(each, caption, (*notes, OVER_REPEATS), _shown(each, titles))
+        titles = arm_titles(asked)
+        reference = titles[asked.options["arm"]]
+        each = by_dataset(context.runs(), asked.options["arm"], others(asked))
+        told = kinds.with_kinds(each, arms, after="arm")
+        notes = (PAIRED.format(reference=reference), *_covered(each), *kinds.NOTES)
+        caption = f"Accuracy beside {reference}, on each dataset"
+        detail = Table(told, caption, (*notes, OVER_REPEATS), readable(told, titles))
         if len(asked.files.tables) == 1:
             context.write(detail)
-            context.draw(drawing(each, each, titles, titles[reference]), each)
+            context.draw(draw(told, None, titles, reference), told)
             return
         detail.write(asked.files.tables[1])
-        whole = comparison.overall(each, reference)
-        whole.insert(list(whole).index("arm") + 1, "kind", kinds.column(whole, arms))
-        caption = (
-            f"Accuracy beside {titles[reference]}, over {len(context.study.datasets)} datasets"
-        )
-        context.write(Table(whole, caption, (*notes, OVER_DATASETS), _shown(whole, titles)))
-        context.draw(drawing(whole, each, titles, titles[reference]), whole)
+        frame = kinds.with_kinds(overall(each, asked.options["arm"]), arms, after="arm")
+        caption = f"Accuracy beside {reference}, over {len(context.study.datasets)} datasets"
+        context.write(Table(frame, caption, (*notes, OVER_DATASETS), readable(frame, titles)))
+        context.draw(draw(frame, each, titles, reference), frame)
 
 
 def others(asked: Asked) -> list[str]:
-    """Give the arms that are compared, in the order of the study."""
+    """Return the arms that are compared, in the order of the study."""
     wanted = asked.options["others"] or private(asked)
     return [name for name in private(asked) if name in wanted and name != asked.options["arm"]]
 
 
 def _covered(each: pd.DataFrame) -> list[str]:
     """Say what intervals cover, of each way in which datasets were scored."""
-    found = []
-    for scored_on, text in (("test", SAME_RECORDS), ("folds", OTHER_RECORDS)):
-        mine = each.loc[each["scored_on"] == scored_on, "dataset"]
-        if len(mine):
-            found.append(text.format(datasets=", ".join(dict.fromkeys(mine))))
-    return found
+    ways = {SAME_RECORDS: "test", OTHER_RECORDS: "folds"}
+    names = {
+        text: each.loc[each["scored_on"] == way, "dataset"].unique() for text, way in ways.items()
+    }
+    return [text.format(datasets=", ".join(mine)) for text, mine in names.items() if len(mine)]
 
 
-def _shown(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Give either table as a reader wants it."""
-    from privcurve.tables.table import MISSING, decimals, shown
-
-    keys = [name for name in ("epsilon", "dataset") if name in frame]
-    texts = shown(frame[keys])
+def readable(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """Return either table as a reader wants it."""
+    texts = shown(frame[[name for name in ("epsilon", "dataset") if name in frame]])
     texts["learner"] = [titles[arm] for arm in frame["arm"]]
     texts["kind"] = list(frame["kind"])
     if "accuracy" in frame:
@@ -139,17 +127,217 @@ def _shown(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     for name, column in (("p (Wilcoxon)", "p_value"), ("p (Holm)", "p_holm")):
         values = decimals(frame[column], 4)
         texts[name] = ["< 0.0001" if text == "0.0000" else text for text in values]
-    if "mean_rank" in frame:
-        texts["mean rank"] = decimals(frame["mean_rank"], 2)
-        texts["that of the other"] = decimals(frame["reference_mean_rank"], 2)
-        texts["critical difference"] = decimals(frame["critical_difference"], 2)
-        texts["datasets above / below 0"] = [
-            f"{above} / {below} of {n}"
-            for above, below, n in zip(
-                frame["n_above"], frame["n_below"], frame["n_datasets"], strict=True
-            )
-        ]
-    else:
-        good = frame["n_repeats"] - frame["n_failed"]
-        texts["repeats"] = [f"{n} of {m}" for n, m in zip(good, frame["n_repeats"], strict=True)]
+    if "mean_rank" not in frame:
+        texts["repeats"] = of_all(frame["n_repeats"] - frame["n_failed"], frame["n_repeats"])
+        return texts
+    texts["mean rank"] = decimals(frame["mean_rank"], 2)
+    texts["that of the other"] = decimals(frame["reference_mean_rank"], 2)
+    texts["critical difference"] = decimals(frame["critical_difference"], 2)
+    below = of_all(frame["n_below"], frame["n_datasets"])
+    sides = zip(frame["n_above"], below, strict=True)
+    texts["datasets above / below 0"] = [f"{above} / {rest}" for above, rest in sides]
     return texts
+
+
+LEVEL = 0.95
+TEST = "test"
+DATASET_COLUMNS = [
+    *("epsilon", "dataset", "arm", "scored_on", "accuracy", "reference_accuracy", "difference"),
+    *("standard_error", "low", "high", "p_value", "p_holm", "n_repeats", "n_failed"),
+]
+OVERALL_COLUMNS = [
+    *("epsilon", "arm", "n_datasets", "difference", "standard_error", "low", "high", "p_value"),
+    *("p_holm", "mean_rank", "reference_mean_rank", "critical_difference", "n_above"),
+    *("n_below",),
+]
+
+
+def by_dataset(runs: pd.DataFrame, reference: str, arms: Sequence[str]) -> pd.DataFrame:
+    """Compare arms with one of them on each dataset, at each ε at which both were trained.
+
+    One fold and repeat of a dataset has the same records in all arms. `difference` is the arm's
+    accuracy less the reference's. Its interval is Student's, of the level `LEVEL`. On a test part
+    all repeats score the same records: the standard error is s/√R, that of the noise of training
+    alone. Hold-outs and folds, a share h of the records, overlap, and so do their training parts:
+    s·√(1/R + h/(1 − h)) (Nadeau and Bengio 2003, *Inference for the generalization error*, Machine
+    Learning 52). `p_value` is of Wilcoxon's signed-rank test over the repeats, `p_holm` with Holm's
+    correction for the arms of an ε and dataset. An arm with a failed training lacks all of this.
+    """
+    runs = runs[runs["epsilon"].map(math.isfinite)]
+    runs = runs.assign(accuracy=runs["accuracy"].where(runs["status"] == "ok"))
+    rows: list[dict[str, Any]] = []
+    for (epsilon, dataset), part in runs.groupby(["epsilon", "dataset"], sort=False):
+        own = {
+            str(arm): group.set_index(["fold", "repeat"])["accuracy"]
+            for arm, group in part.groupby("arm", sort=False)
+        }
+        if reference not in own:
+            continue
+        mine = [_compared(own[arm], own[reference], arm) for arm in arms if arm in own]
+        for row, p_holm in zip(mine, _holm(row["p_value"] for row in mine), strict=True):
+            rows.append({"epsilon": epsilon, "dataset": dataset, **row, "p_holm": p_holm})
+    frame = pd.DataFrame(rows, columns=DATASET_COLUMNS)
+    return frame.sort_values("epsilon", kind="stable", ignore_index=True)
+
+
+def overall(table: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Compare arms with one of them over all datasets of :func:`by_dataset`, at each ε.
+
+    The interval is Student's over the mean differences of the datasets, the p-values are of
+    Wilcoxon's test over them, with Holm's correction for the arms of an ε. Ranks are among the arms
+    and the reference, the critical difference is Nemenyi's. `n_above` and `n_below` count datasets
+    whose own interval lies above or below 0. A dataset on which an arm's accuracy is not known
+    counts for no arm; ValueError if at an ε fewer than two datasets have all arms.
+    """
+    rows: list[dict[str, Any]] = []
+    for epsilon, part in table.groupby("epsilon", sort=True):
+        gaps = part.pivot(index="dataset", columns="arm", values="difference").dropna()
+        kept = part[part["dataset"].isin(gaps.index)]
+        pairs = ranks.pairs(_ranked(kept, reference))
+        of_arms = [_pair(pairs, reference, arm) for arm in dict.fromkeys(part["arm"])]
+        corrected = _holm(pair["p_value"] for pair in of_arms)
+        for pair, p_holm in zip(of_arms, corrected, strict=True):
+            mine, values = kept[kept["arm"] == pair["arm"]], gaps[pair["arm"]].tolist()
+            sides = {
+                "n_above": int((mine["low"] > 0).sum()),
+                "n_below": int((mine["high"] < 0).sum()),
+            }
+            interval = _interval(values, 1 / len(values))
+            ends = {"epsilon": epsilon, "n_datasets": len(values), "p_holm": p_holm}
+            rows.append({**interval, **pair, **sides, **ends})
+    return pd.DataFrame(rows, columns=OVERALL_COLUMNS)
+
+
+def _compared(own: pd.Series, base: pd.Series, arm: str) -> dict[str, Any]:
+    """Compare the accuracies of two arms on the splits of a dataset."""
+    shares = {_held_out(fold) for fold, _ in base.index}
+    if len(shares) > 1 or set(own.index) != set(base.index):
+        raise ValueError(f"{arm}: its runs are not of the splits that the others have")
+    (share,) = shares
+    n_failed = int(own.isna().sum() + base.isna().sum())
+    row = {
+        **{"arm": arm, "scored_on": "folds" if share else TEST},
+        **{"n_repeats": len(own), "n_failed": n_failed, "p_value": math.nan},
+    }
+    if n_failed:
+        return row
+    values = (own - base.reindex(own.index)).round(12).tolist()
+    return {
+        **{**row, "accuracy": float(own.mean()), "reference_accuracy": float(base.mean())},
+        **_interval(values, 1 / len(values) + share / (1 - share)),
+        "p_value": ranks.wilcoxon(values),
+    }
+
+
+def _held_out(fold: str) -> float:
+    """Return the share of the records that a split scores; 0 of a test part."""
+    if fold == TEST:
+        return 0.0
+    _, folds, number = fold.partition("/")
+    return 1 / int(number) if folds else float(fold.partition("@")[2])
+
+
+def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
+    """Return mean, standard error s·√factor, and Student's interval."""
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return {"difference": mean, **dict.fromkeys(("standard_error", "low", "high"), math.nan)}
+    error = float(np.std(values, ddof=1)) * math.sqrt(factor)
+    reach = float(stats.t.ppf(0.5 + LEVEL / 2, len(values) - 1)) * error
+    return {
+        **{"difference": mean, "standard_error": error},
+        **{"low": mean - reach, "high": mean + reach},
+    }
+
+
+def _holm(p_values: Iterator[float]) -> list[float]:
+    """Correct the p-values that are known."""
+    every = list(p_values)
+    corrected = iter(ranks.holm([p for p in every if not math.isnan(p)]))
+    return [p if math.isnan(p) else next(corrected) for p in every]
+
+
+def _ranked(part: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Return the errors of all arms at one ε, as :func:`ranks.pairs` reads them."""
+    base = part.drop_duplicates("dataset").assign(arm=reference)
+    base = base.assign(accuracy=base["reference_accuracy"])
+    both = pd.concat([base, part], ignore_index=True)
+    both = both.assign(error=1 - both["accuracy"])
+    return both.assign(rank=both.groupby("dataset")["error"].rank())
+
+
+def _pair(pairs: pd.DataFrame, reference: str, arm: str) -> dict[str, Any]:
+    """Return the ranks of one arm and of the reference, and the test of the two."""
+    both = {arm, reference}
+    row = next(row for row in pairs.to_dict("records") if {row["arm"], row["other"]} == both)
+    means = {row["arm"]: row["mean_rank"], row["other"]: row["other_mean_rank"]}
+    return {
+        **{"arm": arm, "p_value": row["p_value"], "mean_rank": means[arm]},
+        "reference_mean_rank": means[reference],
+        "critical_difference": row["critical_difference"],
+    }
+
+
+LINE = 0.2  # inches
+# Below so many points the axis is linear, above it logarithmic.
+LINEAR = 1.0
+
+
+def draw(
+    frame: pd.DataFrame, each: pd.DataFrame | None, titles: Mapping[str, str], reference: str
+) -> Figure:
+    """Draw differences in points of a hundred, with their intervals; dots of single datasets.
+
+    Right of 0 an arm is ahead. Within a point of 0 the axis is linear, beyond logarithmic.
+    """
+    style.check_any(frame)
+    epsilons, arms = sorted(set(frame["epsilon"])), list(dict.fromkeys(frame["arm"]))
+    looks = style.method_looks(map(method_of, arms))
+    columns = min(len(epsilons), style.PANELS_PER_ROW)
+    rows = math.ceil(len(epsilons) / columns)
+    with style.paper():
+        height = rows * (LINE * len(arms) + 0.62) + 0.25
+        figure = style.new_figure(style.TEXT_WIDTH, height)
+        panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+        for panel in panels[len(epsilons) :]:
+            panel.remove()
+        for i, (panel, epsilon) in enumerate(zip(panels, epsilons, strict=False)):
+            for y, arm in enumerate(arms):
+                colour, marker = looks[method_of(arm)]
+                if each is not None:
+                    _draw_dots(panel, _at(each, epsilon, arm), y, colour)
+                _draw_interval(panel, _at(frame, epsilon, arm), y, colour, marker)
+            _finish(panel, epsilon, [titles[arm] for arm in arms])
+            panel.tick_params(labelbottom=i + columns >= len(epsilons))
+        figure.supxlabel(f"Accuracy less that of {reference}, in points of a hundred", fontsize=7.5)
+    return figure
+
+
+def _at(frame: pd.DataFrame, epsilon: float, arm: str) -> pd.DataFrame:
+    return frame[(frame["epsilon"] == epsilon) & (frame["arm"] == arm)]
+
+
+def _draw_dots(panel: Axes, rows: pd.DataFrame, y: int, colour: str) -> None:
+    points = (100 * rows["difference"]).dropna().tolist()
+    panel.plot(
+        points, [y + 0.24] * len(points), linestyle="none", marker=".", markersize=3,
+        markeredgewidth=0, color=colour, alpha=0.45, zorder=2,
+    )  # fmt: skip
+
+
+def _draw_interval(panel: Axes, rows: pd.DataFrame, y: int, colour: str, marker: str) -> None:
+    for low, middle, high in (100 * rows[["low", "difference", "high"]]).to_numpy().tolist():
+        panel.plot([low, high], [y, y], color=colour, linewidth=1.2)
+        panel.plot([middle], [y], linestyle="none", color=colour, marker=marker, zorder=3)
+
+
+def _finish(panel: Axes, epsilon: float, names: list[str]) -> None:
+    panel.set_title(f"ε = {epsilon:g}")
+    panel.axvline(0, color="0.35", linewidth=0.8, zorder=1)
+    panel.set_xscale("symlog", linthresh=LINEAR)
+    panel.xaxis.set_major_locator(ticker.SymmetricalLogLocator(base=10, linthresh=LINEAR, subs=[1]))
+    panel.xaxis.set_major_formatter(
+        ticker.FuncFormatter(lambda value, _: f"{value:+g}" if value else "0")
+    )
+    panel.set_yticks(range(len(names)), names)
+    panel.set_ylim(len(names) - 0.4, -0.6)

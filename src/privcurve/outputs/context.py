@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from privcurve.analysis.names import method_of
+from privcurve import datasets
+from privcurve.analysis import sweep
+from privcurve.analysis.keys import method_of
 from privcurve.experiments import jobs
 from privcurve.experiments.jobs import Curve
 from privcurve.experiments.study import Study
+from privcurve.figures import style
+from privcurve.lazy import Figure, pd
 from privcurve.outputs.base import AUDITS, Asked, rule_notes
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-    from privcurve.datasets import Dataset
-    from privcurve.tables.table import Table
+from privcurve.tables.table import Table, read_table
 
 
 @dataclass(frozen=True)
@@ -65,20 +63,15 @@ class Context:
 
     def runs(self) -> pd.DataFrame:
         """Read the runs that are results: fresh trainings or, if nothing is selected, all."""
-        import pandas as pd
-
-        return pd.concat(
-            [part for curve in self.curves for part in curve.results()], ignore_index=True
-        )
+        parts = [part for curve in self.curves for part in curve.results()]
+        return pd.concat(parts, ignore_index=True)
 
     def described_runs(self) -> pd.DataFrame:
-        """Give the runs with a column for whatever tells them apart, and what was measured."""
-        from privcurve.analysis import sweep
-
+        """Return the runs with a column for whatever tells them apart, and what was measured."""
         return sweep.described(self.runs(), self.arms())
 
     def arms(self) -> dict[str, dict[str, Any]]:
-        """Give of each arm its method, and what tells it from others of that method."""
+        """Return of each arm its method, and what tells it from others of that method."""
         return {
             curve.arm.name: {"method": method_of(curve.arm.base), **curve.arm.varied}
             for curve in self.curves
@@ -86,8 +79,6 @@ class Context:
 
     def selected(self) -> pd.DataFrame:
         """Read the selected settings of the curves; refuses those of something else."""
-        from privcurve.tables.table import read_table
-
         for curve in self.curves:
             curve.check_results()
         return read_table(*(curve.selected for curve in self.curves))
@@ -97,10 +88,8 @@ class Context:
         for curve in self.curves:
             yield from curve.selection(columns)
 
-    def data(self, dataset: str) -> Dataset:
+    def data(self, dataset: str) -> datasets.Dataset:
         """Read a coded dataset."""
-        from privcurve import datasets
-
         return datasets.read(jobs.CODED / dataset)
 
     def data_notes(self) -> tuple[str, ...]:
@@ -108,20 +97,16 @@ class Context:
 
         What bounds have cut off, and on which of them a rule's constants were set.
         """
-        from privcurve import datasets
-
-        found = [datasets.facts(jobs.CODED / name) for name in self.asked.reads.data]
-        notes = [note for facts in found if facts for note in datasets.clipping_notes(facts)]
+        facts = [datasets.facts(jobs.CODED / name) for name in self.asked.reads.data]
+        notes = [note for one in facts if one for note in datasets.clipping_notes(one)]
         return (*notes, *rule_notes(self.study))
 
     def table_of(self, word: str) -> pd.DataFrame:
         """Read the table of another output that is read, or what its figure shows."""
-        from privcurve.tables.table import read_table
-
         return read_table(self.others[word].files.frames[0])
 
     def audit(self, learner: str) -> Path:
-        """Give the file of a learner's audit."""
+        """Return the file of a learner's audit."""
         return AUDITS / f"{learner}.csv"
 
     def write(self, table: Table) -> None:
@@ -130,6 +115,4 @@ class Context:
 
     def draw(self, figure: Figure, frame: pd.DataFrame) -> None:
         """Save the output's figure, with the frame that it was drawn from."""
-        from privcurve.figures import style
-
         style.save(figure, frame, self.asked.files.figures[0])

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Sequence
 from typing import ClassVar
 
 from privcurve.analysis import kinds
-from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, whole
-from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.analysis.keys import mean, short
+from privcurve.lazy import pd
+from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, all_curves
+from privcurve.outputs.base import Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
-from privcurve.outputs.options import TEXT, Option
 from privcurve.schema import nearest
+from privcurve.tables.table import Table
 
 
 class ErrorTable(Output):
@@ -18,10 +23,10 @@ class ErrorTable(Output):
     word: ClassVar[str] = "error_table"
     version: ClassVar[int] = 3
     options: ClassVar = {
-        "baseline": Option("the arm that others win against; by default the first", TEXT),
+        "baseline": Option("the arm that others win against; by default the first", str, None)
     }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         given, arms = asked.options["baseline"], asked.study.arms
         if given is not None and given not in arms:
             raise ValueError(
@@ -30,53 +35,37 @@ class ErrorTable(Output):
         if baseline(asked) not in private(asked):
             raise ValueError(f"baseline: {baseline(asked)} has no ε: others have nothing to beat")
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
-        return Files(tables=(asked.table,))
-
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
-        read = whole(asked.study)
+    def reads(self, asked: Asked) -> Reads:
+        read = all_curves(asked)
         titles = [arm.title for arm in asked.study.arms.values()]
         return Reads(read.curves, data=read.data, facts=[read.facts, titles])
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis import domains
-        from privcurve.tables.table import Table
-
-        study, base = context.study, baseline(context.asked)
-        frame = domains.error_table(context.runs(), study.datasets, list(study.arms), base)
-        frame.insert(list(frame).index("learner") + 1, "kind", kinds.column(frame, study.arms))
-        titles = arm_titles(context.asked)
-        shown = domains.shown(frame, titles, base)
-        context.write(
-            Table(
-                frame,
-                "Error of each learner on each dataset, at each ε",
-                (
-                    f"Wins, ties and losses are against {titles[base]}, by two standard errors of "
-                    "the difference, paired by fold and repeat; the least private error of a row "
-                    "is in bold; ranks are those of private learners.",
-                    *SELECTION_NOTES[1:],
-                    *kinds.NOTES,
-                    *FRESH_NOTES[1:],
-                    *context.data_notes(),
-                ),
-                shown,
-            )
+    def make(self, context: Context) -> None:
+        study, base, titles = context.study, baseline(context.asked), arm_titles(context.asked)
+        frame = error_frame(context.runs(), study.datasets, list(study.arms), base)
+        frame = kinds.with_kinds(frame, study.arms, after="learner")
+        notes = (
+            f"Wins, ties and losses are against {titles[base]}, by two standard errors of the "
+            "difference, paired by fold and repeat; the least private error of a row is in bold; "
+            "ranks are those of private learners.",
+            *(*SELECTION_NOTES[1:], *kinds.NOTES, *FRESH_NOTES[1:], *context.data_notes()),
         )
+        caption = "Error of each learner on each dataset, at each ε"
+        context.write(Table(frame, caption, notes, readable(frame, titles, base)))
 
 
 def baseline(asked: Asked) -> str:
-    """Give the arm that others are compared with."""
+    """Return the arm that others are compared with."""
     return str(asked.options["baseline"] or next(iter(asked.study.arms)))
 
 
 def private(asked: Asked) -> list[str]:
-    """Give the arms that have an ε."""
+    """Return the arms that have an ε."""
     return [name for name, arm in asked.study.arms.items() if arm.calibration is not None]
 
 
 def arm_titles(asked: Asked) -> dict[str, str]:
-    """Give the titles of arms, with the calibration, δ and kind where these tell some apart."""
+    """Return the titles of arms, with the calibration, δ and kind where these tell some apart."""
     arms = asked.study.arms
     of = {name: kinds.kind(arm) for name, arm in arms.items()}
     mixed = len({arm.delta > 0 for arm in arms.values() if arm.calibration}) > 1
@@ -92,3 +81,135 @@ def arm_titles(asked: Asked) -> dict[str, str]:
             said.append(kinds.SHORT[of[name]])
         titles[name] = ", ".join(said)
     return titles
+
+
+COLUMNS = [
+    *("epsilon", "dataset", "arm", "learner", "error", "error_std", "n_repeats", "n_failed"),
+    *("best", "gain", "gain_standard_error", "verdict", "rank"),
+]
+WIN, TIE, LOSS = "win", "tie", "loss"
+# A gain counts from so many standard errors on.
+STANDARD_ERRORS = 2.0
+# Means of the same errors in another order differ by so little.
+ROUNDING = 1e-9
+
+
+def error_frame(
+    runs: pd.DataFrame, datasets: Sequence[str], arms: Sequence[str], baseline: str
+) -> pd.DataFrame:
+    """Compare the errors of all arms on all datasets, at each ε.
+
+    One fold and repeat of a dataset has the same records in all arms. `gain` is by how much the
+    error is below the baseline's, paired by fold and repeat; it is a win or a loss if it is beyond
+    `STANDARD_ERRORS` of its standard errors, and `best` is the least mean error of an ε and
+    dataset, of all private arms. `rank` counts from 1 among them, ties sharing the mean of their
+    ranks. An arm with a failed training lacks its error, and with it gain and rank; an arm without
+    privacy (ε = ∞) has neither rank nor rival.
+    """
+    errors = runs.assign(error=(1 - runs["accuracy"]).where(runs["status"] == "ok"))
+    errors["epsilon"] = errors["epsilon"].map(short)
+    of_point = {
+        key: group.set_index(["fold", "repeat"])["error"]
+        for key, group in errors.groupby(["epsilon", "dataset", "arm"], sort=False)
+    }
+    learners = dict(zip(runs["arm"], runs["learner"], strict=True))
+    rows = []
+    for epsilon, dataset in itertools.product(sorted(set(errors["epsilon"]), key=float), datasets):
+        means = {
+            arm: mean(of_point[epsilon, dataset, arm])
+            for arm in arms
+            if (epsilon, dataset, arm) in of_point
+        }
+        private = {} if math.isinf(float(epsilon)) else means
+        ranks = _ranks(private)
+        least = min((m for m in private.values() if not math.isnan(m)), default=math.nan)
+        base = of_point.get((epsilon, dataset, baseline))
+        for arm, error in means.items():
+            own = of_point[epsilon, dataset, arm]
+            gain, gain_error = _gain(base, own) if arm in private else (math.nan, math.nan)
+            verdict = None if arm == baseline else _verdict(gain, gain_error)
+            best = bool(arm in private and error <= least + ROUNDING)
+            spread = float(own.std(ddof=1, skipna=False))
+            rows.append(
+                [
+                    *(float(epsilon), dataset, arm, learners[arm], error, spread, len(own)),
+                    *(int(own.isna().sum()), best, gain, gain_error, verdict),
+                    ranks.get(arm, math.nan),
+                ]
+            )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def wins(table: pd.DataFrame) -> pd.DataFrame:
+    """Count wins, ties and losses of each ranked arm against the baseline, with its mean rank."""
+    ranked = table[table["epsilon"].map(math.isfinite)]
+    counts = {
+        "wins": ranked["verdict"] == WIN,
+        "ties": ranked["verdict"] == TIE,
+        "losses": ranked["verdict"] == LOSS,
+    }
+    groups = ranked.assign(**counts).groupby(["epsilon", "arm"], sort=False)
+    sums = groups.agg(n_datasets=("error", "count"), **{name: (name, "sum") for name in counts})
+    return sums.assign(mean_rank=groups["rank"].mean()).reset_index()
+
+
+def readable(table: pd.DataFrame, titles: dict[str, str], baseline: str) -> pd.DataFrame:
+    """Return the table as a reader wants it: a row a dataset and ε, a column an arm.
+
+    The least error of a row in bold; below the rows of an ε, wins/ties/losses and mean ranks.
+    """
+    arms = [arm for arm in titles if arm in set(table["arm"])]
+    fixed = table["epsilon"].map(math.isinf)
+    free = _cells(table[fixed])
+    counts = {(row["epsilon"], row["arm"]): row for row in wins(table).to_dict("records")}
+    rows = []
+    for epsilon, part in table[~fixed].groupby("epsilon", sort=True):
+        at, cells = short(str(epsilon)), free | _cells(part)
+        for dataset in dict.fromkeys(part["dataset"]):
+            rows.append([at, dataset, *(cells.get((dataset, arm), "–") for arm in arms)])
+        scores = [counts.get((epsilon, arm)) for arm in arms]
+        compared = [
+            "/".join(f"{one[name]:g}" for name in ("wins", "ties", "losses"))
+            if one and arm != baseline
+            else "–"
+            for arm, one in zip(arms, scores, strict=True)
+        ]
+        rows.append([at, "wins/ties/losses", *compared])
+        ranks = [f"{one['mean_rank']:.2f}" if one else "–" for one in scores]
+        rows.append([at, "mean rank", *ranks])
+    return pd.DataFrame(rows, columns=["ε", "dataset", *(titles[arm] for arm in arms)])
+
+
+def _cells(part: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """Write the error of each dataset and arm; nothing where there is none."""
+    return {
+        (row["dataset"], row["arm"]): ("**{:.3f}**" if row["best"] else "{:.3f}").format(
+            row["error"]
+        )
+        for row in part[part["error"].notna()].to_dict("records")
+    }
+
+
+def _gain(base: pd.Series | None, own: pd.Series) -> tuple[float, float]:
+    """Return the mean of paired differences, and its standard error."""
+    if base is None or set(base.index) != set(own.index):
+        return math.nan, math.nan
+    gaps = base.reindex(own.index) - own
+    if gaps.isna().any():
+        return math.nan, math.nan
+    return float(gaps.mean()), float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
+
+
+def _verdict(gain: float, error: float) -> str | None:
+    if math.isnan(gain) or math.isnan(error):
+        return None
+    if abs(gain) <= STANDARD_ERRORS * error + ROUNDING:
+        return TIE
+    return WIN if gain > 0 else LOSS
+
+
+def _ranks(means: dict[str, float]) -> dict[str, float]:
+    """Rank means that are known, the least first; equal ones share the mean of their ranks."""
+    steps = {arm: round(mean / ROUNDING) for arm, mean in means.items() if not math.isnan(mean)}
+    ranks = pd.Series(steps, dtype="int64").rank(method="average")
+    return {str(arm): float(rank) for arm, rank in ranks.items()}

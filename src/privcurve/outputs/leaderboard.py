@@ -7,10 +7,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from privcurve.outputs.base import OF, Asked, Files, Output, Reads, about
+from privcurve.files import replace_text
+from privcurve.outputs.base import OF, Asked, Files, Option, Output, Reads, about, dataset_title
 from privcurve.outputs.context import Context
-from privcurve.outputs.options import LIST, Option
-from privcurve.outputs.page import assemble
+from privcurve.outputs.page import assemble, data
 from privcurve.privacy.budget import LOOKED
 
 RESULTS = Path("results")
@@ -31,11 +31,12 @@ class Leaderboard(Output):
         "tables": Option(
             "a list of tables, each <study>/accuracy, <study>/selected_settings or "
             "<study>/ledgers, or /audit, that of all learners; by default those of the study",
-            LIST,
+            list,
+            None,
         )
     }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         names = asked.options["tables"] or ()
         for name in names:
             study, slash, word = str(name).partition(OF)
@@ -47,10 +48,10 @@ class Leaderboard(Output):
             if first not in names:
                 raise ValueError(f"tables: without {first} nothing of {study} is shown; add it")
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
+    def files(self, asked: Asked) -> Files:
         return Files(others={"page": (RESULTS / asked.place).with_suffix(".html")})
 
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         mine = [word for word, _ in asked.study.outputs if word in (*TABLES, AUDIT)]
         names = asked.options["tables"] or dict.fromkeys((ACCURACY, *mine))
         return Reads(outputs=tuple(names), facts=[assemble.sources(), version("plotly")])
@@ -67,10 +68,7 @@ class Leaderboard(Output):
             for _, asked in _studies(context)
         ] + _private(context)
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.files import replace_text
-        from privcurve.outputs.page import data
-
+    def make(self, context: Context) -> None:
         studies = []
         for prefix, asked in _studies(context):
             tables = {
@@ -78,16 +76,16 @@ class Leaderboard(Output):
                 for word in TABLES
                 if prefix + word in context.others
             }
-            titles = {name: about(name).title.partition(":")[0] for name in asked.study.datasets}
+            titles = {name: dataset_title(name) for name in asked.study.datasets}
             studies.append(data.of_study(asked.study, titles, tables))
         audits = [context.others[name] for name in (RUN_AUDIT, AUDIT) if name in context.others]
         audit = audits[0].files.frames[0] if audits else None
-        page = assemble.page(data.whole(studies, audit), LOOKED if _private(context) else "")
+        page = assemble.page(data.page_data(studies, audit), LOOKED if _private(context) else "")
         replace_text(context.asked.files.others["page"], page)
 
 
 def _studies(context: Context) -> list[tuple[str, Asked]]:
-    """Give what stands before the word of a study's tables, and its table of accuracy."""
+    """Return what stands before the word of a study's tables, and its table of accuracy."""
     return [
         (name.removesuffix(ACCURACY), asked)
         for name, asked in context.others.items()
@@ -102,6 +100,6 @@ def _private(context: Context) -> list[str]:
 
 
 def page_tables(outputs: Iterable[Asked]) -> list[str]:
-    """Give the words of a study's outputs that a page shows; none without its accuracy."""
+    """Return the words of a study's outputs that a page shows; none without its accuracy."""
     words = [one.output.word for one in outputs]
     return [word for word in TABLES if word in words] if ACCURACY in words else []

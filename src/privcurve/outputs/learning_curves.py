@@ -1,12 +1,34 @@
-"""Accuracy against ε, one panel a dataset."""
+"""Learning curves: fresh accuracy against ε, one panel a dataset."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import math
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
+from privcurve.analysis import kinds
+from privcurve.analysis.keys import method_of
 from privcurve.experiments.study import Study
-from privcurve.outputs.base import FIGURES, Asked, Files, Output, Reads, about, set_the_rule
+from privcurve.figures import style
+from privcurve.figures.labels import label_lines
+from privcurve.lazy import Axes, Figure, pd, ticker
+from privcurve.outputs.base import (
+    FIGURES,
+    Asked,
+    Files,
+    Output,
+    Reads,
+    dataset_title,
+    set_the_rule,
+    source,
+)
 from privcurve.outputs.context import Context
+
+if TYPE_CHECKING:
+    from matplotlib.lines import Line2D
 
 
 class LearningCurves(Output):
@@ -16,28 +38,21 @@ class LearningCurves(Output):
     version: ClassVar[int] = 3
     selects: ClassVar[bool] = False
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
+    def files(self, asked: Asked) -> Files:
         # Its place is older than the options: the study's `figure`.
         return Files(figures=(FIGURES / (asked.options["name"] or asked.study.figure),))
 
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         titles = [[arm.name, arm.title] for arm in asked.study.arms.values()]
         named = [[name, dataset_title(name), source(name)] for name in asked.study.datasets]
         return Reads(outputs=("accuracy",), facts=[titles, named, asked.study.metric])
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.figures.learning_curves import learning_curves
-
-        study = context.study
-        frame = context.table_of("accuracy")
-        figure = learning_curves(
-            frame,
-            titles={arm.name: arm.title for arm in study.arms.values()},
-            datasets={name: panel_title(study, name) for name in study.datasets},
-            groups={name: source(name) for name in study.datasets},
-            metric=study.metric,
-        )
-        context.draw(figure, frame)
+    def make(self, context: Context) -> None:
+        study, frame = context.study, context.table_of("accuracy")
+        titles = {arm.name: arm.title for arm in study.arms.values()}
+        datasets = {name: panel_title(study, name) for name in study.datasets}
+        groups = {name: source(name) for name in study.datasets}
+        context.draw(draw(frame, titles, datasets, groups, study.metric), frame)
 
 
 def panel_title(study: Study, name: str) -> str:
@@ -46,11 +61,187 @@ def panel_title(study: Study, name: str) -> str:
     return dataset_title(name) + (" (set PrivGAM's constants)" if seen else "")
 
 
-def dataset_title(name: str) -> str:
-    """Give the short title of a dataset: what stands before the colon."""
-    return about(name).title.partition(":")[0]
+SCORED_ON = {"test": "test set", "folds": "fresh folds"}
+ENVELOPE: dict[str, Any] = {"color": "0.82", "linewidth": 4.2, "solid_capstyle": "round"}
+ENVELOPE_NAME = "best certified by rule or paid, δ = 0"
+
+# How long a line of a panel's title may be, in letters.
+TITLE = 30
+
+# Leading digits of ε in the order in which they are labelled while there is room.
+NICE_DIGITS = ("1", "5", "2", "3")
 
 
-def source(name: str) -> str:
-    """Give the dataset whose raw files one is made from: of the same records, panels compare."""
-    return about(name).source
+def draw(
+    accuracy: pd.DataFrame,
+    titles: Mapping[str, str],
+    datasets: Mapping[str, str],
+    groups: Mapping[str, str] | None = None,
+    metric: str = "accuracy",
+) -> Figure:
+    """Draw accuracy against ε with a band of one standard deviation over repeats.
+
+    A curve joins an arm's finite ε. An arm at ε = ∞ is a horizontal line with its name on it:
+    grey if it is there alone, of the curve's colour if it is a private learner's own limit. A
+    missing accuracy is a gap in the curve and a cross on the ε axis; a missing horizontal line is
+    named below its panel. What is selected without paying for it is thin and dashed, and named so;
+    where two certified curves or more are by rule (or paid) with δ = 0, the best of them at each ε
+    is underlaid with grey. Panels of one group share their y axis; the order of the titles settles
+    colours and the legend.
+    """
+    frame = accuracy[accuracy["arm"].isin(list(titles))]
+    frame = frame.assign(score=frame[metric], score_std=frame[f"{metric}_std"])
+    for dataset in datasets:
+        if dataset not in set(frame["dataset"]):
+            raise ValueError(f"nothing to draw for the dataset {dataset}")
+    if frame.duplicated(["dataset", "arm", "epsilon"]).any():
+        raise ValueError("two rows of one curve and ε in the table of accuracy")
+    finite = frame[np.isfinite(frame["epsilon"])]
+    first = frame.drop_duplicates("arm").set_index("arm")
+    arms = [arm for arm in titles if arm in first.index]
+    curves = [arm for arm in arms if arm in set(finite["arm"])]
+    calibrations = first["calibration"].astype(object).where(first["calibration"].notna(), None)
+    kind = dict(zip(finite["arm"], finite["kind"], strict=True))
+    unpaid = [arm for arm in curves if kind[arm] == kinds.UNPAID]
+    styles = style.curve_styles(curves, dict(calibrations), dict(first["delta"]), unpaid)
+    best = kinds.envelope(finite, metric)
+    looks = _level_looks(arms, styles, set(frame.loc[np.isinf(frame["epsilon"]), "arm"]))
+    with style.paper():
+        figure, panels = style.panels(
+            len(datasets), [(groups or {}).get(name, name) for name in datasets]
+        )
+        levels = {}
+        for panel, dataset in zip(panels, datasets, strict=True):
+            part = frame[frame["dataset"] == dataset].sort_values("epsilon")
+            _draw_curves(panel, part, styles)
+            mine = best[best["dataset"] == dataset]
+            panel.plot(mine["epsilon"], mine["score"], label="_envelope", zorder=1.4, **ENVELOPE)
+            levels[panel] = _draw_levels(panel, part, looks, titles)
+            _finish(panel, part, datasets[dataset])
+        _label_axes(panels, frame, list(datasets), _called(metric))
+        handles = []
+        for arm in curves:
+            name = _name(titles[arm], calibrations[arm], first["delta"][arm], kind[arm])
+            handles.append(style.key_line(name, **styles[arm].line()))
+        if len(best):
+            handles.append(style.key_line(ENVELOPE_NAME, **ENVELOPE))
+        if finite["score"].isna().any():
+            handles.append(style.key_line("missing", color="0.3", marker="x", linestyle="none"))
+        style.legend_below(figure, handles)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # labels are placed by the layout as it now stands
+        for panel, lines in levels.items():
+            label_lines(panel, lines)
+    return figure
+
+
+def _level_looks(
+    arms: Sequence[str], styles: Mapping[str, style.CurveStyle], endless: Collection[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the looks of private learners without noise, one a method, and of what has no ε."""
+    limits = {method_of(arm): arm for arm in reversed(list(styles)) if arm in endless}
+    dashes = style.baseline_dashes(arm for arm in arms if arm not in styles)
+    return {
+        arm: {"color": styles[arm].colour, "linestyle": (0, (2.2, 1, 0.8, 1))}
+        for arm in limits.values()
+    } | {arm: {"color": style.BASELINE_COLOUR, "linestyle": (0, d)} for arm, d in dashes.items()}
+
+
+def _draw_levels(
+    panel: Axes,
+    part: pd.DataFrame,
+    looks: Mapping[str, Mapping[str, Any]],
+    titles: Mapping[str, str],
+) -> list[tuple[Line2D, str]]:
+    """Draw the horizontal lines: accuracies at ε = ∞."""
+    lines, missing = [], []
+    at_infinity = part[np.isinf(part["epsilon"])].set_index("arm")["score"]
+    for arm, look in looks.items():
+        if arm not in at_infinity:
+            continue
+        private = look["color"] != style.BASELINE_COLOUR
+        name = f"{titles[arm]}, no noise" if private else titles[arm]
+        if pd.isna(at_infinity[arm]):
+            missing.append(name)
+            continue
+        label = f"_limit {arm}" if private else arm
+        height = float(at_infinity[arm])
+        lines.append((panel.axhline(height, **look, linewidth=0.9, zorder=1.8, label=label), name))
+    panel.set_xlabel("Privacy budget ε" + (f"\nmissing: {', '.join(missing)}" if missing else ""))
+    return lines
+
+
+def _called(metric: str) -> str:
+    return "AUC" if metric == "auc" else metric.replace("_", " ").capitalize()
+
+
+def _name(title: str, calibration: str | None, delta: float, kind: str) -> str:
+    """Return the name in the legend: how the noise was calibrated, and what settings have cost."""
+    parts = [] if calibration is None or calibration in title else [calibration]
+    if delta > 0:
+        parts.append(f"δ = {delta:g}")
+    if kind != kinds.RULE:
+        parts.append(kind)
+    return f"{title} ({', '.join(parts)})" if parts else title
+
+
+def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.CurveStyle]) -> None:
+    height = 0.03
+    for order, (arm, curve) in enumerate(styles.items()):
+        rows = part[(part["arm"] == arm) & np.isfinite(part["epsilon"])]
+        if rows.empty:
+            continue
+        names = ["epsilon", "score", "score_std"]
+        epsilon, mean, std = rows[names].to_numpy(dtype=float).T
+        look: Any = {"color": curve.colour, "alpha": 0.16, "linewidth": 0}
+        panel.fill_between(epsilon, mean - std, mean + std, zorder=1.5, **look)
+        # What is thin would be hidden below what is not.
+        level = 3 + curve.thin - 0.01 * order
+        panel.plot(epsilon, mean, label=arm, zorder=level, **curve.line())
+        missing = epsilon[np.isnan(mean)]
+        cross: Any = {"color": curve.colour, "marker": "x", "linestyle": "none", "zorder": 4}
+        cross |= {"transform": panel.get_xaxis_transform(), "label": f"_missing {arm}"}
+        panel.plot(missing, np.full(len(missing), height), **cross)
+        height += 0.05 * bool(len(missing))
+
+
+def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
+    panel.set_title(textwrap.fill(title, TITLE))
+    epsilons = sorted(set(part.loc[np.isfinite(part["epsilon"]), "epsilon"])) or [1.0]
+    panel.set_xscale("log")
+    pad = (epsilons[-1] / epsilons[0]) ** 0.05 if len(epsilons) > 1 else 2.0
+    panel.set_xlim(epsilons[0] / pad, epsilons[-1] * pad)
+    panel.xaxis.set_major_locator(ticker.FixedLocator(_ticks(epsilons)))
+    style.plain(panel.xaxis)
+    panel.xaxis.set_minor_locator(ticker.FixedLocator(epsilons))
+    panel.xaxis.set_minor_formatter(ticker.NullFormatter())
+    panel.margins(y=0.13)
+    panel.yaxis.set_major_locator(ticker.MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+
+
+def _ticks(epsilons: Sequence[float]) -> list[float]:
+    """Choose the ε to label: the outermost, then round ones, none too near another."""
+    low, high = epsilons[0], epsilons[-1]
+    room = 0.1 * math.log(high / low) if high > low else 0.0
+
+    def rank(epsilon: float) -> int:
+        digits = f"{epsilon:.12e}".partition("e")[0].rstrip("0").rstrip(".")
+        return NICE_DIGITS.index(digits) if digits in NICE_DIGITS else len(NICE_DIGITS)
+
+    ticks: list[float] = []
+    for value in [low, high, *sorted(epsilons, key=rank)]:
+        if all(abs(math.log(value / tick)) > room for tick in ticks):
+            ticks.append(value)
+    return sorted(ticks)
+
+
+def _label_axes(
+    panels: Sequence[Axes], frame: pd.DataFrame, datasets: Sequence[str], name: str
+) -> None:
+    before = None
+    for i, (panel, dataset) in enumerate(zip(panels, datasets, strict=True)):
+        kinds = frame.loc[frame["dataset"] == dataset, "scored_on"].dropna().unique()
+        label = f"{name} ({SCORED_ON[kinds[0]]})" if len(kinds) else name
+        if label != before or i % style.PANELS_PER_ROW == 0:
+            panel.set_ylabel(label)
+        before = label

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from privcurve.experiments.results import IncompleteError
+from privcurve.lazy import pd
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.outputs.base import Asked, Option, Output, Reads
 from privcurve.outputs.context import Context
-from privcurve.outputs.options import LIST, Option
+from privcurve.tables.table import Table, shown
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from privcurve.datasets import Dataset
     from privcurve.experiments.study import Arm
 
 CAPTION = "The ledger of each private learner"
@@ -22,10 +22,8 @@ NOTES = (
     "is what its steps add up to; that is at most the ε of the curve.",
     "Status: whether what is claimed is proved, not proved or refuted (docs/privacy.md).",
 )
-COLUMNS = (
-    *("dataset", "arm", "learner", "calibration", "delta", "epsilon", "neighbours"),
-    *("composition", "steps", "epsilon_spent", "status", "ledger"),
-)
+MODEL = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
+STATED = ["neighbours", "composition", "steps", "epsilon_spent", "status", "ledger"]
 
 
 class Ledgers(Output):
@@ -37,32 +35,23 @@ class Ledgers(Output):
     word: ClassVar[str] = "ledgers"
     local: ClassVar[bool] = False
     options: ClassVar = {
-        "epsilons": Option("a list of ε of the study; by default all of them", LIST)
+        "epsilons": Option("a list of ε of the study; by default all of them", list, None)
     }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
-        given = asked.options["epsilons"] or []
-        known = {epsilon for arm in asked.study.arms.values() for epsilon in arm.epsilons}
-        unknown = [epsilon for epsilon in given if epsilon not in known]
-        if unknown:
-            raise ValueError(f"the study has no epsilon = {unknown[0]}")
-        if not list(_arms(asked)):
+    def check(self, asked: Asked) -> None:
+        epsilons = {epsilon for arm in asked.study.arms.values() for epsilon in arm.epsilons}
+        for epsilon in asked.options["epsilons"] or ():
+            if epsilon not in epsilons:
+                raise ValueError(f"the study has no epsilon = {epsilon}")
+        if not _arms(asked):
             raise ValueError("the study has no private learner that trains on all records")
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
-        return Files(tables=(asked.table,))
-
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         arms = _arms(asked)
         versions = [[arm.name, registry.entry(arm.learner).version] for arm in arms]
-        curves = tuple(itertools.product(asked.study.datasets, [arm.name for arm in arms]))
-        return Reads(curves, data=asked.study.datasets, facts=versions)
+        return Reads(asked.curves_of(arms), data=asked.study.datasets, facts=versions)
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        import pandas as pd
-
-        from privcurve.tables.table import Table, shown
-
+    def make(self, context: Context) -> None:
         selected = context.selected()
         rows = [
             _row(context, data, arm, epsilon, selected)
@@ -71,36 +60,32 @@ class Ledgers(Output):
             for epsilon in sorted(context.options["epsilons"] or arm.epsilons)
             if epsilon in arm.epsilons and math.isfinite(epsilon)
         ]
-        frame = pd.DataFrame(rows, columns=list(COLUMNS))
+        frame = pd.DataFrame(rows, columns=[*MODEL, *STATED])
         names = ["dataset", "arm", "epsilon", "neighbours", "epsilon_spent", "status", "ledger"]
         context.write(Table(frame, CAPTION, NOTES, shown(frame[names])))
 
 
 def _arms(asked: Asked) -> list[Arm]:
-    """Give the private arms; a model of a part of the records is no release."""
+    """Return the private arms; a model of a part of the records is no release."""
     arms = asked.study.arms.values()
     return [arm for arm in arms if arm.calibration is not None and arm.train_share == 1]
 
 
 def _row(
-    context: Context, data: Any, arm: Arm, epsilon: float, selected: pd.DataFrame
+    context: Context, data: Dataset, arm: Arm, epsilon: float, selected: pd.DataFrame
 ) -> dict[str, Any]:
     from privcurve.experiments import models
-    from privcurve.experiments.results import IncompleteError
 
-    row: dict[str, Any] = {
-        **{"dataset": data.name, "arm": arm.name, "learner": arm.learner},
-        **{"calibration": arm.calibration, "delta": arm.delta, "epsilon": epsilon},
-    }
+    model = (data.name, arm.name, arm.learner, arm.calibration, arm.delta, epsilon)
+    row: dict[str, Any] = dict(zip(MODEL, model, strict=True))
     try:
         point = models.selected_point(arm, selected, data.name, epsilon)
-        (model,) = models.train_afresh(data, arm, point, 1, context.seed)
+        (trained,) = models.train_afresh(data, arm, point, 1, context.seed)
     except (IncompleteError, ValueError) as error:
         return {**row, "status": f"failed: {error}"}
-    statement = model.learner.privacy_
-    return {
-        **row,
-        **{"neighbours": statement.neighbours, "composition": statement.composition},
-        **{"steps": len(statement.ledger), "epsilon_spent": statement.epsilon_spent},
-        **{"status": statement.status, "ledger": statement.made_of()},
-    }
+    statement = trained.learner.privacy_
+    stated = (
+        *(statement.neighbours, statement.composition, len(statement.ledger)),
+        *(statement.epsilon_spent, statement.status, statement.made_of()),
+    )
+    return row | dict(zip(STATED, stated, strict=True))

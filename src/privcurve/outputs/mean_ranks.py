@@ -1,12 +1,19 @@
-"""Mean ranks over datasets, and which of them differ."""
+"""Mean ranks over datasets, and which of them differ (Demšar, JMLR 2006)."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.analysis import ranks
+from privcurve.analysis.keys import method_of
+from privcurve.figures import style
+from privcurve.lazy import Axes, Figure, pd
+from privcurve.outputs.base import Asked, Output, Reads
 from privcurve.outputs.context import Context
 from privcurve.outputs.error_table import ErrorTable, arm_titles, private
+from privcurve.tables.table import Table
 
 CAPTION = "Which learners' ranks differ over the datasets"
 NOTES = (
@@ -23,23 +30,93 @@ class MeanRanks(Output):
     """Figure and table: ranks of learners over all datasets, and pairs that do not differ."""
 
     word: ClassVar[str] = "mean_ranks"
+    writes: ClassVar = ("table", "figure")
     version: ClassVar[int] = 2
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         if len(asked.study.datasets) < 2 or len(private(asked)) < 2:
             raise ValueError("ranks need two private arms and two datasets or more")
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
-        return Files(tables=(asked.table,), figures=(asked.figure,))
-
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         return Reads(outputs=(ErrorTable.word,), facts=list(arm_titles(asked).items()))
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis import ranks
-        from privcurve.figures.critical_difference import critical_difference
-        from privcurve.tables.table import Table
-
+    def make(self, context: Context) -> None:
         frame = ranks.pairs(context.table_of(ErrorTable.word))
         context.write(Table(frame, CAPTION, NOTES))
-        context.draw(critical_difference(frame, arm_titles(context.asked)), frame)
+        context.draw(draw(frame, arm_titles(context.asked)), frame)
+
+
+# Heights in units of a line of text.
+LINE = 0.165  # inches
+ABOVE, BAR = 2.6, 0.45
+# Smaller p-values are not told apart.
+LEAST_P = 0.001
+
+
+def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Draw the mean ranks of arms, a panel an ε.
+
+    Rank 1, the best, is on the left. Thick bars join arms of which no pair differs by
+    Wilcoxon's test with Holm's correction; the thin one on top is as long as Nemenyi's critical
+    difference.
+    """
+    style.check_any(frame)
+    parts = [part for _, part in frame.groupby("epsilon", sort=True)]
+    joined = [ranks.groups(part) for part in parts]
+    counts = [len(set(part["arm"]) | set(part["other"])) for part in parts]
+    heights = [
+        ABOVE + BAR * len(bars) + math.ceil(count / 2) + 0.6
+        for bars, count in zip(joined, counts, strict=True)
+    ]
+    looks = style.method_looks(map(method_of, titles))
+    with style.paper():
+        figure = style.new_figure(style.TEXT_WIDTH, LINE * (sum(heights) + 0.8 * len(parts)))
+        made = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for panel, part, bars, height in zip(made, parts, joined, heights, strict=True):
+            _draw(panel, part, bars, height, titles, looks)
+    return figure
+
+
+def _draw(
+    panel: Axes,
+    part: pd.DataFrame,
+    bars: list[list[str]],
+    height: float,
+    titles: Mapping[str, str],
+    looks: Mapping[str, tuple[str, str]],
+) -> None:
+    means, first = ranks.mean_ranks(part), part.iloc[0]
+    k = len(means)
+    room = 0.62 * (k - 1) + 0.4
+    panel.set_xlim(1 - room, k + room)
+    panel.set_ylim(height, 0)
+    panel.axis("off")
+    p_value = float(first["friedman_p"])
+    p_text = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
+    tested = f"{first['n_datasets']:d} datasets; Friedman's p {p_text}"
+    panel.set_title(f"ε = {first['epsilon']:g}  ({tested})", loc="left")
+    panel.plot([1, k], [ABOVE, ABOVE], color="0.2", linewidth=0.8)
+    for rank in range(1, k + 1):
+        panel.plot([rank, rank], [ABOVE - 0.25, ABOVE], color="0.2", linewidth=0.8)
+        panel.text(rank, ABOVE - 0.35, f"{rank}", ha="center", va="bottom", fontsize=7)
+    critical = float(first["critical_difference"])
+    length = min(critical, k - 1.0)
+    panel.plot([1, 1 + length], [0.9, 0.9], color="0.45", linewidth=0.8, marker="|", markersize=4)
+    text = f"Nemenyi's critical difference, {critical:.2f}"
+    look: Any = {"ha": "left", "va": "center", "fontsize": 6.5, "color": "0.35"}
+    panel.text(1 + length + 0.08, 0.9, text, **look)
+    for place, bar in enumerate(bars, 1):
+        y = ABOVE + BAR * place
+        ends = [means[bar[0]] - 0.05, means[bar[-1]] + 0.05]
+        panel.plot(ends, [y, y], color="0.1", linewidth=2.4, solid_capstyle="butt")
+    below = ABOVE + BAR * (len(bars) + 0.6) + 0.5
+    for place, (arm, mean) in enumerate(means.items()):
+        on_left = place < math.ceil(k / 2)
+        # The outermost labels are the highest: no line crosses another.
+        y = below + (place if on_left else k - 1 - place)
+        x = 1 - 0.15 if on_left else k + 0.15
+        colour = looks[method_of(arm)][0]
+        panel.plot([mean, mean, x], [ABOVE, y, y], color=colour, linewidth=0.9)
+        text = f"{titles[arm]} {mean:.2f}" if on_left else f"{mean:.2f} {titles[arm]}"
+        x += -0.06 if on_left else 0.06
+        panel.text(x, y, text, ha="right" if on_left else "left", va="center")

@@ -6,18 +6,23 @@ printed models: it holds the models of all repeats of all arms, whose budgets ad
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from privcurve.figures import style
+from privcurve.files import replace_text
+from privcurve.lazy import Figure, pd, ticker
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.outputs.base import Asked, Files, Option, Output, Reads, dataset_title
 from privcurve.outputs.context import Context
-from privcurve.outputs.learning_curves import dataset_title
-from privcurve.outputs.options import NUMBER, REQUIRED, TEXT, Option
+from privcurve.tables.table import Table
 
 if TYPE_CHECKING:
     from privcurve.experiments.models import Inspection
     from privcurve.experiments.study import Arm, Point
+
 
 INSPECTED = ("lazybb", "topdown")
 
@@ -29,76 +34,171 @@ class ModelCard(Output):
     version: ClassVar[int] = 3
     local: ClassVar[bool] = False
     options: ClassVar = {
-        "learner": Option("an entry of the study's learners: LazyBB or trees", TEXT, REQUIRED),
-        "dataset": Option("a dataset of the study", TEXT, REQUIRED),
-        "epsilon": Option("an ε of that learner", NUMBER, REQUIRED),
+        "learner": Option("an entry of the study's learners: LazyBB or trees", str),
+        "dataset": Option("a dataset of the study", str),
+        "epsilon": Option("an ε of that learner", float),
     }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         asked.check_dataset(asked.options["dataset"])
         asked.check_epsilon(asked.options["learner"], asked.options["epsilon"])
         for arm in asked.arms_of(asked.options["learner"]):
             if arm.learner not in INSPECTED:
                 raise ValueError(f"{arm.name}: there are cards of {', '.join(INSPECTED)} alone")
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
+    def files(self, asked: Asked) -> Files:
         votes = Path("results", asked.study.paper or asked.study.name, "model_votes.csv")
         return Files((asked.table,), (asked.figure,), {"votes": votes})
 
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
-        arms = asked.arms_of(asked.options["learner"])
-        dataset = asked.options["dataset"]
-        return Reads(
-            tuple((dataset, arm.name) for arm in arms),
-            data=(dataset,),
-            facts=[dataset_title(dataset), [registry.entry(arm.learner).version for arm in arms]],
-        )
+    def reads(self, asked: Asked) -> Reads:
+        arms, dataset = asked.arms_of(asked.options["learner"]), asked.options["dataset"]
+        versions = [registry.entry(arm.learner).version for arm in arms]
+        curves = tuple((dataset, arm.name) for arm in arms)
+        return Reads(curves, data=(dataset,), facts=[dataset_title(dataset), versions])
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        import pandas as pd
-
-        from privcurve.analysis import model_card
+    def make(self, context: Context) -> None:
         from privcurve.experiments import models
-        from privcurve.files import replace_text
 
         selected = context.selected()
         data = context.data(context.options["dataset"])
-        names = data.domain.bin_names
         arms = context.asked.arms_of(context.options["learner"])
         frames = []
         for arm in arms:
             point = models.selected_point(arm, selected, data.name, context.options["epsilon"])
             repeats = context.study.repeats
             inspected = list(models.inspect(data, arm, point, repeats, context.seed))
-            found = [(model.repeat, model.accuracy(), model.votes(names)) for model in inspected]
-            frames.append(model_card.votes_frame(str(arm.calibration), point.epsilon, found))
+            votes = [
+                (model.repeat, model.accuracy(), model.votes(data.domain.bin_names))
+                for model in inspected
+            ]
+            frames.append(votes_frame(str(arm.calibration), point.epsilon, votes))
             if arm is arms[0]:
                 self._card(context, arm, point, inspected[0])
         text = pd.concat(frames).to_csv(index=False)
         replace_text(context.asked.files.others["votes"], text)
 
     def _card(self, context: Context, arm: Arm, point: Point, model: Inspection) -> None:
-        from privcurve.analysis import model_card
-        from privcurve.figures import model_card as drawing
-        from privcurve.tables.table import Table
-
         domain = context.data(context.options["dataset"]).domain
-        card = model_card.card(model.votes(domain.bin_names))
-        accuracy = model.accuracy() if model.unseen is not None else None
+        card = votes_in_order(model.votes(domain.bin_names))
+        tested = model.unseen is not None
         # As the paper's card is headed; a study may give its arm any title.
         method = "LazyBB with 1-rules" if not model.of_trees else arm.title
         dataset = dataset_title(context.options["dataset"])
-        heading = model_card.heading(method, dataset, point.epsilon, accuracy)
+        accuracy = model.accuracy() if tested else None
+        heading = headings(method, dataset, point.epsilon, accuracy)
         positive = f"{domain.label.column} {domain.label.positive}"
-        notes = model_card.notes(
-            positive,
-            point.text,
-            str(model.learner.privacy_),
+        notes = notes_of(
+            *(positive, point.text, str(model.learner.privacy_)),
             trees=model.of_trees,
-            tested=accuracy is not None,
-            left_out=max(0, len(card) - drawing.MOST_BARS),
+            tested=tested,
+            left_out=max(0, len(card) - MOST_BARS),
         )
-        caption = "A model card: " + "; ".join(heading)
-        context.write(Table(card, caption, notes, model_card.shown(card)))
-        shown = card.head(drawing.MOST_BARS)
-        context.draw(drawing.model_card(shown, "\n".join(heading), positive), card)
+        context.write(Table(card, "A model card: " + "; ".join(heading), notes, readable(card)))
+        context.draw(draw(card.head(MOST_BARS), "\n".join(heading), positive), card)
+
+
+NO_VOTES: list[tuple[int, str | None]] = [(0, None)]
+
+
+def votes_in_order(votes: Sequence[tuple[int, str]]) -> pd.DataFrame:
+    """Return a model's votes, the heaviest first, then votes for before votes against."""
+    ordered = sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0]))
+    return pd.DataFrame(ordered, columns=["votes", "condition"])
+
+
+def readable(card: pd.DataFrame) -> pd.DataFrame:
+    """Return the card with signs on the votes."""
+    return card.assign(votes=[f"{votes:+d}" for votes in card["votes"]])
+
+
+def headings(method: str, dataset: str, epsilon: float, accuracy: float | None) -> tuple[str, str]:
+    """Return the two lines of the card's heading."""
+    score = "no test part" if accuracy is None else f"test accuracy {accuracy:.3f}"
+    return f"{method}, ε = {epsilon:g}", f"{dataset}: {score}"
+
+
+def notes_of(
+    positive: str, setting: str, statement: str, *, trees: bool, tested: bool, left_out: int = 0
+) -> tuple[str, ...]:
+    """Return the notes below the card: how to read it, and the privacy statement."""
+    silent = "adds nothing" if trees else "subtracts them"
+    score = (
+        "The test accuracy is measured on records that were not used in training; the statement "
+        "does not cover them."
+        if tested
+        else "The dataset has no test part: all of its records train the model, and none are left "
+        "to score it."
+    )
+    return (
+        f"A condition that holds adds its votes, one that does not hold {silent}; a sum above 0 "
+        f"predicts {positive}.",
+        statement,
+        f"Setting: {setting}, selected by cross-validation, which is not private.",
+        score,
+        *([f"The figure leaves out the {left_out} lightest conditions."] if left_out else []),
+    )
+
+
+def votes_frame(
+    calibration: str, epsilon: float, models: Sequence[tuple[int, float, Sequence[tuple[int, str]]]]
+) -> pd.DataFrame:
+    """Return the votes of several models, a row a vote, or one without condition.
+
+    Models of the same records: their ε add up, which no statement of one of them says.
+    """
+    names = ["calibration", "epsilon", "repeat", "accuracy", "votes", "condition"]
+    rows = [
+        (calibration, epsilon, repeat, accuracy, *vote)
+        for repeat, accuracy, votes in models
+        for vote in (votes or NO_VOTES)
+    ]
+    return pd.DataFrame(rows, columns=names)
+
+
+HEIGHT_OF_A_BAR = 0.19
+HEIGHT_OF_THE_REST = 1.0
+# A figure has room for so many; the table has all.
+MOST_BARS = 30
+FOR, AGAINST = style.COLOURS[0], style.COLOURS[3]
+WIDEST = 46  # letters of a condition in one line
+
+
+def _signed(value: float, _: int | None = None) -> str:
+    return f"{value:+g}".replace("-", "−") if value else "0"
+
+
+def draw(card: pd.DataFrame, title: str, positive: str) -> Figure:
+    """Draw a bar for each vote, in the order of the card."""
+    if card.empty:
+        raise ValueError("a model without votes has no card to draw")
+    with style.paper():
+        names = [textwrap.fill(text, WIDEST) for text in card["condition"]]
+        wide = card["condition"].map(len).max() > WIDEST
+        height = HEIGHT_OF_THE_REST + HEIGHT_OF_A_BAR * sum(
+            0.6 * name.count("\n") + 1 for name in names
+        )
+        figure = style.new_figure(style.TEXT_WIDTH if wide else style.COLUMN_WIDTH, height)
+        panel = figure.add_subplot()
+        places = list(range(len(card)))
+        colours = [FOR if votes > 0 else AGAINST for votes in card["votes"]]
+        panel.barh(places, card["votes"], height=0.7, color=colours)
+        panel.set_yticks(places, names)
+        if wide:
+            panel.margins(y=0.01)
+        panel.invert_yaxis()
+        panel.tick_params(axis="y", length=0)
+        panel.grid(False, axis="y")
+        panel.axvline(0, color="0.2", linewidth=0.6)
+        panel.xaxis.set_major_locator(ticker.MaxNLocator(5, integer=True))
+        panel.xaxis.set_major_formatter(ticker.FuncFormatter(_signed))
+        panel.set_xlabel("Votes where it holds")
+        figure.suptitle(title, fontsize=7.5)
+        sides = {f"for {positive}": FOR, f"against {positive}": AGAINST}
+        figure.legend(
+            handles=[style.key_patch(name, color=colour) for name, colour in sides.items()],
+            loc="outside lower center",
+            ncols=2,
+            handlelength=1.2,
+            borderaxespad=0.2,
+        )
+    return figure

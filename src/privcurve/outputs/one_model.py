@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from privcurve.experiments import canonical
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Output, Reads
+from privcurve.outputs.base import Asked, Option, Output, Reads, dataset_title
 from privcurve.outputs.context import Context
-from privcurve.outputs.learning_curves import dataset_title
-from privcurve.outputs.options import NUMBER, REQUIRED, TEXT, Option
 
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset
@@ -19,8 +17,8 @@ if TYPE_CHECKING:
 
 # Beside the option `learner`, whose meaning each says itself.
 OPTIONS: Mapping[str, Option] = {
-    "epsilon": Option("the budget of the model, above 0", NUMBER, REQUIRED),
-    "dataset": Option("a dataset of the study; by default its first", TEXT),
+    "epsilon": Option("the budget of the model, above 0", float),
+    "dataset": Option("a dataset of the study; by default its first", str, None),
 }
 
 
@@ -33,21 +31,21 @@ class OneModel(Output):
     selects: ClassVar[bool] = False
     local: ClassVar[bool] = False
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         asked.check_dataset(self.dataset(asked))
         if not asked.options["epsilon"] > 0:
             raise ValueError(f"epsilon = {asked.options['epsilon']:g} is not above 0")
 
     def dataset(self, asked: Asked) -> str:
-        """Give the dataset that it is trained on."""
+        """Return the dataset that it is trained on."""
         name: str = asked.options["dataset"] or asked.study.datasets[0]
         return name
 
     def arm(self, asked: Asked) -> Arm:
-        """Give the arm that it is a model of: of several of one learner, the first."""
+        """Return the arm that it is a model of: of several of one learner, the first."""
         return asked.arms_of(asked.options["learner"])[0]
 
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         arm, dataset = self.arm(asked), self.dataset(asked)
         version = registry.entry(arm.learner).version
         # Nothing of the study is read: what the model hangs on is said here.
@@ -70,5 +68,5 @@ class OneModel(Output):
 
 
 def of_part(arm: Arm) -> bool:
-    """Whether an arm has several settings, or a part of the records alone: it has no one model."""
+    """Return whether an arm has several settings, or a part of the records: it has no one model."""
     return len(arm.settings) > 1 or arm.train_share < 1

@@ -29,24 +29,18 @@ def digest(
     seed: Seed,
     seen: Any = None,
 ) -> str:
-    """Give a digest of all that an output is made for: it is made again when it changes.
+    """Return a digest of all that an output is made for: it is made again when it changes.
 
     Parameters
     ----------
     asked : Asked
     curves : sequence of Curve
         That it reads.
-    others : mapping of str to str
-        Digests of the outputs that it reads.
-    audits : mapping of str to str
-        Digests of the audits that it reads.
+    others, audits : mapping of str to str
+        Digests of the outputs and audits that it reads.
     seed : Seed
     seen : object
         What it takes from other studies beside files, as plain JSON.
-
-    Returns
-    -------
-    str
     """
     reads = asked.reads
     return canonical.digest(
@@ -77,18 +71,16 @@ def write(asked: Asked, made_for: str) -> None:
 
 
 def is_current(asked: Asked, wanted: str) -> bool:
-    """Whether the files of an output are there, as they were made, for what is wanted now."""
+    """Return whether the files of an output are there, as made, and for what is wanted now."""
     try:
-        found: dict[str, Any] = json.loads(asked.record.read_text())
+        made: dict[str, Any] = json.loads(asked.record.read_text())
     except (OSError, ValueError):
         return False
+    data = made.get("data", {})
     return (
-        found.get("digest") == wanted
-        and found.get("files") == {str(path): _sum(path) for path in asked.files.all}
-        and all(
-            coded_checksum(name) in (None, found.get("data", {}).get(name))
-            for name in _datasets(asked)
-        )
+        made.get("digest") == wanted
+        and made.get("files") == {str(path): _sum(path) for path in asked.files.all}
+        and all(coded_checksum(name) in (None, data.get(name)) for name in _datasets(asked))
     )
 
 

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from privcurve.outputs.accuracy import Accuracy
-from privcurve.outputs.advantage_and_margins import AdvantageAndMargins
+from privcurve.outputs.accuracy import Accuracy, SelectedSettings
 from privcurve.outputs.audit import Audit
 from privcurve.outputs.base import Output
 from privcurve.outputs.boxes import Boxes
-from privcurve.outputs.claims import Claims
 from privcurve.outputs.communication import Communication
 from privcurve.outputs.comparison import Comparison
-from privcurve.outputs.ensemble_errors import EnsembleErrors
-from privcurve.outputs.ensemble_tables import (
-    EnsembleAlphas,
-    EnsembleLeast,
-    EnsembleSizes,
-    EnsembleWins,
-    EnsembleWinsOverall,
-)
-from privcurve.outputs.error_profiles import ErrorProfiles
 from privcurve.outputs.error_table import ErrorTable
 from privcurve.outputs.leaderboard import Leaderboard
 from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.ledgers import Ledgers
 from privcurve.outputs.mean_ranks import MeanRanks
 from privcurve.outputs.model_card import ModelCard
-from privcurve.outputs.printed import Printed
-from privcurve.outputs.rademacher import Rademacher
-from privcurve.outputs.selected_settings import SelectedSettings
 from privcurve.outputs.shapes import Shapes
-from privcurve.outputs.sparsity import Sparsity
 from privcurve.outputs.sweep import Sweep
 from privcurve.outputs.thresholds import Thresholds
+from privcurve.papers import ensembles
+from privcurve.papers.advantage_and_margins import AdvantageAndMargins
+from privcurve.papers.claims import Claims
+from privcurve.papers.error_profiles import ErrorProfiles
+from privcurve.papers.printed import Printed
+from privcurve.papers.rademacher import Rademacher
+from privcurve.papers.sparsity import Sparsity
 
 OUTPUTS: Mapping[str, Output] = {
     output.word: output
@@ -58,12 +50,12 @@ OUTPUTS: Mapping[str, Output] = {
         ErrorTable(),
         MeanRanks(),
         Comparison(),
-        EnsembleErrors(),
-        EnsembleLeast(),
-        EnsembleAlphas(),
-        EnsembleSizes(),
-        EnsembleWins(),
-        EnsembleWinsOverall(),
+        ensembles.EnsembleErrors(),
+        ensembles.EnsembleLeast(),
+        ensembles.EnsembleAlphas(),
+        ensembles.EnsembleSizes(),
+        ensembles.EnsembleWins(),
+        ensembles.EnsembleWinsOverall(),
         ErrorProfiles(),
     )
 }

@@ -1,26 +1,27 @@
-"""A score against whatever varies in a study, in facets."""
+"""A score against whatever varies in a study, in facets: lines or boxes."""
 
 from __future__ import annotations
 
-import itertools
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from privcurve.analysis.names import NONE, method_of
-from privcurve.analysis.numbers import near
+from privcurve.analysis import sweep
+from privcurve.analysis.keys import NONE, method_of
 from privcurve.experiments.study import ALL, Arm
-from privcurve.outputs.base import Asked, Files, Output, Reads
+from privcurve.figures import style
+from privcurve.lazy import Figure, pd, sns, ticker
+from privcurve.outputs.base import Asked, Option, Output, Reads, dataset_title
 from privcurve.outputs.context import Context
-from privcurve.outputs.learning_curves import dataset_title
-from privcurve.outputs.options import LIST, REQUIRED, TEXT, Option
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Panel
 
     from privcurve.analysis.sweep import Axes
+
 
 LOG = "log"
 SCALES = ("linear", LOG, "categories")
@@ -37,27 +38,45 @@ class Sweep(Output):
     """Figure: fresh trainings against a parameter, a share or ε; bands are one sd."""
 
     word: ClassVar[str] = "sweep"
+    writes: ClassVar = ("figure",)
     version: ClassVar[int] = 2
     selects: ClassVar[bool] = False
     options: ClassVar = {
-        "x": Option("a parameter that differs between arms, or epsilon", TEXT, REQUIRED),
-        "y": Option("a score of a training, or what its learner measures", TEXT, "accuracy"),
-        "lines": Option("one or more of method, calibration, delta, epsilon, dataset or "
-                        "parameters, as a list", LIST, ("method", "calibration", "delta")),
-        "panels": Option("as lines", LIST, ("dataset",)),
-        "at": Option("values of what else varies, such as {epsilon: 1}; null: of methods that have "
-                     "none", (dict,), {}),
-        "learners": Option("a list of entries of the study's learners; by default all", LIST),
-        "levels": Option("a list of entries of learners that have no such parameter: they are "
-                         "horizontal lines", LIST, ()),
-        "scale": Option(f"of the x axis: {', '.join(SCALES)}; on a log axis of epsilon, inf is a "
-                        "horizontal line", TEXT, "linear"),
-        "compare": Option("which panels share their y axis: all, those of a dataset, or none; one "
-                          f"of {', '.join(COMPARED)}", TEXT, COMPARED[0]),
-        "note": Option("a line above the panels, of what the figure lacks", TEXT),
-    }  # fmt: skip
+        "x": Option("a parameter that differs between arms, or epsilon", str),
+        "y": Option("a score of a training, or what its learner measures", str, "accuracy"),
+        "lines": Option(
+            "one or more of method, calibration, delta, epsilon, dataset or parameters, as a list",
+            list,
+            ("method", "calibration", "delta"),
+        ),
+        "panels": Option("as lines", list, ("dataset",)),
+        "at": Option(
+            "values of what else varies, such as {epsilon: 1}; null: of methods that have none",
+            dict,
+            {},
+        ),
+        "learners": Option("a list of entries of the study's learners; by default all", list, None),
+        "levels": Option(
+            "a list of entries of learners that have no such parameter: they are horizontal lines",
+            list,
+            (),
+        ),
+        "scale": Option(
+            f"of the x axis: {', '.join(SCALES)}; on a log axis of epsilon, inf is a "
+            "horizontal line",
+            str,
+            "linear",
+        ),
+        "compare": Option(
+            "which panels share their y axis: all, those of a dataset, or none; one "
+            f"of {', '.join(COMPARED)}",
+            str,
+            COMPARED[0],
+        ),
+        "note": Option("a line above the panels, of what the figure lacks", str, None),
+    }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         levels = asked.options.get("levels", ())
         for learner in (*(asked.options["learners"] or ()), *levels):
             asked.arms_of(learner)
@@ -67,9 +86,9 @@ class Sweep(Output):
         x = asked.options["x"]
         shown = asked.wanted_arms(*levels)
         arms = [arm for arm in shown if method_of(arm.base) not in levels]
-        known = {name for arm in arms for name in (*arm.varied, *arm.settings[0])}
-        if x != "epsilon" and x not in known:
-            hint = nearest(x, known)
+        names = {name for arm in arms for name in (*arm.varied, *arm.settings[0])}
+        if x != "epsilon" and x not in names:
+            hint = nearest(x, names)
             raise ValueError(f"no learner of it has {x!r} under 'vary' or 'fixed'{hint}")
         for arm in arms:
             values = {str(setting.get(x)) for setting in arm.settings}
@@ -82,98 +101,74 @@ class Sweep(Output):
 
     def _check_telling(self, options: Mapping[str, Any], arms: list[Arm]) -> None:
         """Refuse words under lines, panels and at that tell no trainings of these arms apart."""
-        known = [name for arm in arms for name in (*arm.varied, *arm.settings[0])]
-        for option in ("lines", "panels", "at"):
-            for name in options[option]:
-                if name not in (*TELLING, *known):
-                    hint = nearest(name, [*TELLING, *known])
-                    raise ValueError(
-                        f"{option}: {name!r} is none of {', '.join(TELLING[:5])}, and no learner "
-                        f"of it has it under 'vary' or 'fixed'{hint}"
-                    )
+        words = [*TELLING, *(name for arm in arms for name in (*arm.varied, *arm.settings[0]))]
+        for option, name in (
+            (one, name) for one in ("lines", "panels", "at") for name in options[one]
+        ):
+            if name not in words:
+                raise ValueError(
+                    f"{option}: {name!r} is none of {', '.join(TELLING[:5])}, and no learner of it "
+                    f"has it under 'vary' or 'fixed'{nearest(name, words)}"
+                )
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
-        return Files(figures=(asked.figure,))
-
-    def reads(self, asked: Asked) -> Reads:  # noqa: D102
+    def reads(self, asked: Asked) -> Reads:
         arms = asked.wanted_arms(*asked.options.get("levels", ()))
-        datasets = asked.study.datasets
-        return Reads(
-            tuple(itertools.product(datasets, [arm.name for arm in arms])),
-            facts=[
-                [[arm.name, arm.title] for arm in arms],
-                [[name, dataset_title(name)] for name in datasets],
-            ],
-        )
+        facts = [[[arm.name, arm.title] for arm in arms], asked.dataset_titles()]
+        return Reads(asked.curves_of(arms), facts=facts)
 
-    def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis import sweep
-
-        options = context.options
-        axes = sweep.Axes(
-            options["x"], options["y"], tuple(options["lines"]), tuple(options["panels"])
-        )
-        arms = context.arms()
-        label = NAMES.get(axes.x, axes.x.replace("_", " "))
+    def make(self, context: Context) -> None:
+        options, arms = context.options, context.arms()
+        lines, panels = tuple(options["lines"]), tuple(options["panels"])
+        axes = sweep.Axes(options["x"], options["y"], lines, panels)
         runs = context.runs()
         flat = [arms[name]["method"] in options.get("levels", ()) for name in runs["arm"]]
         levels = runs[flat]
         frame = sweep.trainings(runs.drop(levels.index), arms, axes, options["at"])
-        whole = _named(frame, axes, context)
-        parts = [(whole, axes)]
+        frame = _named(frame, axes, context)
+        parts = [(frame, axes)]
         if options.get("scale") == LOG and axes.x == "epsilon":
             # Without noise there is no place on the axis: a level of the same line.
-            endless = whole["epsilon"].map(math.isinf)
+            endless = frame["epsilon"].map(math.isinf)
             if 0 < endless.sum() < len(endless):
-                parts = [(part.reset_index(drop=True), axes) for _, part in whole.groupby(endless)]
+                parts = [(part.reset_index(drop=True), axes) for _, part in frame.groupby(endless)]
         if len(levels):
-            parts.append(_leveled(levels, arms, axes, whole, context))
-        figure, points = self._drawn(parts, label, options)
-        context.draw(figure, points)
+            parts.append(_leveled(levels, arms, axes, frame, context))
+        label = NAMES.get(axes.x, axes.x.replace("_", " "))
+        context.draw(*self._drawn(parts, label, options))
 
     def _drawn(
         self, parts: list[tuple[pd.DataFrame, Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
-        """Give the figure of trainings with an x, and of levels, and what it shows."""
-        import pandas as pd
-
-        from privcurve.analysis import sweep
-        from privcurve.figures import sweep as drawing
-
+        """Return the figure of trainings with an x, and of levels, and what it shows."""
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
-        figure = drawing.sweep(frame, axes.x, axes.y, label, options["scale"], levels)
+        figure = draw(frame, axes.x, axes.y, label, options["scale"], levels)
         if options["note"]:
-            drawing.note(figure, options["note"])
+            width, height = figure.get_size_inches()
+            figure.set_size_inches(width, height + NOTE_HEIGHT)
+            figure.suptitle(options["note"], x=0.01, ha="left", fontsize=NOTE_SIZE)
         # A level may stand in several panels.
-        own = [
-            (part.drop(columns=["panel", "group"]).drop_duplicates(), its) for part, its in parts
+        points = [
+            sweep.points(part.drop(columns=["panel", "group"]).drop_duplicates(), its)
+            for part, its in parts
         ]
-        return figure, pd.concat([sweep.points(*one) for one in own], ignore_index=True)
+        return figure, pd.concat(points, ignore_index=True)
 
 
 def _is_there(arm: Arm, name: str, wanted: Any) -> bool:
-    """Whether trainings of an arm may have a value that `at` wants."""
+    """Return whether trainings of an arm may have a value that `at` wants."""
     own: dict[str, Sequence[Any]] = {
-        "method": (method_of(arm.base),),
-        "calibration": (arm.calibration,),
-        "delta": (arm.delta,),
-        "epsilon": arm.epsilons,
+        **{"method": (method_of(arm.base),), "calibration": (arm.calibration,)},
+        **{"delta": (arm.delta,), "epsilon": arm.epsilons},
     }
     if name in TELLING and name not in own:
         return True
     settings = [{**setting, **arm.varied}.get(name) for setting in arm.settings]
-    values = wanted if isinstance(wanted, (list, tuple)) else [wanted]
-    return any(_is_same(one, value) for one in own.get(name, settings) for value in values)
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
-    return bool(one == other or (numbers and near(one, other)))
+    return any(sweep.is_one_of(value, wanted) for value in own.get(name, settings))
 
 
 def _named(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:
-    """Give trainings with their line, their panel, and the panels that this is compared with."""
+    """Return trainings with their line, their panel, and the panels that this is compared with."""
     panels = _names(frame, axes.panels, frame, context)
     compared = context.options.get("compare", COMPARED[0])
     groups = {"none": panels, "dataset": frame.get("dataset")}.get(compared)
@@ -181,8 +176,7 @@ def _named(frame: pd.DataFrame, axes: Axes, context: Context) -> pd.DataFrame:
     # Where nothing tells lines apart, each is of its method.
     methods = _names(frame, ("method",), frame, context)
     lines = [name or method for name, method in zip(names, methods, strict=True)]
-    group = compared if groups is None else groups
-    return frame.assign(line=lines, panel=panels, group=group)
+    return frame.assign(line=lines, panel=panels, group=compared if groups is None else groups)
 
 
 def _leveled(
@@ -192,9 +186,7 @@ def _leveled(
     frame: pd.DataFrame,
     context: Context,
 ) -> tuple[pd.DataFrame, Axes]:
-    """Give the trainings of learners that have no x, in each panel of their dataset."""
-    from privcurve.analysis import sweep
-
+    """Return the trainings of learners that have no x, in each panel of their dataset."""
     telling = ("method", *(key for key in axes.lines if key != "method"))
     shared = tuple(key for key in axes.panels if key == "dataset")
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
@@ -208,11 +200,11 @@ def _leveled(
 
 
 def _names(
-    frame: pd.DataFrame, keys: tuple[str, ...], whole: pd.DataFrame, context: Context
+    frame: pd.DataFrame, keys: tuple[str, ...], every: pd.DataFrame, context: Context
 ) -> list[str]:
-    """Name each row's line or panel: what is the same in all rows of the whole is not said."""
+    """Name each row's line or panel, without what is the same in `every` row."""
     titles = {method_of(curve.arm.base): curve.arm.base_title for curve in context.curves}
-    telling = [key for key in keys if whole[key].nunique() > 1 or key in ("method", "dataset")]
+    telling = [key for key in keys if every[key].nunique() > 1 or key in ("method", "dataset")]
     return [
         # What a method lacks is not said of it.
         ", ".join(
@@ -233,3 +225,159 @@ def _name(key: str, value: Any, titles: Mapping[str, str]) -> str:
         return str(value)
     text = f"{value:g}" if isinstance(value, (int, float)) else str(value)
     return f"{NAMES.get(key, key.replace('_', ' '))} = {text}"
+
+
+CATEGORIES = "categories"
+DASHES = (3.2, 1.4)
+# Letters of a title that have room above a panel.
+LONGEST_TITLE = 32
+# A note's letters in points, and its height in inches.
+NOTE_SIZE, NOTE_HEIGHT = 6.5, 0.15
+# Of a panel's width, what a letter below its axis takes.
+LETTER = 0.026
+# What any classifier must be above: as in curves, a grey line.
+MAJORITY = "majority"
+SCORE_NAMES = {"n_nodes": "number of nodes"}
+ENDLESS = "the same without noise"
+LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0}
+
+
+def draw(
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    label: str,
+    scale: str = "linear",
+    levels: pd.DataFrame | None = None,
+) -> Figure:
+    """Draw means over trainings with a band of one standard deviation.
+
+    Panels of one group have the same y axis: they are to be compared.
+    """
+    style.check_any(frame)
+    groups = dict(zip(frame["panel"], frame.get("group", [""] * len(frame)), strict=True))
+    titles = list(groups)
+    both = frame if levels is None else pd.concat([frame, levels])
+    lines = list(dict.fromkeys(both["line"]))
+    looks = _looks(both)
+    frame, places, texts = _placed(frame, x, scale)
+    with style.paper():
+        figure, panels = style.panels(len(titles), list(groups.values()))
+        for panel, title in zip(panels, titles, strict=True):
+            _draw(panel, frame[frame["panel"] == title], x, y, looks)
+            if levels is not None:
+                _draw_levels(panel, levels[levels["panel"] == title], y, looks)
+            panel.set_title(textwrap.fill(title, LONGEST_TITLE))
+            panel.set_xlabel(label)
+            panel.set_ylabel("")
+            _ticks(panel, places, texts, scale)
+        for panel in panels[:: style.PANELS_PER_ROW]:
+            panel.set_ylabel(SCORE_NAMES.get(y, y.replace("_", " ")).capitalize())
+        if len(lines) > 1:
+            flat = set(both["line"]) - set(frame["line"])
+            handles = [_handle(line, looks[line], line in flat) for line in lines]
+            if levels is not None and set(levels["line"]) - flat:
+                handles.append(style.key_line(ENDLESS, color="black", **LEVEL))
+            style.legend_below(figure, handles)
+    return figure
+
+
+def _placed(frame: pd.DataFrame, x: str, scale: str) -> tuple[pd.DataFrame, list[float], list[str]]:
+    """Return numbers for the x axis, where its ticks are and what stands there."""
+    values = list(dict.fromkeys(frame[x]))
+    numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+    if scale == CATEGORIES or not numeric or not all(map(math.isfinite, values)):
+        order = sorted(values) if numeric else values
+        texts = [f"{v:g}" if numeric else str(v) for v in order]
+        places = {value: float(i) for i, value in enumerate(order)}
+        return frame.assign(**{x: frame[x].map(places)}), list(places.values()), texts
+    if scale == LOG and min(values) <= 0:
+        raise ValueError(f"{x} = {min(values):g} has no place on a log axis")
+    ordered = sorted(map(float, values))
+    return frame, ordered, [f"{v:.3g}" if v < 1 else f"{v:g}" for v in ordered]
+
+
+def _draw(
+    panel: Panel, frame: pd.DataFrame, x: str, y: str, looks: Mapping[str, style.CurveStyle]
+) -> None:
+    # seaborn leaves out what is missing: a point that lacks one training must lack its mean.
+    sns.lineplot(
+        complete(frame, y, ["line", x]),
+        x=x,
+        y=y,
+        hue="line",
+        style="line",
+        palette={line: look.colour for line, look in looks.items()},
+        markers={line: look.marker for line, look in looks.items()},
+        dashes={line: "" if look.filled else DASHES for line, look in looks.items()},
+        errorbar="sd",
+        err_kws={"alpha": 0.16, "linewidth": 0},
+        markeredgewidth=0,
+        markersize=4,
+        legend=False,
+        ax=panel,
+    )
+
+
+def complete(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.DataFrame:
+    """Return trainings without the scores of points of which one has failed."""
+    failed = frame[y].isna().groupby([frame[key] for key in keys]).transform("any")
+    return frame.assign(**{y: frame[y].where(~failed)})
+
+
+def _draw_levels(
+    panel: Panel, levels: pd.DataFrame, y: str, looks: Mapping[str, style.CurveStyle]
+) -> None:
+    for line, part in levels.groupby("line", sort=False):
+        look = looks[str(line)]
+        # A mean that lacks a training is missing, and draws nothing.
+        panel.axhline(part[y].mean(skipna=False), color=look.colour, **LEVEL)
+
+
+def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
+    """Return each line its method's look, or one of its own where the method has several lines."""
+    lines = frame.drop_duplicates("line").set_index("line")
+    methods = style.method_looks(map(str, lines["method"]))
+    own = style.method_looks(map(str, lines.index))
+    taken = {colour for colour, _ in methods.values()}
+    looks: dict[str, style.CurveStyle] = {}
+    for line, method, calibration in lines[["method", "calibration"]].itertuples(name=None):
+        filled = calibration != "published"
+        look = style.CurveStyle(*methods[method], "-" if filled else (0, DASHES), filled)
+        if look in looks.values():
+            free = [colour for colour in style.COLOURS if colour not in taken]
+            colour = free[0] if free else own[line][0]
+            taken.add(colour)
+            look = style.CurveStyle(colour, own[line][1], look.linestyle, filled)
+        looks[line] = look
+        if method == MAJORITY:
+            looks[line] = replace(look, colour=style.BASELINE_COLOUR)
+    return looks
+
+
+def _handle(line: str, look: style.CurveStyle, level: bool) -> Any:
+    if level:
+        return style.key_line(line, color=look.colour, **LEVEL)
+    own = {"markerfacecolor": look.colour, "markeredgewidth": 0, "markersize": 4}
+    return style.key_line(line, **look.line() | own)
+
+
+def _ticks(panel: Panel, places: Sequence[float], texts: Sequence[str], scale: str) -> None:
+    if scale == LOG:
+        panel.set_xscale("log")
+    names: dict[float, Any] = dict(zip(places, texts, strict=True))
+    room = max(0.07, LETTER * max(map(len, texts)))
+    panel.xaxis.set_major_locator(ticker.FixedLocator(_apart(places, scale == LOG, room)))
+    panel.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: names.get(value, "")))
+    panel.xaxis.set_minor_locator(ticker.NullLocator())
+
+
+def _apart(places: Sequence[float], logarithmic: bool, share: float) -> list[float]:
+    """Choose the places to label: the outermost, then those that are not too near another."""
+    at = {place: math.log(place) if logarithmic else place for place in places}
+    room = share * (at[places[-1]] - at[places[0]])
+    chosen: list[float] = []
+    for place in [places[0], places[-1], *places]:
+        if all(abs(at[place] - at[other]) > room for other in chosen):
+            chosen.append(place)
+    return sorted(chosen)

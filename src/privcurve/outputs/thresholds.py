@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from privcurve.outputs.base import Asked, Files, about
+import numpy as np
+
+from privcurve.coding import scaled
+from privcurve.figures import style
+from privcurve.lazy import Figure, pd, sns
+from privcurve.outputs.base import Asked, Option, about, dataset_title
 from privcurve.outputs.context import Context
-from privcurve.outputs.learning_curves import dataset_title
 from privcurve.outputs.one_model import OPTIONS, OneModel, of_part
-from privcurve.outputs.options import NUMBER, REQUIRED, TEXT, Option
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Column, Domain
     from privcurve.experiments.study import Arm
+
 
 KIND = "thresholds are drawn of brc with intercept: threshold, one setting, on one number"
 
@@ -25,14 +30,14 @@ class Thresholds(OneModel):
     """
 
     word: ClassVar[str] = "thresholds"
+    writes: ClassVar = ("figure",)
     options: ClassVar = {
-        "learner": Option("an entry of the study's learners: brc with intercept: threshold",
-                          TEXT, REQUIRED),
+        "learner": Option("an entry of the study's learners: brc with intercept: threshold", str),
         **OPTIONS,
-        "boundary": Option("where the label changes, in the column's unit, if known", NUMBER),
-    }  # fmt: skip
+        "boundary": Option("where the label changes, in the column's unit, if known", float, None),
+    }
 
-    def check(self, asked: Asked) -> None:  # noqa: D102
+    def check(self, asked: Asked) -> None:
         super().check(asked)
         column = _column(self.arm(asked), about(self.dataset(asked)).domain)
         boundary = asked.options["boundary"]
@@ -42,13 +47,7 @@ class Thresholds(OneModel):
                 f"{column.edges[0]:g} to {column.edges[-1]:g}"
             )
 
-    def files(self, asked: Asked) -> Files:  # noqa: D102
-        return Files(figures=(asked.figure,))
-
-    def make(self, context: Context) -> None:  # noqa: D102
-        from privcurve.analysis.thresholds import thresholds
-        from privcurve.figures import thresholds as drawing
-
+    def make(self, context: Context) -> None:
         arm, epsilon = self.arm(context.asked), context.options["epsilon"]
         data, model = self.trained(context)
         column = _column(arm, data.domain)
@@ -57,17 +56,17 @@ class Thresholds(OneModel):
         borders = [
             (t, -vote.intercept, vote.alpha) for t, vote in enumerate(votes, 1) if not vote.public
         ]
-        frame = thresholds(borders, column.edges)
+        frame = threshold_frame(borders, column.edges)
         title = f"{dataset_title(data.name)}\n{arm.title}, {arm.calibration} noise, ε = {epsilon:g}"
         if len(frame) < len(votes):
             title += f"; public columns vote in {len(votes) - len(frame)} of {len(votes)} rounds"
         bounds = column.edges[0], column.edges[-1]
-        figure = drawing.thresholds(frame, title, column.name, bounds, context.options["boundary"])
-        context.draw(figure, frame)
+        boundary = context.options["boundary"]
+        context.draw(draw(frame, title, column.name, bounds, boundary), frame)
 
 
 def _column(arm: Arm, domain: Domain) -> Column:
-    """Give the one column that all thresholds of an arm are of; ValueError if there is none."""
+    """Return the one column that all thresholds of an arm are of; ValueError if there is none."""
     setting = arm.settings[0]
     if arm.learner != "brc" or setting.get("intercept") != "threshold":
         raise ValueError(f"{arm.name} is not brc with intercept: threshold, and {KIND}")
@@ -75,9 +74,74 @@ def _column(arm: Arm, domain: Domain) -> Column:
         raise ValueError(f"{arm.name} has a grid or a share of the records, and {KIND}")
     # As the learner itself takes it: it draws from the columns that are not public to it.
     blind = setting.get("algorithm") == "private" or setting.get("weights") == "adaboost"
-    known = domain.public_columns if arm.claim == PRIVATE_COLUMNS and not blind else ()
-    columns = [column for j, column in enumerate(domain.columns) if j not in known]
+    public = domain.public_columns if arm.claim == PRIVATE_COLUMNS and not blind else ()
+    columns = [column for j, column in enumerate(domain.columns) if j not in public]
     if len(columns) != 1 or not columns[0].ordered or columns[0].missing_bin:
         names = ", ".join(column.name for column in columns)
         raise ValueError(f"{arm.name} draws from {names}, and {KIND}")
     return columns[0]
+
+
+def threshold_frame(
+    rounds: Sequence[tuple[int, float, float]], edges: Sequence[float]
+) -> pd.DataFrame:
+    """Return the threshold and the weight of each round.
+
+    A value at or above its threshold is called positive, one below
+    it negative: it is the lower edge of the first bin above the border, so that it says of
+    each record what the vote says.
+    """
+    n_bins = len(edges) - 1
+    places = scaled(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
+    rows = [
+        (t, edges[int(np.searchsorted(places, border, side="right"))], alpha)
+        for t, border, alpha in rounds
+    ]
+    return pd.DataFrame(rows, columns=["round", "threshold", "alpha"])
+
+
+BUCKETS = 10
+ROOM = 0.02  # beside the bounds, for marks that stand on them
+SIGNS = {True: "α ≥ 0: above is positive", False: "α < 0: above is negative"}
+COLOURS = {SIGNS[True]: style.COLOURS[0], SIGNS[False]: style.COLOURS[3]}
+MARKS = {SIGNS[True]: "o", SIGNS[False]: "X"}
+DOTS = (0, (1, 1.2))
+DASHES = (0, (3.2, 1.4))
+
+
+def draw(
+    frame: pd.DataFrame,
+    title: str,
+    column: str,
+    bounds: tuple[float, float],
+    boundary: float | None,
+) -> Figure:
+    """Draw the histogram of thresholds at the left, and α against the threshold at the right."""
+    if frame.empty:
+        raise ValueError("a model without a threshold of its own has nothing to draw")
+    with style.paper():
+        figure = style.new_figure(style.TEXT_WIDTH, style.SINGLE_PANEL_HEIGHT)
+        left, right = figure.subplots(1, 2)
+        bars = {"bins": BUCKETS, "binrange": bounds, "color": style.COLOURS[4], "alpha": 1}
+        sns.histplot(frame, x="threshold", edgecolor="white", linewidth=0.5, ax=left, **bars)
+        left.axhline(len(frame) / BUCKETS, color="0.2", linewidth=0.8, linestyle=DOTS)
+        left.set_title("Thresholds drawn; dotted: an even draw")
+        left.set_ylabel("Rounds")
+        signed = frame.assign(sign=(frame["alpha"] >= 0).map(SIGNS))
+        look = {"hue": "sign", "hue_order": list(COLOURS), "palette": COLOURS, "s": 16}
+        look |= {"style": "sign", "style_order": list(COLOURS), "markers": MARKS, "zorder": 3}
+        sns.scatterplot(signed, x="threshold", y="alpha", linewidth=0.3, ax=right, **look)
+        right.axhline(0, color="0.2", linewidth=0.6)
+        if boundary is not None:
+            line: Any = {"color": "0.2", "linewidth": 0.8, "linestyle": DASHES}
+            right.axvline(boundary, label="where the label changes", **line)
+        right.set_title("What each weighs")
+        right.set_ylabel("α")
+        right.get_legend().remove()
+        room = ROOM * (bounds[1] - bounds[0])
+        for panel in (left, right):
+            panel.set_xlim(bounds[0] - room, bounds[1] + room)
+            panel.set_xlabel(f"Threshold on {column}")
+        figure.suptitle(title, fontsize=8.5)
+        style.legend_below(figure, right.get_legend_handles_labels()[0])
+    return figure

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-from tabulate import tabulate
-
 from privcurve.files import replace_text
+from privcurve.lazy import pd
 
 # Float columns that are written in their shortest form.
 SHORT = ("epsilon", "delta")
@@ -96,7 +94,7 @@ def formatted(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give a frame as text for a reader: names without underscores, – for what is missing."""
+    """Return a frame as text for a reader: names without underscores, – for what is missing."""
     texts = formatted(frame).map(lambda text: MISSING if text is None else text)
     names = {"epsilon": "ε", "delta": "δ"}
     return texts.rename(columns=lambda name: names.get(name, str(name).replace("_", " ")))
@@ -115,6 +113,11 @@ def decimals(values: pd.Series, digits: int) -> list[str]:
     return [MISSING if pd.isna(value) else f"{value:.{digits}f}" for value in values]
 
 
+def of_all(parts: pd.Series, wholes: pd.Series) -> list[str]:
+    """Write how many of how many."""
+    return [f"{n} of {m}" for n, m in zip(parts, wholes, strict=True)]
+
+
 def _text(value: Any, form: str) -> str | None:
     # Not pd.isna: a hyperparameter may be a list.
     if value is None or value != value:
@@ -123,6 +126,8 @@ def _text(value: Any, form: str) -> str | None:
 
 
 def _markdown(shown: pd.DataFrame, caption: str, notes: Sequence[str]) -> str:
+    from tabulate import tabulate
+
     rows = [[cell.replace("|", r"\|").replace("\n", " ") for cell in row] for row in _cells(shown)]
     table = tabulate(rows, headers=list(shown.columns), tablefmt="pipe", disable_numparse=True)
     return "\n".join([f"# {caption}", "", table, "", *(f"- {note}" for note in notes), ""])

@@ -14,24 +14,14 @@ PARTS = ("page.html", "page.css", "view.js", "page.js")
 
 
 def sources() -> str:
-    """Give a digest of template, style and scripts."""
+    """Return a digest of template, style and scripts."""
     return hashlib.sha256(b"".join((FOLDER / name).read_bytes() for name in PARTS)).hexdigest()
 
 
 def page(data: Mapping[str, Any], warning: str = "") -> str:
-    """Return the page.
+    """Return the page of :func:`.data.page_data`: HTML that needs no other file.
 
-    Parameters
-    ----------
-    data : mapping
-        As :func:`.data.whole` gives it.
-    warning : str, optional
-        Stands above everything, without any script.
-
-    Returns
-    -------
-    str
-        HTML that needs no other file.
+    A warning stands above everything, without any script.
     """
     from plotly.offline import get_plotlyjs
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.analysis import kinds
-from privcurve.analysis.names import method_of
+from privcurve.analysis.keys import method_of
 from privcurve.experiments.study import DEFAULT_METRIC, Arm, Study
-from privcurve.figures.looks import method_looks
+from privcurve.figures.style import method_looks
+from privcurve.lazy import pd
 from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
 from privcurve.privacy.ledger import PROVED
 
@@ -47,21 +48,9 @@ def texts(path: Path) -> Rows:
 def of_study(
     study: Study, datasets: Mapping[str, str], tables: Mapping[str, Path]
 ) -> dict[str, Any]:
-    """Give what the page shows of a study.
+    """Return what the page shows of a study, by the titles of its datasets.
 
-    Parameters
-    ----------
-    study : Study
-    datasets : mapping of str to str
-        Titles.
-    tables : mapping of str to Path
-        CSV files of `accuracy` and, where there are any, `selected_settings` and `ledgers`.
-
-    Returns
-    -------
-    dict
-        `name`, `title`, `datasets` (pairs of name and title), `curves`, and the `metric`, if it is
-        not accuracy.
+    Of CSV files there is that of `accuracy`; and `selected_settings` and `ledgers`, if made.
     """
     settings = _by_point(tables, "selected_settings", _setting)
     ledgers = _by_point(tables, "ledgers", _ledger)
@@ -82,40 +71,24 @@ def of_study(
             }
         )
     return {
-        "name": study.name,
-        "title": study.title,
+        **{"name": study.name, "title": study.title},
         "datasets": [[name, datasets[name]] for name in study.datasets],
         "curves": curves,
         **({} if study.metric == DEFAULT_METRIC else {"metric": study.metric}),
     }
 
 
-def whole(studies: Iterable[dict[str, Any]], audit: Path | None) -> dict[str, Any]:
-    """Give all that the page shows.
-
-    Parameters
-    ----------
-    studies : iterable of dict
-        As :func:`of_study` gives them.
-    audit : Path or None
-        The CSV of the audit of all learners.
-
-    Returns
-    -------
-    dict
-    """
+def page_data(studies: Iterable[dict[str, Any]], audit: Path | None) -> dict[str, Any]:
+    """Return all that the page shows: studies, and the audit of all learners, if there is one."""
     shown = list(studies)
-    found = {} if audit is None else _found(audit)
+    worst = {} if audit is None else _worst(audit)
     for curve in (curve for study in shown for curve in study["curves"]):
         at = (curve["learner"], curve["calibration"], curve["relation"], curve["delta"] != "0")
-        curve["audit"] = found.get(at)
+        curve["audit"] = worst.get(at)
     notes = [*SELECTION_NOTES, *FRESH_NOTES, *kinds.NOTES]
     return {
-        "point": POINT,
-        "kinds": kinds.KINDS,
-        "not_private": kinds.NOT_PRIVATE,
-        "studies": shown,
-        "audited": audit is not None,
+        **{"point": POINT, "kinds": kinds.KINDS, "not_private": kinds.NOT_PRIVATE},
+        **{"studies": shown, "audited": audit is not None},
         "notes": notes if audit is None else [*notes, AUDIT_NOTE],
     }
 
@@ -138,7 +111,7 @@ def _point(
 def _by_point(
     tables: Mapping[str, Path], word: str, text: Callable[[Mapping[str, str]], str]
 ) -> dict[tuple[str, ...], str]:
-    """Give a text for each dataset, arm and ε of a table; nothing if the table is not there."""
+    """Return a text for each dataset, arm and ε of a table; nothing if the table is not there."""
     if word not in tables:
         return {}
     rows = texts(tables[word])
@@ -146,7 +119,7 @@ def _by_point(
 
 
 def _ledger(row: Mapping[str, str]) -> str:
-    """Give what a model is made of; with its status, where that is not a proof."""
+    """Return what a model is made of; with its status, where that is not a proof."""
     status = "" if row["status"] == PROVED else f" (claim: {row['status']})"
     return row["ledger"].removeprefix("The model is made of ") + status
 
@@ -156,17 +129,15 @@ def _setting(row: Mapping[str, str]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in given.items())
 
 
-def _found(audit: Path) -> dict[tuple[str, str, str, bool], dict[str, str]]:
-    """Give the worst that was found against each claim of a learner, as its CSV has it."""
-    import pandas as pd
-
+def _worst(audit: Path) -> dict[tuple[str, str, str, bool], dict[str, str]]:
+    """Return the worst that was found against each claim of a learner, as its CSV has it."""
     from privcurve.audit import report
 
     frame, written = pd.read_csv(audit), texts(audit)
     stated = report.claimed(frame.assign(row=range(len(frame))))
-    found = {}
+    worst = {}
     for row in (written[place] for place in report.worst(stated)["row"]):
         key = (row["learner"], row["calibration"], row["neighbours"], row["delta"] != "0")
         told = ("epsilon", "delta", "found_epsilon", "method", "verdict")
-        found[key] = {name: row[name] for name in told}
-    return found
+        worst[key] = {name: row[name] for name in told}
+    return worst

@@ -1,9 +1,17 @@
-"""Numbers as tables keep them: a file may have moved the last bit of one."""
+"""Names and numbers that tell rows of a table apart: a file may have moved a number's last bit."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+
+# Stands for the value of what a line or a panel of a figure lacks.
+NONE = "none"
+
+
+def method_of(arm: str) -> str:
+    """Return the method of an arm: its name before the calibration (``lazybb~certified``)."""
+    return arm.partition("~")[0]
 
 
 def short(value: float | str) -> str:
@@ -12,11 +20,11 @@ def short(value: float | str) -> str:
 
 
 def near(value: float, other: float) -> bool:
-    """Whether two numbers have the same twelve digits."""
+    """Return whether two numbers have the same twelve digits."""
     return short(value) == short(other)
 
 
 def mean(values: Iterable[float]) -> float:
-    """Give the mean; NaN if one of the values is, or if there is none."""
+    """Return the mean; NaN if a value is, or if there is none."""
     numbers = list(values)
     return math.fsum(numbers) / len(numbers) if numbers else math.nan

@@ -9,20 +9,77 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import stdev
-from typing import Any
+from typing import Any, ClassVar
 
-import pandas as pd
+from privcurve.analysis.keys import mean, short
+from privcurve.lazy import pd
+from privcurve.outputs.base import PRINTED, Asked, Option, Output, Reads
+from privcurve.outputs.context import Context
+from privcurve.tables.table import MISSING, Table
 
-from privcurve.analysis.numbers import mean, short
+# What can be compared: the file of printed numbers, and the output that has ours.
+TABLES = {"sparsity": "sparsity", "rademacher": "rademacher", "model_card": "model_card"}
+
+
+class Printed(Output):
+    """Table: each number of ``resources/printed/<paper>/`` with ours, in standard errors."""
+
+    word: ClassVar[str] = "printed"
+    memory: ClassVar[int] = 2000
+    options: ClassVar = {
+        "paper": Option("a folder of resources/printed", str),
+        "learner": Option("an entry of the study's learners", str),
+    }
+
+    def check(self, asked: Asked) -> None:
+        asked.arms_of(asked.options["learner"])
+        if not _files(asked):
+            papers = sorted(path.name for path in PRINTED.glob("*") if path.is_dir())
+            raise ValueError(
+                f"{asked.printed} has no printed numbers; there are those of: {', '.join(papers)}"
+            )
+
+    def reads(self, asked: Asked) -> Reads:
+        files = _files(asked)
+        return Reads(
+            asked.curves_of(asked.arms_of(asked.options["learner"])),
+            cells=True,
+            data=asked.study.datasets,
+            outputs=tuple(word for name, word in TABLES.items() if name in files),
+            resources=tuple(files.values()),
+        )
+
+    def make(self, context: Context) -> None:
+        selected, files = context.selected(), _files(context.asked)
+
+        def printed(name: str) -> pd.DataFrame:
+            return comparable(pd.read_csv(files[name], dtype="str"), selected)
+
+        parts = []
+        if "sparsity" in files:
+            parts.append(compare_sparsity(printed("sparsity"), context.table_of("sparsity")))
+        if "model_card" in files:
+            votes = pd.read_csv(context.others["model_card"].files.others["votes"])
+            parts.append(compare_card(printed("model_card"), printed("model_accuracy"), votes))
+        if "rademacher" in files:
+            parts.append(compare_rademacher(printed("rademacher"), context.table_of("rademacher")))
+        if "settings" in files:
+            settings, cells = printed("settings"), context.cells(CELL_COLUMNS)
+            kept = pd.concat(of_settings(part, settings, selected) for part in cells)
+            parts.append(compare_settings(settings, selected, kept))
+        frame = in_order(parts)
+        context.write(Table(frame, CAPTION, NOTES, readable(frame)))
+
+
+def _files(asked: Asked) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(asked.printed.glob("*.csv"))}
+
 
 CALIBRATIONS = ("published", "certified")
 COLUMNS = [
-    "table",
-    "dataset",
-    "epsilon",
-    "quantity",
-    "printed",
+    *("table", "dataset", "epsilon", "quantity", "printed"),
     *(f"{c}{part}" for c in CALIBRATIONS for part in ("", "_standard_error", "_difference")),
 ]
 CELL_COLUMNS = ["dataset", "calibration", "epsilon", "setting", "fold", "accuracy", "status"]
@@ -42,42 +99,20 @@ Ours = tuple[float, float, float]  # value, standard error of the difference, di
 
 
 def difference(ours: float, printed: float, standard_error: float) -> float:
-    """Give ours less printed in standard errors; 0 if they are equal, NaN if one is missing."""
+    """Return ours less printed in standard errors; 0 if they are equal, NaN if one is missing."""
     if ours == printed:
         return 0.0
     return (ours - printed) / standard_error if standard_error > 0 else math.nan
 
 
 def rounding(printed: str) -> float:
-    """Give the standard deviation of what a printed number lost by rounding.
-
-    Parameters
-    ----------
-    printed : str
-        As printed: its last digit tells the unit.
-
-    Returns
-    -------
-    float
-    """
+    """Return the standard deviation of what a printed number lost by rounding."""
     decimals = len(printed.partition(".")[2])
     return 10.0**-decimals / math.sqrt(12)
 
 
 def comparable(printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
-    """Keep the printed rows of datasets and ε that our study has, with both calibrations.
-
-    Parameters
-    ----------
-    printed : DataFrame of str
-        With dataset and epsilon.
-    selected : DataFrame
-        dataset, calibration, epsilon.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """Keep the printed rows of datasets and ε that our study has, with both calibrations."""
     ours = {
         calibration: {(d, short(e)) for d, e in zip(one["dataset"], one["epsilon"], strict=True)}
         for calibration, one in selected.groupby("calibration")
@@ -93,35 +128,35 @@ def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     Both sides have the same number n of trainings and divide by n in the standard deviation
     s: the difference of means has the standard error √((s₁² + s₂²)/(n − 1)), that of
     standard deviations √((s₁² + s₂²)/(2(n − 1))).
-
-    Parameters
-    ----------
-    printed : DataFrame of str
-        table, dataset, epsilon, features_mean, features_std, features_percent.
-    ours : DataFrame
-        As of :func:`privcurve.analysis.sparsity.table`.
-
-    Returns
-    -------
-    DataFrame
-        With the columns `COLUMNS`.
     """
     rows = []
-    for row, found in _beside(printed, ours):
+    for row, mine in _beside(printed, ours):
         for quantity in ("features_mean", "features_std", "features_percent"):
-            values = {}
-            for calibration, mine in found.items():
-                error = _sparsity_error(quantity, float(row["features_std"]), mine)
-                error = math.hypot(error, rounding(row[quantity]))
-                values[calibration] = _ours(mine[quantity], row[quantity], error)
+            errors = {
+                c: _sparsity_error(quantity, float(row["features_std"]), one)
+                for c, one in mine.items()
+            }
+            values = {c: _ours(one[quantity], row[quantity], errors[c]) for c, one in mine.items()}
             rows.append(_row(row, quantity, float(row[quantity]), values))
     return _frame(rows)
+
+
+def _ours(value: float, printed: str, error: float) -> Ours:
+    """Compare a number of standard error `error` with a printed one, which is rounded too."""
+    error = math.hypot(error, rounding(printed))
+    return value, error, difference(value, float(printed), error)
+
+
+def _ours_of_one(values: Mapping[str, Any], quantity: str, n: str, printed: str) -> Ours:
+    """Compare a mean of n trainings with a printed number that is of one training."""
+    error = values[f"{quantity}_std"] * math.sqrt(1 + 1 / values[n])
+    return _ours(values[quantity], printed, error)
 
 
 def _beside(
     printed: pd.DataFrame, ours: pd.DataFrame
 ) -> Iterator[tuple[dict[Any, Any], dict[str, Any]]]:
-    """Give each printed row, and ours of it by calibration."""
+    """Return each printed row with ours of both calibrations."""
     for row in printed.to_dict("records"):
         yield row, {c: _one(ours, row, calibration=c) for c in CALIBRATIONS}
 
@@ -139,39 +174,22 @@ def compare_settings(
 ) -> pd.DataFrame:
     """Compare selected settings, and what it costs us to use the printed ones.
 
-    Parameters
-    ----------
-    printed : DataFrame of str
-        table, dataset, epsilon, density, learning_rate, n_rounds.
-    selected : DataFrame
-        dataset, calibration, epsilon, setting.
-    cells : DataFrame
-        The cross-validation: dataset, calibration, epsilon, setting, fold, accuracy, status.
-
-    Returns
-    -------
-    DataFrame
-        With the columns `COLUMNS`, a row a hyperparameter. The difference is the same for all
-        hyperparameters of a setting: that of the cross-validated accuracies of our setting and
-        the printed one, both trained by us, paired by fold.
+    A row a hyperparameter. The difference is the same for all hyperparameters of a setting: that
+    of the cross-validated accuracies of our setting and the printed one, both trained by us, paired
+    by fold.
     """
     folds = _fold_accuracies(cells)
     rows = []
-    for row in printed.to_dict("records"):
-        wanted = {name: float(row[name]) for name in SETTINGS}
-        settings: dict[str, dict[str, Any]] = {}
-        losses: dict[str, tuple[float, float]] = {}
-        for calibration in CALIBRATIONS:
-            mine = _one(selected, row, calibration=calibration)
-            key = (row["dataset"], calibration, short(mine["epsilon"]))
-            settings[calibration] = json.loads(mine["setting"])
-            losses[calibration] = _loss(
-                folds[(*key, _setting_key(settings[calibration]))],
-                folds.get((*key, _setting_key(wanted))),
-            )
+    for row, mine in _beside(printed, selected):
+        settings = {c: json.loads(one["setting"]) for c, one in mine.items()}
+        losses = {}
+        for c, one in mine.items():
+            at = (row["dataset"], c, short(one["epsilon"]))
+            theirs = folds.get((*at, _setting_key(row)))
+            losses[c] = _loss(folds[(*at, _setting_key(settings[c]))], theirs)
         for name in SETTINGS:
             values = {c: (_value(settings[c], name), *losses[c]) for c in CALIBRATIONS}
-            rows.append(_row(row, name, wanted[name], values))
+            rows.append(_row(row, name, float(row[name]), values))
     return _frame(rows)
 
 
@@ -184,21 +202,18 @@ def of_settings(cells: pd.DataFrame, printed: pd.DataFrame, selected: pd.DataFra
 
 
 def _fold_accuracies(cells: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
-    """Give the accuracy of each fold by dataset, calibration, ε and setting."""
+    """Return the accuracy of each fold by dataset, calibration, ε and setting."""
     keys = {text: _setting_key(json.loads(text)) for text in cells["setting"].unique()}
-    found: dict[tuple[str, ...], dict[str, float]] = {}
-    good = cells[cells["status"] == "ok"]
-    names = ["dataset", "calibration", "epsilon", "setting", "fold", "accuracy"]
-    for dataset, calibration, epsilon, setting, fold, accuracy in zip(
-        *(good[name] for name in names), strict=True
-    ):
+    accuracies: dict[tuple[str, ...], dict[str, float]] = {}
+    good = cells.loc[cells["status"] == "ok", CELL_COLUMNS[:-1]]
+    for dataset, calibration, epsilon, setting, fold, accuracy in good.itertuples(index=False):
         key = (dataset, calibration, short(epsilon), keys[setting])
-        found.setdefault(key, {})[fold] = accuracy
-    return found
+        accuracies.setdefault(key, {})[fold] = accuracy
+    return accuracies
 
 
 def _loss(mine: Mapping[str, float], theirs: Mapping[str, float] | None) -> tuple[float, float]:
-    """Give the standard error of the gap in accuracy, paired by fold, and the gap in its unit."""
+    """Return the standard error of the gap in accuracy, paired by fold, and the gap in its unit."""
     if theirs is None or set(theirs) != set(mine):
         return math.nan, math.nan
     gaps = [mine[fold] - theirs[fold] for fold in mine]
@@ -210,26 +225,11 @@ def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFram
     """Compare the margin bound and the accuracy beside it.
 
     The thesis does not say over how many trainings: a printed number counts as one.
-
-    Parameters
-    ----------
-    printed : DataFrame of str
-        table, dataset, epsilon, bound, accuracy.
-    ours : DataFrame
-        As of :func:`privcurve.analysis.rademacher.table`.
-
-    Returns
-    -------
-    DataFrame
-        As of :func:`compare_sparsity`.
     """
     rows = []
-    for row, found in _beside(printed, ours):
+    for row, mine in _beside(printed, ours):
         for quantity, n in (("bound", "n_models"), ("accuracy", "n_repeats")):
-            values = {
-                c: _against_one(mine[quantity], mine[f"{quantity}_std"], mine[n], row[quantity])
-                for c, mine in found.items()
-            }
+            values = {c: _ours_of_one(one, quantity, n, row[quantity]) for c, one in mine.items()}
             rows.append(_row(row, quantity, float(row[quantity]), values))
     return _frame(rows)
 
@@ -239,19 +239,7 @@ def compare_card(
 ) -> pd.DataFrame:
     """Compare a printed model with ours: votes of each of its conditions, and accuracy.
 
-    Parameters
-    ----------
-    printed : DataFrame of str
-        table, dataset, epsilon, votes, condition, nearest_bin (our name of its condition).
-    printed_accuracy : DataFrame of str
-        table, dataset, epsilon, accuracy.
-    ours : DataFrame
-        As of :func:`privcurve.analysis.model_card.votes_frame`.
-
-    Returns
-    -------
-    DataFrame
-        With the columns `COLUMNS`.
+    `nearest_bin` of a printed condition is our name of it.
     """
     rows = []
     for row in printed.to_dict("records"):
@@ -260,52 +248,38 @@ def compare_card(
             of_bin = models[models["condition"] == row["nearest_bin"]]
             votes = of_bin.groupby("repeat")["votes"].sum()
             votes = votes.reindex(models["repeat"].unique(), fill_value=0)
-            values[calibration] = _against_one(
-                votes.mean(), votes.std(ddof=1), len(votes), row["votes"]
-            )
+            values[calibration] = _ours_of_one(_described(votes), "mean", "n", row["votes"])
         rows.append(_row(row, f"votes: {row['condition']}", float(row["votes"]), values))
     for row in printed_accuracy.to_dict("records"):
         values = {}
         for calibration, models in _models(ours, row):
-            accuracy = models.drop_duplicates("repeat")["accuracy"]
-            values[calibration] = _against_one(
-                accuracy.mean(), accuracy.std(ddof=1), len(accuracy), row["accuracy"]
-            )
+            accuracy = _described(models.drop_duplicates("repeat")["accuracy"])
+            values[calibration] = _ours_of_one(accuracy, "mean", "n", row["accuracy"])
         rows.append(_row(row, "accuracy", float(row["accuracy"]), values))
     return _frame(rows)
 
 
+def _described(values: pd.Series) -> dict[str, Any]:
+    return {"mean": values.mean(), "mean_std": values.std(ddof=1), "n": len(values)}
+
+
 def in_order(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Put comparisons together, in the order of the thesis' tables."""
-    whole = pd.concat(frames, ignore_index=True)
-    return whole.sort_values("table", kind="stable", ignore_index=True)
+    frame = pd.concat(frames, ignore_index=True)
+    return frame.sort_values("table", kind="stable", ignore_index=True)
 
 
-def shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the table as a reader wants it."""
-    columns: dict[str, Sequence[str]] = {
-        "table": list(frame["table"]),
-        "dataset": list(frame["dataset"]),
-        "ε": [f"{value:g}" for value in frame["epsilon"]],
-        "quantity": [text.replace("_", " ") for text in frame["quantity"]],
-        "printed": [f"{value:g}" for value in frame["printed"]],
-    }
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as a reader wants it."""
+    texts = frame[["table", "dataset"]].copy()
+    texts["ε"] = [f"{value:g}" for value in frame["epsilon"]]
+    texts["quantity"] = [text.replace("_", " ") for text in frame["quantity"]]
+    texts["printed"] = [f"{value:g}" for value in frame["printed"]]
     for c in CALIBRATIONS:
-        columns[c] = ["–" if pd.isna(value) else f"{value:.4g}" for value in frame[c]]
-        columns[f"{c}: difference"] = [
-            "–" if pd.isna(value) else f"{value:+.1f}" for value in frame[f"{c}_difference"]
-        ]
-    return pd.DataFrame(columns)
-
-
-def _against_one(mean: float, std: float, n: int, printed: str) -> Ours:
-    """Compare a mean of n trainings with a printed number that is of one training."""
-    error = math.hypot(std * math.sqrt(1 + 1 / n), rounding(printed))
-    return _ours(mean, printed, error)
-
-
-def _ours(value: float, printed: str, error: float) -> Ours:
-    return value, error, difference(value, float(printed), error)
+        texts[c] = [MISSING if pd.isna(value) else f"{value:.4g}" for value in frame[c]]
+        gaps = frame[f"{c}_difference"]
+        texts[f"{c}: difference"] = [MISSING if pd.isna(gap) else f"{gap:+.1f}" for gap in gaps]
+    return texts
 
 
 def _models(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -315,18 +289,16 @@ def _models(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str, p
 
 
 def _one(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[Any, Any]:
-    """Give our one row for a printed one."""
-    found = frame[
+    """Return our one row for a printed one."""
+    mine = frame[
         (frame["dataset"] == row["dataset"])
         & (frame["calibration"] == calibration)
         & (frame["epsilon"].map(short) == short(row["epsilon"]))
     ]
-    if len(found) != 1:
-        raise ValueError(
-            f"Table {row['table']}: {len(found)} of our rows for {row['dataset']}, {calibration}, "
-            f"ε = {row['epsilon']}; there must be one"
-        )
-    return found.iloc[0].to_dict()
+    if len(mine) != 1:
+        where = f"{row['dataset']}, {calibration}, ε = {row['epsilon']}"
+        raise ValueError(f"Table {row['table']}: {len(mine)} of our rows for {where}, not one")
+    return mine.iloc[0].to_dict()
 
 
 def _setting_key(setting: Mapping[Any, Any]) -> str:

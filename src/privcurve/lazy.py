@@ -1,0 +1,34 @@
+"""Packages that are slow to import, each imported when it is first used.
+
+Snakemake reads all outputs whenever it builds the DAG, and each of its jobs does so again:
+a module of outputs must not load pandas or matplotlib until something is made.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import matplotlib as mpl
+    import pandas as pd
+    import seaborn as sns
+    from matplotlib import patheffects, ticker
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from scipy import stats
+else:
+
+    class _Later:
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, attribute: str) -> Any:
+            return getattr(import_module(self._name), attribute)
+
+    mpl, pd, sns, stats = map(_Later, ("matplotlib", "pandas", "seaborn", "scipy.stats"))
+    patheffects, ticker = _Later("matplotlib.patheffects"), _Later("matplotlib.ticker")
+    # Names of types, for annotations alone.
+    Axes = Figure = Any
+
+__all__ = ["Axes", "Figure", "mpl", "patheffects", "pd", "sns", "stats", "ticker"]

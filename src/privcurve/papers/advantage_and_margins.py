@@ -1,0 +1,238 @@
+"""The advantage of each round of boosting, and the margins of the vote (thesis, Figure 5.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.figures import style
+from privcurve.lazy import Axes, Figure, pd
+from privcurve.learners import registry
+from privcurve.outputs.base import Asked, Option, Output, Reads
+from privcurve.outputs.context import Context
+
+WITHOUT_NOISE = "without noise"
+
+
+class AdvantageAndMargins(Output):
+    """Figure: how much better than guessing each round is, and the margins that follow.
+
+    The learning rate is a quarter of the advantage that is assumed, as the theory asks.
+    """
+
+    word: ClassVar[str] = "advantage_and_margins"
+    writes: ClassVar = ("figure",)
+    local: ClassVar[bool] = False
+    options: ClassVar = {
+        "learner": Option("an entry of the study's learners: LazyBB with 1-rules", str),
+        "dataset": Option("a dataset of the study", str),
+        "epsilon": Option("the budget of all rounds together", float),
+        "density": Option("κ, between 0 and 1", float, 0.5),
+        "advantage": Option("γ that is assumed, between 0 and 1/2", float, 0.05),
+        "rounds": Option("a number of rounds", int, 1000),
+        "runs": Option("a number of runs with noise", int, 10),
+    }
+
+    def check(self, asked: Asked) -> None:
+        asked.check_one_rules(asked.options["learner"])
+        asked.check_dataset(asked.options["dataset"])
+
+    def reads(self, asked: Asked) -> Reads:
+        arms = asked.arms_of(asked.options["learner"])
+        versions = [[arm.name, registry.entry(arm.learner).version] for arm in arms]
+        return Reads(data=(asked.options["dataset"],), facts=versions)
+
+    def make(self, context: Context) -> None:
+        from privcurve.experiments import models
+
+        options = context.options
+        arms = context.asked.arms_of(options["learner"])
+        data, budget = context.data(options["dataset"]), options["epsilon"]
+        setting = {
+            **{"weak_learner": "one_rule", "n_rounds": options["rounds"]},
+            **{"density": options["density"], "learning_rate": options["advantage"] / 4},
+        }
+        runs = [(str(arm.calibration), arm, budget) for arm in arms]
+        frames = []
+        for name, arm, epsilon in [*runs, (WITHOUT_NOISE, arms[0], math.inf)]:
+            advantages, margins = models.round_by_round(
+                data, arm, epsilon, setting, options["runs"], context.seed
+            )
+            frames.append(advantage_frame(name, advantages))
+            frames += [margin_frame(name, part, each) for part, each in margins.items()]
+        frame = pd.concat(frames, ignore_index=True)
+        failing = failing_rounds(frame, options["advantage"])
+        needed = rounds_needed(options["density"], options["advantage"])
+        print(f"the assumption fails at rounds {failing}; the theorem needs {needed} rounds")
+        titles = {str(arm.calibration): f"{arm.calibration}, ε = {budget:g}" for arm in arms}
+        titles[WITHOUT_NOISE] = WITHOUT_NOISE
+        drawn = str(arms[0].calibration)
+        context.draw(draw(frame, options["advantage"], failing, titles, drawn), frame)
+
+
+# A single round's advantage is noisy: the assumption fails where the mean over this many
+# rounds, from one round on, is below γ.
+WINDOW = 20
+MARGIN_BINS = 100
+ADVANTAGE, MARGIN = "advantage", "margin"
+
+
+def histogram(
+    margins: NDArray[np.float64], counts: NDArray[np.int64], n_bins: int = MARGIN_BINS
+) -> NDArray[np.float64]:
+    """Return the share of records in each of `n_bins` equal bins of [−1, 1]."""
+    # Margins lie on a lattice that may meet the edges: rounding must not scatter them.
+    places = np.floor((margins + 1) * n_bins / 2 + 1e-9).astype(np.int64)
+    sums = np.bincount(np.clip(places, 0, n_bins - 1), weights=counts, minlength=n_bins)
+    return sums / counts.sum()
+
+
+def rounds_needed(density: float, advantage: float) -> int:
+    """Return the rounds that the thesis' Theorem 3.0.1 asks for: 16 ln(1/κ)/γ²."""
+    return math.ceil(16 * math.log(1 / density) / advantage**2)
+
+
+def failing_round(
+    advantages: NDArray[np.float64], required: float, window: int = WINDOW
+) -> int | None:
+    """Return the first round from which the mean advantage of `window` rounds is too small."""
+    below = np.flatnonzero(window_means(advantages, window) < required)
+    return int(below[0]) + 1 if len(below) else None
+
+
+def failing_rounds(frame: pd.DataFrame, required: float) -> dict[str, int | None]:
+    """Return the failing round of each calibration of a frame of :func:`advantage_frame`."""
+    groups = frame[frame["quantity"] == ADVANTAGE].groupby("calibration", sort=False)["value"]
+    return {str(name): failing_round(one.to_numpy(dtype=float), required) for name, one in groups}
+
+
+def window_means(advantages: NDArray[np.float64], window: int = WINDOW) -> NDArray[np.float64]:
+    """Return the mean of `window` rounds from each round on; NaN where fewer are left."""
+    if len(advantages) < window:
+        raise ValueError(f"{len(advantages)} rounds are fewer than the window of {window}")
+    means = np.convolve(advantages, np.full(window, 1 / window), mode="valid")
+    return np.concatenate([means, np.full(window - 1, math.nan)])
+
+
+def advantage_frame(calibration: str, runs: Sequence[NDArray[np.float64]]) -> pd.DataFrame:
+    """Return the mean advantage of each round over runs, with :func:`window_means`."""
+    values = np.array(runs)
+    rounds = pd.array(np.arange(1, values.shape[1] + 1), dtype="Int64")
+    frame = _tidy(ADVANTAGE, calibration, "train", values, round=rounds)
+    return frame.assign(window_mean=window_means(values.mean(axis=0)))
+
+
+def margin_frame(
+    calibration: str, part: str, runs: Sequence[tuple[NDArray[np.float64], NDArray[np.int64]]]
+) -> pd.DataFrame:
+    """Return the mean share of records over runs, by the lower edge of a bin of margins."""
+    values = np.array([histogram(margins, counts) for margins, counts in runs])
+    edges = -1 + 2 * np.arange(MARGIN_BINS) / MARGIN_BINS
+    return _tidy(MARGIN, calibration, part, values, margin=edges).assign(window_mean=math.nan)
+
+
+def _tidy(
+    quantity: str, calibration: str, part: str, values: NDArray[np.float64], **places: Any
+) -> pd.DataFrame:
+    """Return mean and standard deviation over runs, at rounds or margins."""
+    n_runs, n = values.shape
+    std = values.std(axis=0, ddof=1) if n_runs > 1 else math.nan
+    missing = {"round": pd.array([pd.NA] * n, dtype="Int64"), "margin": np.full(n, math.nan)}
+    return pd.DataFrame(
+        {
+            **{"quantity": quantity, "calibration": calibration, "part": part},
+            **missing | places,
+            **{"value": values.mean(axis=0), "std": std, "n_runs": n_runs},
+        }
+    )
+
+
+HEIGHT = 4.9
+
+GAMMA: Any = {"color": "0.2", "linewidth": 0.8, "linestyle": (0, (1, 1.2))}
+LOOKS: dict[str, Any] = {
+    "certified": {"color": style.COLOURS[0], "linestyle": "-"},
+    "published": {"color": style.COLOURS[1], "linestyle": (0, (3.2, 1.4))},
+}
+OTHER_LOOK: Any = {"color": style.BASELINE_COLOUR, "linestyle": (0, (6, 1.5, 1, 1.5))}
+
+
+def draw(
+    frame: pd.DataFrame,
+    required: float,
+    failing: Mapping[str, int | None],
+    titles: Mapping[str, str],
+    drawn: str,
+) -> Figure:
+    """Draw the advantage by round above, and the histogram of margins of one calibration below.
+
+    Thin lines are means over runs, thick ones means over a window of rounds too; a mark is
+    the round where the weak learner's assumption, the advantage γ that is required, fails.
+    """
+    advantages = frame[frame["quantity"] == ADVANTAGE]
+    margins = frame[(frame["quantity"] == MARGIN) & (frame["calibration"] == drawn)]
+    if advantages.empty or margins.empty:
+        raise ValueError(f"no advantages, or no margins of {drawn!r}, to draw")
+    with style.paper():
+        figure = style.new_figure(style.COLUMN_WIDTH, HEIGHT)
+        upper, lower = figure.subplots(2, 1)
+        _draw_advantages(upper, advantages, required, failing, titles)
+        _draw_margins(lower, margins, required, titles[drawn])
+    return figure
+
+
+def _draw_advantages(
+    panel: Axes,
+    frame: pd.DataFrame,
+    required: float,
+    failing: Mapping[str, int | None],
+    titles: Mapping[str, str],
+) -> None:
+    for calibration, rows in frame.groupby("calibration", sort=False):
+        name = str(calibration)
+        look = LOOKS.get(name, OTHER_LOOK)
+        rounds = rows["round"].to_numpy(dtype=float)
+        panel.plot(rounds, rows["value"], color=look["color"], linewidth=0.4, alpha=0.35)
+        fails = failing.get(name)
+        verdict = "never below γ" if fails is None else f"below γ from round {fails}"
+        label = f"{titles[name]}: {verdict}"
+        panel.plot(rounds, rows["window_mean"], label=label, zorder=3, **look)
+        if fails is not None:
+            mark: Any = {"marker": "o", "markersize": 4.5, "markerfacecolor": "white", "zorder": 4}
+            mark |= {"color": look["color"], "markeredgewidth": 1.2}
+            panel.plot(fails, rows["window_mean"].iloc[fails - 1], **mark)
+    panel.axhline(required, **GAMMA, zorder=2)
+    # Below the line, at the left.
+    place: Any = {"xytext": (0, -2), "textcoords": "offset points", "va": "top", "color": "0.2"}
+    axes = panel.get_yaxis_transform()
+    panel.annotate(f"γ = {required:g}", (0.015, required), xycoords=axes, **place)
+    panel.set_xscale("log")
+    panel.set_xlim(1, frame["round"].max())
+    style.plain(panel.xaxis)
+    panel.set_xlabel("Round of boosting")
+    panel.set_ylabel("Advantage over guessing")
+    panel.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, handlelength=2.4)
+
+
+def _draw_margins(panel: Axes, frame: pd.DataFrame, required: float, title: str) -> None:
+    for part, rows in frame.groupby("part", sort=False):
+        left = rows["margin"].to_numpy(dtype=float)
+        width = left[1] - left[0]
+        edges = np.append(left, left[-1] + width)
+        percent = 100 * rows["value"].to_numpy(dtype=float)
+        if part == "train":
+            panel.stairs(percent, edges, fill=True, color=style.COLOURS[4], label="training set")
+        else:
+            panel.stairs(percent, edges, color=style.COLOURS[3], linewidth=0.9, label="test set")
+    shown = frame[frame["value"] > 0]["margin"]
+    room = 0.04
+    panel.set_xlim(shown.min() - room, shown.max() + width + room)
+    panel.axvline(0, color="0.2", linewidth=0.6)
+    panel.axvline(required, **GAMMA, label=f"margin γ = {required:g}")
+    panel.set_xlabel("Normalised margin, right less wrong votes per round")
+    panel.set_ylabel(f"Records, % per {width:.2g} of margin")
+    panel.legend(loc="upper left", title=title, handlelength=2)

@@ -1,0 +1,439 @@
+"""Grids of boosted ensembles and private forests, of which every setting is a result.
+
+Tables of *Boosted and Differentially Private Ensembles of Decision Trees* (Nock and Henecka
+2022): fold errors of each setting first, then what follows from them (docs/boosted_dp.md).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.experiments import study
+from privcurve.files import replace_text
+from privcurve.lazy import pd, stats
+from privcurve.learners import registry
+from privcurve.outputs.base import PAPER, TABLES, Asked, Files, Output, Reads
+from privcurve.outputs.context import Context
+from privcurve.tables.table import Table
+
+WORD = "ensemble_errors"
+ERRORS = "errors"
+CELL_COLUMNS = [
+    *("dataset", "learner", "epsilon", "setting", "fold", "status", "accuracy", "measures")
+]
+# What tells a setting from others; of a forest the first alone.
+SETTING = ["forest", "alpha", "leverage", "clamp", "n_trees", "depth", "tree_share"]
+KEYS = ["dataset", "learner", "epsilon", *SETTING]
+CALIBRATED = "O.C."
+ALPHAS = (CALIBRATED, "0.1", "1.0")
+FORESTS = {"laplace": "RF-L", "exponential": "RF-E"}
+BOOSTED, FOREST = LEARNERS = "bdpe", "dp_forest"
+EXACT = "exact"
+# The paper's clamp M.
+CLAMP = 10.0
+# Errors of a fold are multiples of one over its records: what differs by less is rounding.
+ROUNDING = 1e-9
+# The least ε of the paper; below it, the study looks for a leak.
+LEAST_EPSILON = 0.01
+SMALL_DEPTH, SMALL_TREES = 3, 5
+ALL, NOTHING = "all", "-"
+SHUFFLES = 200
+RUNS = (
+    "Errors are means over the ten folds of one partition, and the best of a grid on the folds "
+    "that chose it: they are optimistic, as the paper's are."
+)
+
+OF_WINS = (
+    "A run is one ε and share of the budget for splits; it is significant if Student's t-test, "
+    "paired over the ten folds, rejects at the level 0.05. The forest has the same depth, and 21 "
+    "trees.",
+    "Leverage constant: β does not read the records; exact: it does, as printed, without noise.",
+)
+
+
+class EnsembleErrors(Output):
+    """File: errors of all folds of each setting of `bdpe` and `dp_forest`; others read it."""
+
+    word: ClassVar[str] = WORD
+    selects: ClassVar[bool] = False
+    memory: ClassVar[int] = 2000
+
+    def check(self, asked: Asked) -> None:
+        of = asked.study
+        if of.select != study.ALL or not of.folds or of.repeats:
+            needed = "select: all and splits: {folds: 10}"
+            raise ValueError(f"it is of all runs: give the study {needed}")
+        if not any(arm.learner == BOOSTED for arm in of.arms.values()):
+            raise ValueError(f"the study has no learner {BOOSTED}, and it is about them")
+
+    def files(self, asked: Asked) -> Files:
+        return Files(others={ERRORS: TABLES / f"{asked.place}.csv"})
+
+    def reads(self, asked: Asked) -> Reads:
+        arms = asked.study.arms.values()
+        return Reads(asked.curves_of(arm for arm in arms if arm.learner in LEARNERS))
+
+    def make(self, context: Context) -> None:
+        # A curve at a time: memory does not grow with the study.
+        parts = (part for curve in context.curves for part in curve.results(CELL_COLUMNS))
+        frame = fold_errors(parts, {name: registry.entry(name).defaults for name in LEARNERS})
+        text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
+        replace_text(context.asked.files.others[ERRORS], text)
+
+
+def read_errors(context: Context) -> pd.DataFrame:
+    """Read the errors of all settings."""
+    path = context.others[WORD].files.others[ERRORS]
+    names = dict.fromkeys(("dataset", "learner", "forest", "alpha", "leverage"), "str")
+    return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
+
+
+class _Ensembles(Output):
+    """A table that is made from the errors of all settings, and from printed ones."""
+
+    selects: ClassVar[bool] = False
+    options: ClassVar = {"paper": PAPER}
+    printed: ClassVar[str] = ""
+    caption: ClassVar[str]
+    notes: ClassVar[tuple[str, ...]]
+
+    def check(self, asked: Asked) -> None:
+        if self.printed and not self._printed(asked).is_file():
+            raise ValueError(f"there is no {self._printed(asked)}, whose numbers stand beside ours")
+
+    def reads(self, asked: Asked) -> Reads:
+        resources = (self._printed(asked),) if self.printed else ()
+        return Reads(outputs=(WORD,), resources=resources)
+
+    def _printed(self, asked: Asked) -> Path:
+        return asked.printed / self.printed
+
+    def theirs(self, context: Context) -> pd.DataFrame:
+        """Read the printed numbers."""
+        return pd.read_csv(self._printed(context.asked), dtype={"alpha": "str"})
+
+    def make(self, context: Context) -> None:
+        context.write(Table(self.frame(read_errors(context), context), self.caption, self.notes))
+
+    @abstractmethod
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        """Return the table."""
+
+
+class EnsembleLeast(_Ensembles):
+    """Table: the least error over the grid, for each dataset, ε and α, and its setting."""
+
+    word: ClassVar[str] = "ensemble_least"
+    caption: ClassVar[str] = "Least error over the grid"
+    notes: ClassVar = (
+        RUNS,
+        "Behind: the error less that of the best α. Share spread: how far the least "
+        "errors at each share of the budget for splits lie apart.",
+    )
+
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        return least_errors(errors)
+
+
+class EnsembleAlphas(_Ensembles):
+    """Table: how many datasets each α wins at each ε, beside chance and the printed Table 1."""
+
+    word: ClassVar[str] = "ensemble_alphas"
+    printed: ClassVar[str] = "table1_best_alpha_by_epsilon.csv"
+    caption: ClassVar[str] = "Datasets on which each α has the least error of the grid"
+    notes: ClassVar = (
+        RUNS,
+        "Who is equal to the best wins too. Shuffled: the same count where the three α "
+        f"of each setting change places at random, over {SHUFFLES} shuffles.",
+    )
+
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        return best_alphas(errors, self.theirs(context), context.shuffles)
+
+
+class EnsembleSizes(_Ensembles):
+    """Table: depth and number of trees of the least error of each dataset, beside Table 3."""
+
+    word: ClassVar[str] = "ensemble_sizes"
+    printed: ClassVar[str] = "table3_best_depth_and_trees.csv"
+    caption: ClassVar[str] = "Size of the ensemble of the least private error"
+    notes: ClassVar = (
+        RUNS,
+        f"Small: depth up to {SMALL_DEPTH}, {SMALL_TREES} trees. "
+        "The paper does not say where it draws the line, and leaves three domains out.",
+    )
+
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        return best_sizes(errors, self.theirs(context))
+
+
+class EnsembleWins(_Ensembles):
+    """Table: who wins against the forests on each dataset (Table 4), beside the printed one."""
+
+    word: ClassVar[str] = "ensemble_wins"
+    printed: ClassVar[str] = "table4_wins_against_forests.csv"
+    caption: ClassVar[str] = "Runs won against the forests, of the significant ones"
+    notes: ClassVar = OF_WINS
+
+    def check(self, asked: Asked) -> None:
+        super().check(asked)
+        if not any(arm.learner == FOREST for arm in asked.study.arms.values()):
+            raise ValueError(f"the study has no learner {FOREST} to win against")
+
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        return dataset_wins(duels(errors), self.theirs(context))
+
+
+class EnsembleWinsOverall(EnsembleWins):
+    """Table: the same over all datasets, at each ε and in all, with β exact and constant."""
+
+    word: ClassVar[str] = "ensemble_wins_overall"
+    printed: ClassVar[str] = "table4_overall.csv"
+    caption: ClassVar[str] = (
+        "Runs won against the forests over all datasets, of the significant ones"
+    )
+
+    def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
+        return overall_wins(duels(errors), self.theirs(context))
+
+
+def fold_errors(
+    parts: Iterable[pd.DataFrame], defaults: Mapping[str, Mapping[str, Any]]
+) -> pd.DataFrame:
+    """Put the folds of each setting side by side; all folds of a setting are in one part.
+
+    `KEYS`; over the folds, `error` and `error_std`, and means of `expected_depth` and `n_leaves`;
+    and the errors of the folds, ``fold~1/10``, …. A setting of which a fold has failed lacks its
+    mean. By learner, `defaults` says what a setting that does not name a parameter has.
+    """
+    frames = [_one_part(part, defaults) for part in parts]
+    return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
+
+
+def _one_part(cells: pd.DataFrame, defaults: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    error = (1 - cells["accuracy"]).where(cells["status"] == "ok")
+    measures = [json.loads(text) if isinstance(text, str) else {} for text in cells["measures"]]
+    sizes = ["expected_depth", "n_leaves"]
+    measured = {name: [one.get(name, math.nan) for one in measures] for name in sizes}
+    cells = cells.assign(error=error, **measured)
+    keys = ["dataset", "learner", "epsilon", "setting"]
+    folds = cells.pivot(index=keys, columns="fold", values="error")
+    order = sorted(folds, key=lambda name: int(str(name).partition("/")[0]))
+    folds = folds[order].rename(columns=lambda name: f"fold~{name}")
+    means = folds.mean(axis=1, skipna=False).to_frame("error")
+    means["error_std"] = folds.std(axis=1, ddof=1, skipna=False)
+    frame = means.join(cells.groupby(keys, sort=False)[sizes].mean()).join(folds).reset_index()
+    settings = pd.DataFrame(
+        [
+            _setting(learner, {**defaults[learner], **json.loads(text)})
+            for learner, text in zip(frame["learner"], frame["setting"], strict=True)
+        ]
+    )
+    return pd.concat([frame[keys[:3]], settings[SETTING], frame.drop(columns=keys)], axis=1)
+
+
+def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    sizes = {"n_trees": int(given["n_trees"]), "depth": int(given["depth"])}
+    if learner == FOREST:
+        nothing = {"alpha": NOTHING, "leverage": NOTHING, "clamp": 0.0, "tree_share": 0.0}
+        return {"forest": FORESTS[given["leaves"]], **nothing, **sizes}
+    calibrated = given["calibrate_alpha"] == EXACT
+    return {
+        "forest": NOTHING,
+        "alpha": CALIBRATED if calibrated else f"{float(given['alpha']):.1f}",
+        "leverage": given["leverage"] or EXACT,
+        "clamp": float(given["clamp"]),
+        # A half is what the learner takes by itself.
+        "tree_share": 0.5 if given["tree_share"] is None else float(given["tree_share"]),
+        **sizes,
+    }
+
+
+def boosted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the published booster: β exact, one clamp M."""
+    kept = (frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)
+    return frame[kept & ((frame["clamp"] == CLAMP) | np.isinf(frame["epsilon"]))]
+
+
+def of_paper(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the ε of the paper."""
+    return frame[np.isfinite(frame["epsilon"]) & (frame["epsilon"] >= LEAST_EPSILON)]
+
+
+def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the least mean error over the grid, for each dataset, ε, clamp M and α.
+
+    With its setting (the first of equals), how far it is `behind` the best α, and `share_spread`:
+    the largest less the smallest of the least errors over the values of `tree_share`. Where a
+    setting has failed there is no row.
+    """
+    rows = []
+    mine = frame[(frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)]
+    names = ["dataset", "epsilon", "clamp", "alpha", "error", "error_std", *SETTING[4:]]
+    for _, part in mine.groupby(["dataset", "epsilon", "clamp"], sort=True):
+        for alpha in ALPHAS:
+            own = part[part["alpha"] == alpha]
+            if own.empty or own["error"].isna().any():
+                continue
+            best = own.sort_values("error", kind="stable").iloc[0]
+            by_share = own.groupby("tree_share")["error"].min()
+            spread = by_share.max() - by_share.min() if len(by_share) > 1 else math.nan
+            behind = best["error"] - part["error"].min()
+            rows.append({**best[names], "behind": behind, "share_spread": spread})
+    return pd.DataFrame(rows)
+
+
+def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Count the datasets that each α wins, at each ε (Table 1).
+
+    A row an ε and α: `n_best` (who is equal to the best wins too), `lead` over the next α,
+    `printed`, and the mean and the 95 % quantile of `n_best` over `SHUFFLES` shuffles of the α
+    within each setting, where no α is better than another.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence([seed, len(frame)]))
+    columns = printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)
+    theirs = {(float(e), str(a)): n for e, a, n in columns}
+    rows = []
+    for epsilon, part in of_paper(boosted(frame)).groupby("epsilon", sort=True):
+        alphas = [a for a in ALPHAS if a in set(part["alpha"])]
+        errors = _by_alpha(part, alphas)
+        counts = _counts(errors, len(alphas))
+        shuffled = np.array(
+            [
+                _counts([rng.permuted(one, axis=1) for one in errors], len(alphas))
+                for _ in range(SHUFFLES)
+            ]
+        )
+        for place, alpha in enumerate(alphas):
+            rivals = np.delete(counts, place)
+            rows.append(
+                {
+                    **{"epsilon": epsilon, "alpha": alpha, "n_best": int(counts[place])},
+                    "lead": int(counts[place]) - int(max(rivals, default=0)),
+                    "printed": theirs.get((float(str(epsilon)), alpha), math.nan),
+                    "shuffled_mean": float(shuffled[:, place].mean()),
+                    "shuffled_95": float(np.quantile(shuffled[:, place], 0.95)),
+                    "n_datasets": len(errors),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _by_alpha(part: pd.DataFrame, alphas: Sequence[str]) -> list[NDArray[np.float64]]:
+    """Return, for each dataset, errors of shape (n_settings, n_alphas); settings of all α alone."""
+    wide = part.pivot(index=["dataset", *SETTING[4:]], columns="alpha", values="error")
+    wide = wide.reindex(columns=list(alphas)).dropna()
+    return [own.to_numpy(dtype=float) for _, own in wide.groupby("dataset", sort=True)]
+
+
+def _counts(errors: Sequence[NDArray[np.float64]], n_alphas: int) -> NDArray[np.int64]:
+    counts = np.zeros(n_alphas, dtype=np.int64)
+    for one in errors:
+        least = one.min(axis=0)
+        counts += least <= least.min() + ROUNDING
+    return counts
+
+
+def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the depth and number of trees of the least private error of each dataset (Table 3).
+
+    A depth up to `SMALL_DEPTH`, `SMALL_TREES` trees are small; beside them the printed sizes.
+    """
+    theirs: dict[str, str] = {}
+    for depth, n_trees, domain in printed[["depth", "n_trees", "domain"]].itertuples(index=False):
+        theirs.setdefault(our_name(domain), f"{depth} d, {n_trees} T")
+    names = ["dataset", "error", "epsilon", "alpha", "depth", "n_trees", "tree_share"]
+    rows = []
+    for dataset, part in of_paper(boosted(frame)).groupby("dataset", sort=False):
+        row = part.sort_values("error", kind="stable").iloc[0]
+        depth = "small" if row["depth"] <= SMALL_DEPTH else "big"
+        n_trees = "small" if row["n_trees"] <= SMALL_TREES else "big"
+        sizes = f"{depth} d, {n_trees} T"
+        rows.append({**row[names], "sizes": sizes, "printed": theirs.get(str(dataset))})
+    return pd.DataFrame(rows)
+
+
+def our_name(domain: str) -> str:
+    """Return our name of a domain: a file's name has no +."""
+    return domain.replace("+", "-")
+
+
+LEVEL = 0.05
+# Those of Table 4.
+DEPTHS = (2, 4, 6)
+
+
+def duels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Compare each boosted setting with each forest of its depth, by Student's paired t-test.
+
+    `gain` is the forest's error less the booster's; a duel is `significant` at `LEVEL`, and `won`.
+    A fold that failed on either side does not count; where fewer than two are left there is no
+    duel.
+    """
+    folds = [name for name in map(str, frame.columns) if name.startswith("fold~")]
+    keys = ["dataset", "epsilon", "depth"]
+    forests = frame.loc[frame["learner"] == FOREST, [*keys, "forest", *folds]]
+    mine = frame[
+        (frame["learner"] == BOOSTED) & (frame["clamp"] == CLAMP) & np.isfinite(frame["epsilon"])
+    ]
+    both = mine.drop(columns="forest").merge(forests, on=keys, suffixes=("", "~forest"))
+    gaps = both[[f"{name}~forest" for name in folds]].to_numpy() - both[folds].to_numpy()
+    n_pairs = np.isfinite(gaps).sum(axis=1)
+    fought = n_pairs > 1
+    both, gaps, n_pairs = both[fought], gaps[fought], n_pairs[fought]
+    gain = np.nanmean(gaps, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = gain / (np.nanstd(gaps, axis=1, ddof=1) / np.sqrt(n_pairs))
+    # Where all folds are equal there is no difference; where all gaps are, there is no doubt.
+    p_value = np.where(np.isnan(t), 1.0, 2 * stats.t.sf(np.abs(t), n_pairs - 1))
+    fights = both[[*keys, "alpha", "leverage", "n_trees", "tree_share", "forest"]]
+    fights = fights.assign(gain=gain, p_value=p_value, significant=p_value < LEVEL)
+    return fights.assign(won=fights["significant"] & (fights["gain"] > 0))
+
+
+def win_shares(fights: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return the share of significant duels that the booster wins; missing if there is none."""
+    groups = fights.groupby(list(by), sort=True)
+    frame = groups.agg(
+        n_runs=("won", "size"), n_significant=("significant", "sum"), n_wins=("won", "sum")
+    ).reset_index()
+    significant = frame["n_significant"].where(frame["n_significant"] > 0)
+    frame["percent_wins"] = (100 * frame["n_wins"] / significant).astype(float)
+    frame["share_not_significant"] = 1 - frame["n_significant"] / frame["n_runs"]
+    return frame
+
+
+def dataset_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the wins of β exact on each dataset beside the printed ones (Table 4)."""
+    by = ["dataset", "depth", "n_trees", "forest", "alpha"]
+    mine = fights[(fights["leverage"] == EXACT) & (fights["epsilon"] >= LEAST_EPSILON)]
+    mine = mine[mine["depth"].isin(DEPTHS)]
+    theirs = printed.rename(columns={"domain": "dataset", "percent_wins": "printed"})
+    theirs = theirs.assign(dataset=theirs["dataset"].map(our_name))
+    return win_shares(mine, by).merge(theirs[[*by, "printed"]], on=by, how="left")
+
+
+def overall_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the wins over all datasets, at each ε and in all, beside the printed overall line.
+
+    In all are the ε of the paper; printed is β exact.
+    """
+    by = ["n_trees", "forest", "alpha"]
+    keys = ["leverage", "epsilon", *by]
+    fights = fights[fights["depth"].isin(DEPTHS)]
+    paper = fights[fights["epsilon"] >= LEAST_EPSILON]
+    total = win_shares(paper, ["leverage", *by]).assign(epsilon=ALL)
+    each = win_shares(fights, ["leverage", "epsilon", *by])
+    each["epsilon"] = each["epsilon"].map("{:g}".format)
+    theirs = printed.rename(columns={"percent_wins": "printed"})[[*by, "printed"]]
+    theirs = theirs.assign(leverage=EXACT, epsilon=ALL)
+    frame = pd.concat([total, each], ignore_index=True)
+    return frame[[*keys, *[c for c in frame if c not in keys]]].merge(theirs, on=keys, how="left")

@@ -1,0 +1,219 @@
+"""The Rademacher complexity of 1-rules, and the margin bound on the accuracy of a vote of them.
+
+Formulas and their sources: docs/thesis.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve import datasets
+from privcurve.lazy import pd
+from privcurve.learners import registry
+from privcurve.outputs.base import Asked, Option, Output, Reads
+from privcurve.outputs.context import Context
+from privcurve.tables.table import Table
+
+
+class Rademacher(Output):
+    """Table ``rademacher``: estimate, bound and accuracy of boosted 1-rules at one ε."""
+
+    word: ClassVar[str] = "rademacher"
+    local: ClassVar[bool] = False
+    options: ClassVar = {
+        "learner": Option("an entry of the study's learners: LazyBB with 1-rules", str),
+        "epsilon": Option("an ε of that learner", float),
+        "draws": Option("how many sign vectors an estimate takes", int, 2000),
+    }
+
+    def check(self, asked: Asked) -> None:
+        asked.check_one_rules(asked.options["learner"])
+        asked.check_epsilon(asked.options["learner"], asked.options["epsilon"])
+
+    def reads(self, asked: Asked) -> Reads:
+        arms = asked.arms_of(asked.options["learner"])
+        return Reads(
+            asked.curves_of(arms),
+            data=asked.study.datasets,
+            outputs=("accuracy",),
+            facts=[registry.entry(arm.learner).version for arm in arms],
+        )
+
+    def make(self, context: Context) -> None:
+        from privcurve.experiments import models
+
+        selected, options = context.selected(), context.options
+        rows = []
+        for name in context.study.datasets:
+            data = context.data(name)
+            X, _, counts = datasets.distinct(data.X, data.y)
+            rng = models.stream("rademacher", data, context.seed)
+            complexity = estimate(X, data.domain.n_bins, counts, options["draws"], rng)
+            print(f"{data.name}: {complexity}", flush=True)
+            for arm in context.asked.arms_of(options["learner"]):
+                point = models.selected_point(arm, selected, name, options["epsilon"])
+                repeats = context.study.repeats
+                for model in models.inspect(data, arm, point, repeats, context.seed):
+                    margins = model.margins(model.train)
+                    best = bound_of(margins, model.train.counts, complexity)
+                    key = (name, arm.name, arm.calibration, point.epsilon)
+                    rows.append(row_of(key, complexity, best))
+        frame = bound_table(pd.DataFrame(rows), context.table_of("accuracy"))
+        context.write(Table(frame, CAPTION, notes_of(frame), readable(frame)))
+
+
+CONFIDENCE = 0.95
+
+# The thresholds θ, fixed before any data are seen: the bound pays for their number.
+THRESHOLDS = tuple(k / 100 for k in range(1, 101))
+
+CAPTION = "Margin bound of boosted 1-rules from their Rademacher complexity"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A Monte-Carlo estimate of the empirical Rademacher complexity of 1-rules on n records."""
+
+    value: float
+    standard_error: float
+    n_draws: int
+    n: int
+
+    def upper(self, failure: float) -> float:
+        """Return an upper confidence limit that fails with at most this probability.
+
+        By McDiarmid's inequality: each of the n · n_draws signs moves the mean of the draws
+        by at most 2/(n · n_draws).
+        """
+        return self.value + math.sqrt(2 * math.log(1 / failure) / (self.n * self.n_draws))
+
+
+def supremum(
+    codes: NDArray[np.unsignedinteger[Any]], n_bins: Sequence[int], sums: NDArray[np.int64]
+) -> int:
+    """Return the largest correlation of a 1-rule with signs, added up by rows of records.
+
+    max |Σ σ h(x)| over the literals h (+1 in a bin, −1 outside it) and the constant: a class
+    that holds each rule's negation has the largest correlation in absolute value.
+    """
+    total = int(sums.sum())
+    largest = abs(total)
+    for j, n in enumerate(n_bins):
+        of_bin = np.bincount(codes[:, j], weights=sums, minlength=n)
+        largest = max(largest, int(np.abs(2 * of_bin - total).max()))
+    return largest
+
+
+def estimate(
+    codes: NDArray[np.unsignedinteger[Any]],
+    n_bins: Sequence[int],
+    counts: NDArray[np.int64],
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Estimate:
+    """Estimate E_σ sup_h (1/n) Σ σ_i h(x_i) over 1-rules, from drawn sign vectors."""
+    if n_draws < 2:
+        raise ValueError(f"n_draws = {n_draws}, but a standard error needs at least 2")
+    n = int(counts.sum())
+    draws = np.empty(n_draws)
+    for k in range(n_draws):
+        # The sum of `counts` independent signs.
+        sums = 2 * rng.binomial(counts, 0.5) - counts
+        draws[k] = supremum(codes, n_bins, sums) / n
+    return Estimate(float(draws.mean()), float(draws.std(ddof=1) / math.sqrt(n_draws)), n_draws, n)
+
+
+def bound_of(
+    margins: NDArray[np.float64], counts: NDArray[np.int64], complexity: Estimate
+) -> tuple[float, float]:
+    """Return the best lower bound on a vote's accuracy, and the threshold that attains it.
+
+    With probability `CONFIDENCE` over the records, for all votes and all thresholds θ,
+    error ≤ ramp loss at θ + (2/θ)·R + 3·sqrt(ln(2K/δ)/(2n)), K the number of thresholds (a
+    union bound) and R an upper confidence limit of the complexity. Half of the probability
+    of failure goes to R. Margins are normalised, and of the records that the vote was trained
+    on, as the complexity is; where the bound is below 0 it says nothing.
+    """
+    failure = (1 - CONFIDENCE) / 2
+    rest = 3 * math.sqrt(math.log(2 * len(THRESHOLDS) / failure) / (2 * complexity.n))
+    upper = complexity.upper(failure)
+    errors = [ramp_loss(margins, counts, theta) + 2 * upper / theta for theta in THRESHOLDS]
+    best = int(np.argmin(errors))
+    return 1 - errors[best] - rest, THRESHOLDS[best]
+
+
+def ramp_loss(margins: NDArray[np.float64], counts: NDArray[np.int64], threshold: float) -> float:
+    """Return the mean of min(1, max(0, 1 − margin/θ)).
+
+    In [0, 1]; at least the error, and at most the share of margins below θ.
+    """
+    if not threshold > 0:
+        raise ValueError(f"threshold = {threshold} must be above 0")
+    return float(np.average(np.clip(1 - margins / threshold, 0, 1), weights=counts))
+
+
+def row_of(
+    key: tuple[str, str, str | None, float], complexity: Estimate, bound: tuple[float, float]
+) -> dict[str, Any]:
+    """Return the row of one model for :func:`bound_table`."""
+    return {
+        **dict(zip(("dataset", "arm", "calibration", "epsilon"), key, strict=True)),
+        **{"n": complexity.n, "n_draws": complexity.n_draws, "complexity": complexity.value},
+        **{"standard_error": complexity.standard_error, "bound": bound[0], "threshold": bound[1]},
+    }
+
+
+def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Put mean and standard deviation of the bounds of models beside a study's fresh accuracy."""
+    rows = []
+    for (dataset, arm, epsilon), group in bounds.groupby(["dataset", "arm", "epsilon"], sort=False):
+        # Within rounding: a file may have moved the last bit of ε.
+        same = (accuracy["epsilon"] - group["epsilon"].iloc[0]).abs() < 1e-12
+        fresh = accuracy[(accuracy["dataset"] == dataset) & (accuracy["arm"] == arm) & same]
+        if len(fresh) != 1:
+            raise ValueError(f"no accuracy of {arm} on {dataset} at ε = {epsilon}")
+        of_models = ["dataset", "calibration", "epsilon", "n", "n_draws", "complexity"]
+        rows.append(
+            {
+                **group.iloc[0][[*of_models, "standard_error"]],
+                "threshold": group["threshold"].median(),
+                **{"bound": group["bound"].mean(), "bound_std": group["bound"].std(ddof=1)},
+                "n_models": len(group),
+                **fresh.iloc[0][["scored_on", "accuracy", "accuracy_std", "n_repeats"]],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as a reader wants it."""
+    forms = {
+        "Rademacher complexity": "{complexity:.5f} ± {standard_error:.5f}",
+        "θ": "{threshold:.2f}",
+        "bound on accuracy": "{bound:.3f} ± {bound_std:.3f}",
+        "accuracy": "{accuracy:.3f} ({scored_on})",
+    }
+    texts = frame[["dataset", "calibration"]].assign(records=frame["n"].astype(str))
+    for name, form in forms.items():
+        texts[name] = [form.format_map(row) for row in frame.to_dict("records")]
+    return texts
+
+
+def notes_of(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Return the notes below the table."""
+    first = frame.iloc[0]
+    return (
+        f"Complexity: mean of {int(first['n_draws'])} drawn sign vectors ± its standard error, of "
+        "all signed literals and constants on the records that the models are trained on.",
+        f"Bound: holds with probability {CONFIDENCE:g}; the best of {len(THRESHOLDS)} thresholds, "
+        f"by a union bound; mean ± standard deviation over {int(first['n_models'])} models, each "
+        "trained on the whole training part with the setting selected at this ε; θ: median.",
+        "Accuracy: fresh trainings with the same setting, on the test set or on fresh folds.",
+        "The bound is computed from the records themselves: it is not private.",
+    )

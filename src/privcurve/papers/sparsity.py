@@ -1,0 +1,84 @@
+"""How many features the models of a learner ask for (thesis, Tables 5.2 and A.1 to A.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from privcurve.lazy import pd
+from privcurve.outputs.base import Asked, Option, Output, Reads
+from privcurve.outputs.context import Context
+from privcurve.tables.table import MISSING, Table, decimals
+
+
+class Sparsity(Output):
+    """Table ``sparsity``: features used by one learner, for each dataset, calibration and ε."""
+
+    word: ClassVar[str] = "sparsity"
+    options: ClassVar = {"learner": Option("an entry of the study's learners", str)}
+
+    def check(self, asked: Asked) -> None:
+        asked.arms_of(asked.options["learner"])
+
+    def reads(self, asked: Asked) -> Reads:
+        arms = asked.arms_of(asked.options["learner"])
+        return Reads(asked.curves_of(arms), data=asked.study.datasets)
+
+    def make(self, context: Context) -> None:
+        widths = {name: context.data(name).domain.width for name in context.study.datasets}
+        frame = feature_table(context.refits(), widths)
+        context.write(Table(frame, CAPTION, NOTES, readable(frame)))
+
+
+# As many as the thesis has.
+REPEATS = 5
+
+CAPTION = "Features used by LazyBB with 1-rules"
+NOTES = (
+    f"Features are distinct bins (columns after one-hot coding) that the model asks for: mean, "
+    f"standard deviation ({REPEATS} in the denominator, as in the thesis) and percentage of all, "
+    f"over the first {REPEATS} fresh trainings of the setting selected at each ε.",
+    "A value is missing (–) when one of these trainings is missing or has failed.",
+)
+
+
+def feature_table(
+    refits: pd.DataFrame, widths: Mapping[str, int], repeats: int = REPEATS
+) -> pd.DataFrame:
+    """Return the statistics of features used for each dataset, calibration and ε.
+
+    `widths` has the number of features of each dataset, in the order of the rows.
+    """
+    unknown = sorted(set(refits["dataset"]) - set(widths))
+    if unknown:
+        raise ValueError(f"how many features has {unknown[0]!r}?")
+    rows = []
+    for dataset, width in widths.items():
+        mine = refits[(refits["dataset"] == dataset) & (refits["repeat"] <= repeats)]
+        for (calibration, epsilon), group in mine.groupby(["calibration", "epsilon"]):
+            if group["repeat"].duplicated().any():
+                raise ValueError(f"{dataset}, {calibration}, ε = {epsilon:g}: a repeat twice")
+            used = group.loc[group["status"] == "ok", "n_features_used"].astype(float)
+            # Nothing is averaged over the rest.
+            used = used if len(used) == repeats else used.iloc[:0]
+            mean = float(used.mean())
+            rows.append(
+                {
+                    **{"dataset": dataset, "calibration": calibration, "epsilon": epsilon},
+                    **{"features_mean": mean, "features_std": float(used.std(ddof=0))},
+                    **{"features_percent": 100 * mean / width, "n_features": width},
+                    "n_repeats": repeats,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as the thesis prints it."""
+    texts = frame[["dataset", "calibration"]].copy()
+    texts["ε"] = decimals(frame["epsilon"], 2)
+    texts["features, mean"] = decimals(frame["features_mean"], 1)
+    texts["std"] = decimals(frame["features_std"], 3)
+    percent = decimals(frame["features_percent"], 2)
+    texts["of all"] = [text if text == MISSING else f"{text} %" for text in percent]
+    return texts
