@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.cells import clock_of_utc, text_of
+from privcurve.datasets.cells import clock_of_utc, distinct, text_of
 from privcurve.datasets.numbers import Markers
 
 ISO = "iso"
@@ -57,7 +57,7 @@ def tells_days(form: str) -> bool:
 
 
 def dates(
-    values: Sequence[Any] | NDArray[Any],
+    values: Any,
     form: str,
     missing: Collection[str],
     decimal: str = ".",
@@ -66,7 +66,7 @@ def dates(
 
     Parameters
     ----------
-    values : sequence of str, None or date; or ndarray
+    values : sequence of str, None or date; pyarrow.Array of texts; or ndarray
         An array of ``datetime64`` holds days. Numbers are read as the texts that they are.
     form : str
         Of texts.
@@ -78,41 +78,40 @@ def dates(
     days, absent, wrong
         As of :func:`privcurve.datasets.numbers.numbers`.
     """
-    found = np.full(len(values), np.nan)
-    absent = np.zeros(len(values), dtype=bool)
-    wrong: dict[int, str] = {}
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        numbers = values.astype("datetime64[D]").astype(np.float64)
+        absent = np.isnat(values)
+        numbers[absent] = np.nan
+        return numbers, absent, {}
     if isinstance(values, np.ndarray):
-        if values.dtype.kind == "M":
-            absent = np.isnat(values)
-            found[~absent] = values[~absent].astype("datetime64[D]").astype(np.int64)
-            return found, absent, wrong
         values = [text_of(value, (), decimal) for value in values.tolist()]
     markers = Markers(missing, decimal)
-    known: dict[str, float] = {}
-    for row, value in enumerate(values):
-        if value is None:
-            absent[row] = True
-            continue
-        if isinstance(value, date):
-            found[row] = _day(value)
-            continue
-        text = value.strip()
-        if text in markers.texts:
-            absent[row] = True
-            continue
-        day = known.get(text)
-        if day is None:
-            try:
-                day = known[text] = float(days(text, form))
-            except (ValueError, OverflowError):
-                if markers.mean(text):
-                    absent[row] = True
-                    continue
-                like = "an ISO date (2024-12-31)" if form == ISO else f"a date of the form {form}"
-                wrong[row] = f"{text!r}, not {like}"
-                continue
-        found[row] = day
-    return found, absent, wrong
+    cells, places = distinct(values)
+    each = [_day_of(cell, form, markers) for cell in cells]
+    numbers = np.array([day if isinstance(day, int) else np.nan for day in each], dtype=np.float64)
+    absent = np.array([day is None for day in each], dtype=bool)
+    odd = np.array([isinstance(day, str) for day in each], dtype=bool)
+    rows = np.flatnonzero(odd[places]) if odd.any() else np.zeros(0, dtype=np.intp)
+    wrong = {int(row): str(each[places[row]]) for row in rows}
+    return numbers[places], absent[places], wrong
+
+
+def _day_of(cell: str | date | None, form: str, markers: Markers) -> int | str | None:
+    """Return the day of a cell; None if it is missing, or what is wrong with it."""
+    if cell is None:
+        return None
+    if isinstance(cell, date):
+        return _day(cell)
+    text = cell.strip()
+    if text in markers.texts:
+        return None
+    try:
+        return days(text, form)
+    except (ValueError, OverflowError):
+        if markers.mean(text):
+            return None
+        like = "an ISO date (2024-12-31)" if form == ISO else f"a date of the form {form}"
+        return f"{text!r}, not {like}"
 
 
 def _day(value: date) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, code_between, code_type
+from privcurve.datasets.cells import distinct
 from privcurve.datasets.columns import MISSING, NUMERIC, Column
 from privcurve.datasets.dates import dates
 from privcurve.datasets.numbers import numbers
@@ -54,52 +55,128 @@ class Coded:
     clipped: NDArray[np.int64]
 
 
-def encode(description: Description, table: RawTable, problems: Problems) -> Coded:
-    """Code some records.
-
-    Parameters
-    ----------
-    description : Description
-    table : RawTable
-    problems : Problems
-        Is told of each value that has no code: missing, not a number, an unknown category or
-        label. Names column, value, line, and the YAML file. Its code is then 0.
-
-    Returns
-    -------
-    Coded
-    """
-    X, clipped = encode_columns(description, table, problems)
-    return Coded(X, _labels(description, table, problems), clipped)
-
-
-def encode_columns(
-    said: Reading, table: RawTable, problems: Problems
-) -> tuple[Codes, NDArray[np.int64]]:
-    """Code the columns of some records, which may have no labels.
+class Coder:
+    """Codes records, a piece at a time: a text that comes again is not looked up again.
 
     Parameters
     ----------
     said : Reading
-    table, problems
-        As for :func:`encode`.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_rows, n_columns), uint8 or uint16
-    clipped : ndarray of shape (n_columns,)
+    problems : Problems
+        Is told of each value that has no code: missing, not a number, an unknown category or
+        label. Names column, value, line, and the YAML file. Its code is then 0.
     """
-    domain = said.domain
-    X: NDArray[Any] = np.empty(
-        (len(table.lines), len(domain.columns)), dtype=code_type(domain.n_bins)
-    )
-    clipped = np.zeros(len(domain.columns), dtype=np.int64)
-    for j, column in enumerate(domain.columns):
-        if column.kind == NUMERIC:
-            X[:, j], clipped[j] = _numeric(said, table, column, problems)
-        else:
-            X[:, j] = _categories(said, table, column, problems)
-    return X, clipped
+
+    def __init__(self, said: Reading, problems: Problems) -> None:
+        self._said, self._problems = said, problems
+        self._columns = [
+            (column, None if column.kind == NUMERIC else codes_of_texts(said.domain, column))
+            for column in said.domain.columns
+        ]
+        self._type = code_type(said.domain.n_bins)
+
+    def columns(self, table: RawTable) -> tuple[Codes, NDArray[np.int64]]:
+        """Code the columns of some records, which may have no labels.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_rows, n_columns), uint8 or uint16
+        clipped : ndarray of shape (n_columns,)
+            How many values of each column lay outside its bounds.
+        """
+        X: NDArray[Any] = np.empty((len(table.lines), len(self._columns)), dtype=self._type)
+        clipped = np.zeros(len(self._columns), dtype=np.int64)
+        for j, (column, codes) in enumerate(self._columns):
+            if codes is None:
+                X[:, j], clipped[j] = self._numeric(table, column)
+            else:
+                X[:, j] = self._categories(table, column, codes)
+        return X, clipped
+
+    def records(self, description: Description, table: RawTable) -> Coded:
+        """Code some records with their labels."""
+        X, clipped = self.columns(table)
+        return Coded(X, self._labels(description, table), clipped)
+
+    def _numeric(self, table: RawTable, column: Column) -> tuple[NDArray[np.int64], int]:
+        said = self._said
+        values, absent, wrong = amounts(said.domain, column, table.columns[column.name])
+        if absent.any() and not column.missing_bin:
+            row = int(np.argmax(absent))
+            self._problems.add(
+                f"{table.where(row)}: {column.name!r} is missing. Correct the file; or decide that "
+                f"missing values have a bin of their own: missing: bin in {said.path}.",
+                (column.name, "missing"),
+                int(absent.sum()),
+            )
+        for row, fault in wrong.items():
+            self._problems.add(
+                f"{table.where(row)}: {column.name!r} is {fault}. Correct the file; if the column "
+                f"does not hold {'such dates' if column.dates else 'numbers'}, describe it as "
+                f"{'of another format' if column.dates else 'categorical'} in {said.path}.",
+                (column.name, fault),
+            )
+        codes, n_clipped = bin_codes(values, column)
+        codes[absent | np.isnan(values)] = column.bins if column.missing_bin else 0
+        return codes, n_clipped
+
+    def _categories(
+        self, table: RawTable, column: Column, codes: CodesOfTexts
+    ) -> NDArray[np.int64]:
+        said, problems = self._said, self._problems
+        cells, places = distinct(texts(said.domain, column, table.columns[column.name]))
+        each = np.array(codes.of(cells), dtype=np.int64)
+        if each.min(initial=0) >= 0:
+            return each[places]
+        for row in np.flatnonzero(each[places] < 0).tolist():
+            text = (cells[places[row]] or "").strip()
+            if text in ("", *said.domain.missing):
+                remedy = f"and list {MISSING!r} in {said.path}."
+                if MISSING in column.codes:
+                    remedy = f"and add {text!r} to missing in {said.path}."
+                problems.add(
+                    f"{table.where(row)}: {column.name!r} is missing, which is not one of its "
+                    f"categories. Correct the file; or decide that missing values are a category, "
+                    f"{remedy}",
+                    (column.name, "missing"),
+                )
+            else:
+                problems.add(
+                    f"{table.where(row)}: {column.name!r} is {text!r}, which is not one of its "
+                    f"categories{nearest(text, column.codes)} Correct the file; or decide from "
+                    "what is public (a codebook, a list of towns), not from the records, which "
+                    f"values there can be: list all of them in {said.path}, or set unknown: other "
+                    "there and list the category 'other'.",
+                    (column.name, text),
+                )
+            if problems.full:
+                break
+        return np.maximum(each, 0)[places]
+
+    def _labels(self, description: Description, table: RawTable) -> NDArray[np.int8]:
+        label, problems = description.label, self._problems
+        codes = label.codes
+        cells, places = distinct(table.columns[label.column])
+        cells = labels(label, cells)
+        unknown = np.array([text not in codes for text in cells], dtype=bool)
+        rows = np.flatnonzero(unknown[places]).tolist() if unknown.any() else []
+        for text, row in ((cells[places[row]], row) for row in rows):
+            if label.classes:
+                which = f"none of its classes ({', '.join(label.names)}){nearest(text, codes)}"
+                which = which.removesuffix(".")
+            else:
+                negative, positive = label.names
+                which = f"neither {positive} (positive) nor {negative} (negative)"
+            end = "" if which.endswith("?") else "."
+            what = "missing" if text is None else repr(text)
+            problems.add(
+                f"{table.where(row)}: the label {label.column!r} is {what}, which is {which}{end} "
+                f"Correct the file, or decide what it means: label in {description.path}.",
+                ("label", text),
+            )
+            if problems.full:
+                break
+        each = [0 if text is None else codes.get(text, 0) for text in cells]
+        return np.array(each, dtype=np.int8)[places]
 
 
 def bin_codes(values: NDArray[np.float64], column: Column) -> tuple[NDArray[np.int64], int]:
@@ -126,7 +203,7 @@ def bin_codes(values: NDArray[np.float64], column: Column) -> tuple[NDArray[np.i
 
 
 def amounts(
-    domain: Domain, column: Column, values: Sequence[Any] | NDArray[Any]
+    domain: Domain, column: Column, values: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
     """Read a numeric column, of numbers or dates: :func:`privcurve.datasets.numbers.numbers`."""
     if column.dates:
@@ -134,93 +211,16 @@ def amounts(
     return numbers(values, domain.missing, domain.decimal)
 
 
-def texts(
-    domain: Domain, column: Column, values: Sequence[Any] | NDArray[Any]
-) -> Sequence[str | None]:
+def texts(domain: Domain, column: Column, values: Any) -> Any:
     """Return the texts of a column of categories, with None for no value."""
     return as_cells(values.tolist(), domain, column) if isinstance(values, np.ndarray) else values
 
 
-def _numeric(
-    said: Reading, table: RawTable, column: Column, problems: Problems
-) -> tuple[NDArray[np.int64], int]:
-    found, absent, wrong = amounts(said.domain, column, table.columns[column.name])
-    if absent.any() and not column.missing_bin:
-        row = int(np.argmax(absent))
-        problems.add(
-            f"{table.where(row)}: {column.name!r} is missing. Correct the file; or decide that "
-            f"missing values have a bin of their own: missing: bin in {said.path}.",
-            (column.name, "missing"),
-            int(absent.sum()),
-        )
-    for row, fault in wrong.items():
-        problems.add(
-            f"{table.where(row)}: {column.name!r} is {fault}. Correct the file; if the column does "
-            f"not hold {'such dates' if column.dates else 'numbers'}, describe it as "
-            f"{'of another format' if column.dates else 'categorical'} in {said.path}.",
-            (column.name, fault),
-        )
-    codes, n_clipped = bin_codes(found, column)
-    codes[absent | np.isnan(found)] = column.bins if column.missing_bin else 0
-    return codes, n_clipped
-
-
-def _categories(said: Reading, table: RawTable, column: Column, problems: Problems) -> list[int]:
-    domain = said.domain
-    found = texts(domain, column, table.columns[column.name])
-    codes = CodesOfTexts(column, domain.missing, domain.unknown, domain.decimal)
-    coded = codes.of(found)
-    if min(coded, default=0) >= 0:
-        return coded
-    for row in (row for row, code in enumerate(coded) if code < 0):
-        text = (found[row] or "").strip()
-        if text in ("", *domain.missing):
-            remedy = f"and list {MISSING!r} in {said.path}."
-            if MISSING in column.codes:
-                remedy = f"and add {text!r} to missing in {said.path}."
-            problems.add(
-                f"{table.where(row)}: {column.name!r} is missing, which is not one of its "
-                f"categories. Correct the file; or decide that missing values are a category, "
-                f"{remedy}",
-                (column.name, "missing"),
-            )
-        else:
-            problems.add(
-                f"{table.where(row)}: {column.name!r} is {text!r}, which is not one of its "
-                f"categories{nearest(text, column.codes)} Correct the file; or decide from what is "
-                "public (a codebook, a list of towns), not from the records, which values there "
-                f"can be: list all of them in {said.path}, or set unknown: other there and "
-                "list the category 'other'.",
-                (column.name, text),
-            )
-        if problems.full:
-            break
-    return [max(code, 0) for code in coded]
-
-
-def labels(label: LabelSpec, values: Sequence[str | None]) -> list[str | None]:
+def labels(label: LabelSpec, cells: Sequence[str | None]) -> list[str | None]:
     """Return the texts of labels, as a description spells them, with None for no label."""
-    return [value if value is None else value.strip().removesuffix(label.strip) for value in values]
+    return [cell if cell is None else cell.strip().removesuffix(label.strip) for cell in cells]
 
 
-def _labels(description: Description, table: RawTable, problems: Problems) -> NDArray[np.int8]:
-    label = description.label
-    codes = label.codes
-    found = labels(label, table.columns[label.column])
-    for row in (row for row, text in enumerate(found) if text not in codes):
-        if label.classes:
-            known = f"none of its classes ({', '.join(label.names)}){nearest(found[row], codes)}"
-            known = known.removesuffix(".")
-        else:
-            negative, positive = label.names
-            known = f"neither {positive} (positive) nor {negative} (negative)"
-        end = "" if known.endswith("?") else "."
-        what = "missing" if found[row] is None else repr(found[row])
-        problems.add(
-            f"{table.where(row)}: the label {label.column!r} is {what}, which is {known}{end} "
-            f"Correct the file, or decide what it means: label in {description.path}.",
-            ("label", found[row]),
-        )
-        if problems.full:
-            break
-    return np.array([0 if text is None else codes.get(text, 0) for text in found], dtype=np.int8)
+def codes_of_texts(domain: Domain, column: Column) -> CodesOfTexts:
+    """Return what the texts of a column of categories are coded as."""
+    return CodesOfTexts(column, domain.missing, domain.unknown, domain.decimal)

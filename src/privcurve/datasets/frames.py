@@ -13,7 +13,7 @@ import numpy as np
 from privcurve.coding import Codes, code_type
 from privcurve.datasets.cells import ABSENT, NoColumnError
 from privcurve.datasets.columns import Column
-from privcurve.datasets.encode import encode_columns
+from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.arrow import as_read, refusals
@@ -45,16 +45,17 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
     """Code a frame: see :meth:`privcurve.datasets.domain.Domain.encode`."""
     problems = Problems(FRAME, is_file=True)
     if isinstance(frame, RawTable):
-        codes = encode_columns(Decided(domain), frame, problems)[0]
+        codes = Coder(Decided(domain), problems).columns(frame)[0]
         problems.check()
         return codes
     columns = _columns(domain, frame)
     n_rows = len(columns[domain.names[0]])
     found: Any = np.empty((n_rows, len(domain.columns)), dtype=code_type(domain.n_bins))
+    coder = Coder(Decided(domain), problems)
     start = 0
     for table in _tables(domain, columns, n_rows):
         stop = start + len(table.lines)
-        found[start:stop] = encode_columns(Decided(domain), table, problems)[0]
+        found[start:stop] = coder.columns(table)[0]
         if problems.full:
             break
         start = stop

@@ -16,7 +16,7 @@ from privcurve.datasets.catalogue import describe
 from privcurve.datasets.clipping import clipped_shares
 from privcurve.datasets.dataset import Dataset, checksum
 from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
-from privcurve.datasets.encode import Coded, encode
+from privcurve.datasets.encode import Coded, Coder
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile, fetch, sha256_of
 from privcurve.datasets.origin import origin
@@ -104,7 +104,8 @@ def raw_tables(description: Description) -> Iterator[RawTable]:
     files = fetch(description)
     for part in (*description.parts, *([TEST] if description.n_test else [])):
         for file in files.get(part, (None,)):
-            yield from readers.read(description, file, problems)
+            for table in readers.read(description, file, problems):
+                yield table.as_lists()
 
 
 def checksums(
@@ -160,6 +161,7 @@ def _read(
 
     sizes = [description.raw_sizes.get(part, 0) for part in parts]
     codes = _Growing(description, first or sum(sizes))
+    coder = Coder(description, problems)
     for part in parts:
         before = codes.n_rows + problems.lost
         # A dataset without files is read too.
@@ -167,8 +169,8 @@ def _read(
             most = min(first - codes.n_rows, sys.maxsize) if first else None
             for table in readers.read(description, file, problems, most):
                 if watch is not None:
-                    watch(table)
-                codes.add(encode(description, table, problems))
+                    watch(table.as_lists())
+                codes.add(coder.records(description, table))
                 if problems.full:
                     return codes.coded
             if first and codes.n_rows == first:

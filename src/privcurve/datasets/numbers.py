@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.datasets.cells import texts_of
 from privcurve.numerals import number
 
 
@@ -43,13 +44,13 @@ class Markers:
 
 
 def numbers(
-    values: Sequence[Any] | NDArray[Any], missing: Collection[str], decimal: str = "."
+    values: Any, missing: Collection[str], decimal: str = "."
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
     """Read a column of numbers, each by itself.
 
     Parameters
     ----------
-    values : sequence
+    values : sequence or pyarrow.Array
         Texts, with None for no value; or an array of numbers, in which NaN is a missing value.
     missing : collection of str
         What the file writes for a missing value; nothing at all is one too. One that is a number
@@ -68,16 +69,46 @@ def numbers(
     """
     markers = Markers(missing, decimal)
     if isinstance(values, np.ndarray):
-        found = np.array(values, dtype=np.float64)
+        found = np.asarray(values, dtype=np.float64)
         absent = np.isnan(found)
         wrong = {int(row): _not_finite(found[row]) for row in np.flatnonzero(np.isinf(found))}
+    elif (together := _together(values, markers, decimal)) is not None:
+        found, absent, wrong = *together, {}
     else:
-        found, absent, wrong = _texts(values, markers, decimal)
+        found, absent, wrong = _texts(texts_of(values), markers, decimal)
     if markers.amounts:
-        absent |= np.isin(found, list(markers.amounts))
-        found[absent] = np.nan
+        absent = absent | np.isin(found, list(markers.amounts))
+        found = np.where(absent, np.nan, found)
         wrong = {row: fault for row, fault in wrong.items() if not absent[row]}
     return found, absent, wrong
+
+
+def _together(
+    values: Any, markers: Markers, decimal: str
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
+    """Read a column of Arrow; None unless each text is a finite number or a marker as it stands.
+
+    Arrow's decimal numbers are those of `float`, of which there are more: ``1_0``, `` 1``, ``١``.
+    """
+    if not hasattr(values, "cast") or hasattr(values, "indices"):
+        return None
+    import pyarrow
+    from pyarrow import compute
+
+    absent = compute.is_in(values, pyarrow.array(sorted(markers.texts)), skip_nulls=False)
+    absent = compute.or_(absent, values.is_null())
+    if absent.true_count:
+        values = compute.if_else(absent, pyarrow.scalar(None, values.type), values)
+    if decimal != ".":
+        if compute.any(compute.match_substring(values, ".")).as_py():
+            return None
+        values = compute.replace_substring(values, decimal, ".")
+    try:
+        amounts = compute.cast(values, pyarrow.float64()).to_numpy(zero_copy_only=False)
+    except pyarrow.ArrowInvalid:
+        return None
+    absent = absent.to_numpy(zero_copy_only=False)
+    return (amounts, absent) if np.isfinite(amounts[~absent]).all() else None
 
 
 def _texts(

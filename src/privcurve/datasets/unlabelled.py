@@ -16,15 +16,15 @@ from privcurve.coding import Codes
 from privcurve.datasets.columns import CATEGORICAL, NUMERIC, OTHER, spelt
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.encode import encode_columns
+from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.frames import DECIDED
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers import DAMAGED
-from privcurve.datasets.readers.delimited import SEPARATORS, records_of, tables
-from privcurve.datasets.readers.lines import lines_of
-from privcurve.datasets.readers.packed import opened
+from privcurve.datasets.readers.delimited import SEPARATORS, read_pieces, records_of
+from privcurve.datasets.readers.lines import lines_of, pieces_of
+from privcurve.datasets.readers.packed import joined, opened
 from privcurve.datasets.readers.table import RawTable, lacking
 
 ENCODING = Parser(DELIMITED).encoding
@@ -156,9 +156,9 @@ def read_codes(
         raise DatasetError("there is no standard input to read")
     try:
         file = stdin if path == STDIN and stdin is not None else opened(path)
-        below = lines_of(file, Parser(DELIMITED, encoding=encoding))
-        numbered = itertools.dropwhile(lambda line: not line[1].strip(), below)
-        start = list(itertools.islice(numbered, _MOST_OF_HEADER))
+        pieces, again = itertools.tee(pieces_of(file, encoding))
+        start = _start(again, encoding)
+        del again
         if separator is None:
             separator = max(SEPARATORS, key=lambda one: _n_known(domain, start, one))
         fields = _header(start, separator)
@@ -171,10 +171,9 @@ def read_codes(
     )
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
     _check(domain, source, fields, _JSON if is_json else "")
-    records = records_of(itertools.chain(start, numbered), separator)
     lost = Lost(domain)
-    pieces = _coded(described, lambda problems: tables(described, source, records, problems), lost)
-    return NewRecords(_ignored(domain, fields), pieces, lost)
+    codes = _coded(described, lambda found: read_pieces(described, source, pieces, found), lost)
+    return NewRecords(_ignored(domain, fields), codes, lost)
 
 
 def _stored(described: Unlabelled, path: Path) -> NewRecords:
@@ -207,14 +206,22 @@ def _coded(described: Unlabelled, read: Any, lost: Lost) -> Iterator[Codes]:
     problems = Problems(described.name, is_file=True)
     try:
         pieces: Iterator[RawTable] = read(problems)
+        coder = Coder(described, problems)
         for table in pieces:
-            codes, clipped = encode_columns(described, table, problems)
+            codes, clipped = coder.columns(table)
             problems.check()
             lost.add(codes, clipped)
             yield codes
     except (*DAMAGED, OSError) as error:
         raise _unreadable(described.name, error, described.parser.encoding) from None
     problems.check()
+
+
+def _start(pieces: Iterator[bytes], encoding: str) -> list[tuple[int, str]]:
+    """Return the lines in which the header ends, from the first that is not blank."""
+    numbered = lines_of(joined(pieces), encoding)
+    below = itertools.dropwhile(lambda line: not line[1].strip(), numbered)
+    return list(itertools.islice(below, _MOST_OF_HEADER))
 
 
 def _header(start: list[tuple[int, str]], separator: str) -> list[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.datasets.cells import counted
 from privcurve.datasets.dates import ISO, days
 from privcurve.datasets.numbers import numbers
 
@@ -133,10 +135,10 @@ class Profile:
         """Whether a column that holds these is one of them."""
         return some.n > 0 and some.n >= NEARLY_ALL * self.n_there
 
-    def add(self, texts: Iterable[str | None]) -> None:
+    def add(self, texts: Any) -> None:
         """Look at some more values; None is one that is not there."""
         counts: Counter[str] = Counter()
-        for text, count in Counter(texts).items():
+        for text, count in counted(texts):
             counts[(text or "").strip()] += count
         self.n += counts.total()
         for word in [text for text in counts if text.lower() in MISSING_WORDS]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from privcurve.datasets.cells import NoColumnError, composed, text_of
+from privcurve.datasets.cells import NoColumnError, text_of
 from privcurve.datasets.columns import NUMERIC, Column
 from privcurve.datasets.readers.typed import check_numbers
 
@@ -35,9 +33,9 @@ def as_read(
 
     Returns
     -------
-    ndarray or list
+    ndarray or pyarrow.Array
         Of a numeric column, numbers with NaN where there is none, if the values are numbers; of a
-        column of dates, days (``datetime64[D]``), if they are dates or times. Else texts, with None
+        column of dates, days (``datetime64[D]``), if they are dates or times. Else texts, with null
         where there is no value.
 
     Raises
@@ -71,7 +69,7 @@ def _as_read(values: Any, domain: Domain, column: Column | None, labels: Collect
     if types.is_nested(kind):
         raise NoColumnError(kind, "it holds no single values")
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return _strings(values)
+        return values
     is_exact = types.is_integer(kind) or types.is_decimal(kind)
     are_numbers = is_exact or types.is_floating(kind)
     if column is None:
@@ -84,17 +82,8 @@ def _as_read(values: Any, domain: Domain, column: Column | None, labels: Collect
     if column.kind == NUMERIC:
         return _texts(values, (), domain.decimal)
     texts = _texts(values, column.codes, domain.decimal)
-    if are_numbers and any(texts):
+    if are_numbers and any(texts.dictionary.to_pylist()):
         check_numbers(column, kind, is_exact)
-    return texts
-
-
-def _strings(values: Any) -> list[str | None]:
-    from pyarrow import compute
-
-    texts: list[str | None] = values.to_pylist()
-    if compute.all(compute.string_is_ascii(values)).as_py() is False:
-        return [text if text is None else composed(text) for text in texts]
     return texts
 
 
@@ -113,7 +102,8 @@ def _numbers(values: Any) -> Any:
     return _as_numpy(compute.cast(values, pyarrow.float64(), safe=False))
 
 
-def _texts(values: Any, listed: Collection[str], decimal: str) -> list[str | None]:
+def _texts(values: Any, listed: Collection[str], decimal: str) -> Any:
+    import pyarrow
     from pyarrow import types
 
     distinct = values.dictionary_encode()
@@ -122,8 +112,8 @@ def _texts(values: Any, listed: Collection[str], decimal: str) -> list[str | Non
     is_numpy = types.is_floating(each.type) or types.is_timestamp(each.type)
     scalars = _as_numpy(each) if is_numpy else each.to_pylist()
     texts = [text_of(value, listed, decimal) for value in scalars]
-    places = _as_numpy(distinct.indices.fill_null(len(texts)))
-    return np.array([*texts, None], dtype=object)[places].tolist()
+    each = pyarrow.array(texts, pyarrow.string())
+    return pyarrow.DictionaryArray.from_arrays(distinct.indices, each)
 
 
 def _as_numpy(values: Any) -> Any:

@@ -34,8 +34,12 @@ def opened(path: Path) -> BinaryIO:
         pieces = _from_gzip(file)
     else:
         return file
-    unpacked = _Pieces(_bounded(pieces, path.stat().st_size), file)
-    return cast(BinaryIO, io.BufferedReader(unpacked, _PIECE))
+    return joined(_bounded(pieces, path.stat().st_size), file)
+
+
+def joined(pieces: Iterator[bytes], source: BinaryIO | None = None) -> BinaryIO:
+    """Return a file of pieces that come one after another; `source` is closed with it."""
+    return cast(BinaryIO, io.BufferedReader(_Pieces(pieces, source), _PIECE))
 
 
 def check_archive(path: Path) -> None:
@@ -143,9 +147,7 @@ def _next_group(start: int, n_read: int, width: int) -> int:
 
 
 class _Pieces(io.RawIOBase):
-    """A file of pieces that come one after another."""
-
-    def __init__(self, pieces: Iterator[bytes], source: BinaryIO) -> None:
+    def __init__(self, pieces: Iterator[bytes], source: BinaryIO | None) -> None:
         self._pieces, self._source = pieces, source
         self._rest = b""
 
@@ -160,5 +162,6 @@ class _Pieces(io.RawIOBase):
         return n
 
     def close(self) -> None:
-        self._source.close()
+        if self._source is not None:
+            self._source.close()
         super().close()

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import numpy as np
+
+from privcurve.datasets.cells import texts_of
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.problems import Problems
 from privcurve.schema import nearest
@@ -35,8 +38,9 @@ class RawTable:
     ----------
     source : str
         The file, for messages.
-    columns : mapping of str to sequence
-        Strings as they stand in the file, or numbers.
+    columns : mapping of str to list, pyarrow.Array or ndarray
+        Texts as they stand in the file, in a list or an Arrow array, with None where there is no
+        value; or an array of numbers or days.
     lines : sequence of int
         Where in the file each record stands.
     unit : str
@@ -44,7 +48,7 @@ class RawTable:
     """
 
     source: str
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Any]
     lines: Sequence[int]
     unit: str = "line"
 
@@ -54,6 +58,14 @@ class RawTable:
             return self
         columns = {name: values[:n_records] for name, values in self.columns.items()}
         return replace(self, columns=columns, lines=self.lines[:n_records])
+
+    def as_lists(self) -> RawTable:
+        """Return the same records, with a list in place of each Arrow array."""
+        columns = {
+            name: values if isinstance(values, np.ndarray) else texts_of(values)
+            for name, values in self.columns.items()
+        }
+        return replace(self, columns=columns)
 
     def where(self, row: int) -> str:
         """Say where a record stands."""
