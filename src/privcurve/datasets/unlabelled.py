@@ -6,6 +6,7 @@ import csv
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,7 +24,7 @@ from privcurve.datasets.frames import DECIDED
 from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers import DAMAGED
 from privcurve.datasets.readers.delimited import SEPARATORS, read_pieces, records_of
-from privcurve.datasets.readers.lines import lines_of, pieces_of
+from privcurve.datasets.readers.lines import lines_of, peeked, pieces_of
 from privcurve.datasets.readers.packed import joined, opened
 from privcurve.datasets.readers.table import RawTable, lacking
 
@@ -156,9 +157,7 @@ def read_codes(
         raise DatasetError("there is no standard input to read")
     try:
         file = stdin if path == STDIN and stdin is not None else opened(path)
-        pieces, again = itertools.tee(pieces_of(file, encoding))
-        start = _start(again, encoding)
-        del again
+        start, pieces = peeked(pieces_of(file, encoding), partial(_start, encoding))
         if separator is None:
             separator = max(SEPARATORS, key=lambda one: _n_known(domain, start, one))
         fields = _header(start, separator)
@@ -217,7 +216,7 @@ def _coded(described: Unlabelled, read: Any, lost: Lost) -> Iterator[Codes]:
     problems.check()
 
 
-def _start(pieces: Iterator[bytes], encoding: str) -> list[tuple[int, str]]:
+def _start(encoding: str, pieces: Iterator[bytes]) -> list[tuple[int, str]]:
     """Return the lines in which the header ends, from the first that is not blank."""
     numbered = lines_of(joined(pieces), encoding)
     below = itertools.dropwhile(lambda line: not line[1].strip(), numbered)

@@ -11,7 +11,7 @@ import codecs
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice, tee
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from privcurve.datasets.fetch import RawFile
@@ -21,6 +21,7 @@ from privcurve.datasets.readers.lines import (
     ends_in_bytes,
     lines,
     lines_of,
+    peeked,
     pieces_of,
     says_something,
     with_words,
@@ -91,44 +92,44 @@ def read_pieces(
     start = next(pieces, b"")
     if encoding == "utf-8-sig":
         start, encoding = start.removeprefix(codecs.BOM_UTF8), "utf-8"
-    pieces, again = tee(pieces)
-    numbered = islice(lines_of(joined(chain([start], again)), encoding), parser.skip_rows, None)
-    records = records_of(numbered, parser.separator, parser.comment)
+
+    def records_in(pieces: Iterator[bytes]) -> Iterator[Record]:
+        numbered = islice(lines_of(joined(pieces), encoding), parser.skip_rows, None)
+        return records_of(numbered, parser.separator, parser.comment)
+
+    pieces = chain([start], pieces)
     n_above = parser.skip_rows
     fields: Sequence[str] = parser.fields
     if parser.header:
-        n_above, header = next(records, (0, []))
-        fields = _names(header)
-        records = chain([(n_above, header)], records)
+        header, pieces = peeked(pieces, lambda some: next(records_in(some), (0, [])))
+        n_above, fields = header[0], _names(header[1])
     if (
         not ends_in_bytes(encoding)
         or parser.separator not in SEPARATORS[:-1]
         or _has_other_ends(start)
         or n_above > start.count(b"\n")
     ):
-        del pieces, again
-        yield from tables(description, source, records, problems, most)
+        yield from tables(description, source, records_in(pieces), problems, most)
         return
-    # What these have read is read again, and would be kept for them from here on.
-    del again, numbered, records
     place = positions(description, source, fields, problems)
-    n_lines, left = n_above, most
+    start = next(pieces)
     pieces = chain([start.split(b"\n", n_above)[-1]], pieces)
+    n_lines, left = n_above, most
     for piece in pieces:
         table = _together(piece, len(fields), place, description.parser, encoding)
         if table is not None:
-            found = _in_batches(table, source, n_lines + 1)
+            parts = _in_batches(table, source, n_lines + 1)
         else:
             # A quote may be closed in a later piece.
             more = pieces if b'"' in piece or _has_other_ends(piece) else ()
             rest = lines_of(joined(chain([piece], more)), encoding, n_lines + 1)
             records = records_of(rest, parser.separator, parser.comment)
             of_width = _of_width(description, source, records, len(fields), problems)
-            found = _in_chunks(source, islice(of_width, left), len(fields), place)
-        for some in found:
-            some = some if left is None else some.head(left)
-            yield some
-            left = None if left is None else left - len(some.lines)
+            parts = _in_chunks(source, islice(of_width, left), len(fields), place)
+        for part in parts:
+            part = part if left is None else part.head(left)
+            yield part
+            left = None if left is None else left - len(part.lines)
         if problems.full or left == 0:
             return
         n_lines += piece.count(b"\n")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import codecs
 import io
 import unicodedata
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from privcurve.datasets.description import Parser
 from privcurve.datasets.readers.packed import opened
 
 Line = tuple[int, str]
+Found = TypeVar("Found")
 
 _LIKE_ASCII = ("utf-8", "utf-8-sig", "ascii", "cp1252", "iso8859-1")
 
@@ -58,6 +60,20 @@ def pieces_of(file: BinaryIO, encoding: str) -> Iterator[bytes]:
             rest.append(piece[end:])
         if any(rest):
             yield b"".join(rest)
+
+
+def peeked(
+    pieces: Iterator[bytes], look: Callable[[Iterator[bytes]], Found]
+) -> tuple[Found, Iterator[bytes]]:
+    """Return what a look at the first pieces finds, and all pieces."""
+    seen: list[bytes] = []
+
+    def noted() -> Iterator[bytes]:
+        for piece in pieces:
+            seen.append(piece)
+            yield piece
+
+    return look(noted()), chain(seen, pieces)
 
 
 def with_words(numbered: Iterable[Line], comment: str) -> Iterator[Line]:
