@@ -27,7 +27,7 @@ from privcurve import models
 from privcurve.cli import main
 from privcurve.datasets import Column, DatasetError, Domain, Label
 from privcurve.datasets.description import LabelSpec, Parser
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import Problems
 from privcurve.datasets.readers import delimited, lines
 from privcurve.datasets.unlabelled import read_codes
 from privcurve.learners import PrivGAMClassifier

@@ -36,7 +36,7 @@ from privcurve.datasets.domain import (
     Domain,
     Label,
 )
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import Problems
 from privcurve.datasets.values import pattern_faults
 from privcurve.schema import nearest
 

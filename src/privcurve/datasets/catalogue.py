@@ -11,8 +11,7 @@ from typing import Any
 from privcurve import schema
 from privcurve.datasets.build import build
 from privcurve.datasets.description import Description
-from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.variants import merged, written_out
 from privcurve.files import shown
 from privcurve.schema import nearest

@@ -8,7 +8,7 @@ from typing import Any
 from privcurve.datasets.columns import spelt
 from privcurve.datasets.description import Description
 from privcurve.datasets.encode import Coded
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import Problems
 
 # Shares of a column's values: worth a word, and a mistake unless it is expected.
 NOTED = 0.05

@@ -13,10 +13,10 @@ from privcurve.coding import Codes, code_between, code_type
 from privcurve.datasets.cells import distinct
 from privcurve.datasets.columns import MISSING, NUMERIC, Column
 from privcurve.datasets.dates import dates
+from privcurve.datasets.errors import Problems
 from privcurve.datasets.numbers import numbers
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import RawTable
-from privcurve.datasets.readers.typed import as_cells
+from privcurve.datasets.readers.typed import as_read
 from privcurve.datasets.values import Codes as CodesOfTexts
 from privcurve.schema import nearest
 
@@ -213,7 +213,7 @@ def amounts(
 
 def texts(domain: Domain, column: Column, values: Any) -> Any:
     """Return the texts of a column of categories, with None for no value."""
-    return as_cells(values.tolist(), domain, column) if isinstance(values, np.ndarray) else values
+    return as_read(values.tolist(), domain, column) if isinstance(values, np.ndarray) else values
 
 
 def labels(label: LabelSpec, cells: Sequence[str | None]) -> list[str | None]:

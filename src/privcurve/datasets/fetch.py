@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from privcurve.datasets.description import Description, SourceFile
-from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import DatasetError, Problems
 
 MIRROR_VARIABLE = "PRIVCURVE_DATA"
 CACHE_VARIABLE = "PRIVCURVE_CACHE"

@@ -14,11 +14,9 @@ from privcurve.coding import Codes, code_type
 from privcurve.datasets.cells import ABSENT, NoColumnError
 from privcurve.datasets.columns import Column
 from privcurve.datasets.encode import Coder
-from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.arrow import as_read, refusals
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.readers.table import RawTable, at_once, lacking
-from privcurve.datasets.readers.typed import as_cells
+from privcurve.datasets.readers.typed import as_read, refusals
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Domain
@@ -166,6 +164,6 @@ def _tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iterator
 
 def _raw(domain: Domain, column: Column, values: Any) -> Any:
     try:
-        return (as_cells if isinstance(values, list) else as_read)(values, domain, column)
+        return as_read(values, domain, column)
     except NoColumnError as error:
         raise DatasetError(f"{column.name!r} of {FRAME} {error}") from None

@@ -17,10 +17,9 @@ from privcurve.datasets.clipping import clipped_shares
 from privcurve.datasets.dataset import Dataset, checksum
 from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
 from privcurve.datasets.encode import Coded, Coder
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile, fetch, sha256_of
 from privcurve.datasets.origin import origin
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.rows import balanced
 
 if TYPE_CHECKING:

@@ -18,10 +18,9 @@ from privcurve.datasets.columns import CATEGORICAL, NUMERIC, OTHER, spelt
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import Coder
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.frames import DECIDED
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers import DAMAGED
 from privcurve.datasets.readers.delimited import SEPARATORS, read_pieces, records_of
 from privcurve.datasets.readers.lines import lines_of, peeked, pieces_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from privcurve.datasets.description import TRAIN
 from privcurve.datasets.domain import NUMERIC
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import Problems
 from privcurve.schema import nearest
 
 _RANGE = re.compile(r"(?<!\\)\{(\d+)\.\.(\d+)\}")

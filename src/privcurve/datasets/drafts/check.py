@@ -16,10 +16,9 @@ from privcurve.datasets.clipping import REFUSED
 from privcurve.datasets.description import TEST, Description, Records
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER
 from privcurve.datasets.drafts.tally import LabelTally, Tally, listed
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import checksums, load
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.variants import names_of, written_out
 from privcurve.schema import MOST_NAMED, Lines, nearest
 

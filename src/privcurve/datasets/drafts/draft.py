@@ -16,9 +16,8 @@ from privcurve.datasets.drafts.label import Asked, Classes, classes
 from privcurve.datasets.drafts.profile import Profile, blank
 from privcurve.datasets.drafts.sniff import ENCODINGS, Format, plain_text, sniff
 from privcurve.datasets.drafts.text import written
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import shown
 from privcurve.schema import nearest
 

@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Iterator
 
 from privcurve.datasets.description import EXCEL, IDX, LIBSVM, PARQUET, Description
+from privcurve.datasets.errors import Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import RawTable, unreadable
 
 # What reading a file raises that is not what it should be. A UnicodeDecodeError is a ValueError.

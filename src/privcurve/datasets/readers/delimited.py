@@ -14,8 +14,8 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from privcurve.datasets.errors import Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.lines import (
     Line,
     ends_in_bytes,

@@ -15,9 +15,8 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from privcurve.datasets.cells import text_of
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.delimited import Record, tables
 from privcurve.datasets.readers.packed import check_archive
 from privcurve.datasets.readers.table import (
@@ -27,7 +26,7 @@ from privcurve.datasets.readers.table import (
     subject,
     unreadable,
 )
-from privcurve.datasets.readers.typed import as_cells
+from privcurve.datasets.readers.typed import as_read
 from privcurve.schema import nearest
 
 # Row, position of the column, and why a cell is empty that has a value for who looks at it.
@@ -201,7 +200,7 @@ def _as_texts(
     labels = () if description.label is None else description.label.codes
     try:
         return {
-            name: as_cells(cells, description.domain, known.get(name), labels)
+            name: as_read(list(cells), description.domain, known.get(name), labels)
             for name, cells in columns.items()
         }
     except DatasetError as error:

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from privcurve.datasets.build import LABEL
 from privcurve.datasets.description import Description
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.packed import opened
 from privcurve.datasets.readers.table import RawTable, at_once
 

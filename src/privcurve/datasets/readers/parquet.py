@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from privcurve.datasets.cells import NoColumnError
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.arrow import as_read
 from privcurve.datasets.readers.table import (
     Described,
     RawTable,
@@ -18,6 +16,7 @@ from privcurve.datasets.readers.table import (
     subject,
     unreadable,
 )
+from privcurve.datasets.readers.typed import as_read
 
 
 def read(
@@ -26,7 +25,7 @@ def read(
     """Read one file, a piece at a time.
 
     Columns become what the same records in a file of text would be:
-    :func:`privcurve.datasets.readers.arrow.as_read`.
+    :func:`privcurve.datasets.readers.typed.as_read`.
     """
     import pyarrow
     from pyarrow import parquet

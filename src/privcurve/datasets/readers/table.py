@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from privcurve.datasets.cells import texts_of
-from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
