@@ -74,13 +74,7 @@ def describe(name: str) -> Description:
 
 
 def find(name: str) -> Path:
-    """Give the file that describes a dataset.
-
-    Raises
-    ------
-    DatasetError
-        If there is none, or if one of the user's own has the name of another.
-    """
+    """Return the file that describes a dataset; two of one name are refused."""
     if not NAME.fullmatch(name):
         hint = nearest(Path(name[:MOST_LETTERS]).stem, names())
         raise DatasetError(f"unknown dataset {name[:MOST_LETTERS]!r}{hint} {NAMED}.")
@@ -113,13 +107,7 @@ def _unknown(name: str) -> str:
 
 
 def read_description(path: Path) -> Description:
-    """Read and check one YAML file.
-
-    Raises
-    ------
-    DatasetError
-        Naming the file, the key and what is allowed there; all that is wrong, not the first.
-    """
+    """Read one YAML file; tell all that is wrong with it, each with its key and what is allowed."""
     content = _checked(path)
     if "based_on" not in content:
         return build(path.stem, path, content)
@@ -140,12 +128,7 @@ def read_description(path: Path) -> Description:
 
 
 def content_of(path: Path) -> dict[str, Any]:
-    """Read one YAML file, and check nothing but that it is one of keys.
-
-    Raises
-    ------
-    DatasetError
-    """
+    """Read one YAML file, and check nothing but that it is one of keys."""
     try:
         content = schema.read_yaml(path)
     except schema.SchemaError as error:

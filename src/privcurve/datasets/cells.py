@@ -45,26 +45,11 @@ class NoColumnError(TypeError):
 
 
 def text_of(value: Any, listed: Collection[str] = (), decimal: str = ".") -> str | None:
-    """Return the text that a file of text holds for a value.
+    """Return the text that a file of text holds for a value; None where there is no value.
 
-    Parameters
-    ----------
-    value : object
-    listed : collection of str
-        What the column lists. A value that can be written in several ways (true and 1, 3 and 3.0,
-        a day with midnight or without) is written in the first way that is listed.
-    decimal : str
-        What stands between units and tenths.
-
-    Returns
-    -------
-    str or None
-        None where there is no value: None, NaN, and what pandas has for them.
-
-    Raises
-    ------
-    NoColumnError
-        If the value is a list, a mapping or the like, or bytes that are not UTF-8.
+    A value that can be written in several ways (true and 1, 3 and 3.0, a day with midnight or
+    without) is written in the first way that is `listed`. Lists, mappings and the like, and bytes
+    that are not UTF-8, raise :class:`NoColumnError`.
     """
     if isinstance(value, str):
         return composed(value)

@@ -20,21 +20,9 @@ _DIGITS = 6
 def clipped_shares(
     description: Description, part: str, coded: Coded, problems: Problems
 ) -> dict[str, float]:
-    """Give the share of clipped values of each column that has any.
+    """Return the share of clipped values of each column that has any.
 
-    Parameters
-    ----------
-    description : Description
-    part : str
-        ``train`` or ``test``.
-    coded : Coded
-        All records that were read of it.
-    problems : Problems
-        Is told of columns of which most values were clipped, if that is not expected.
-
-    Returns
-    -------
-    dict of str to float
+    Columns of which most values were clipped are told of, if that is not expected.
     """
     found = {}
     for column, count in zip(description.domain.columns, coded.clipped.tolist(), strict=True):

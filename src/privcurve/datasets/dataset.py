@@ -65,19 +65,7 @@ class Dataset:
 
 
 def checksum(domain: Domain, parts: Mapping[str, NDArray[Any]]) -> str:
-    """Hash domain and arrays, in one byte order and memory order on every machine.
-
-    Parameters
-    ----------
-    domain : Domain
-    parts : mapping of str to ndarray
-        ``X``, ``y``, and of a test set ``X_test`` and ``y_test``, in this order.
-
-    Returns
-    -------
-    str
-        SHA-256, in hex.
-    """
+    """Hash domain and arrays (``X``, ``y``, ``X_test``, ``y_test``): the same on every machine."""
     digest = hashlib.sha256(domain.to_json().encode("ascii"))
     for key, part in parts.items():
         fixed = np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<"))
@@ -116,7 +104,7 @@ def _write_arrays(path: Path, parts: dict[str, Any]) -> None:
 
 
 def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """Give what :func:`save` wrote of a dataset beside its arrays: checksum, sources, sizes.
+    """Return what :func:`save` wrote of a dataset beside its arrays: checksum, sources, sizes.
 
     Parameters
     ----------

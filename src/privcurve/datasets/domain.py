@@ -153,7 +153,7 @@ class Domain:
         return cls.from_dict(json.loads(text))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all that coding new records takes, as plain JSON."""
+        """Return all that coding new records takes, as plain JSON."""
         return {
             **json.loads(self.to_json()),
             "missing": list(self.missing),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from privcurve.datasets.cells import distinct
 from privcurve.datasets.columns import MISSING, NUMERIC, Column
 from privcurve.datasets.dates import dates
 from privcurve.datasets.errors import Problems
+from privcurve.datasets.numbers import Column as Amounts
 from privcurve.datasets.numbers import numbers
 from privcurve.datasets.readers.table import RawTable
 from privcurve.datasets.readers.typed import as_read
@@ -23,18 +24,6 @@ from privcurve.schema import nearest
 if TYPE_CHECKING:
     from privcurve.datasets.description import Description, LabelSpec
     from privcurve.datasets.domain import Domain
-
-
-class Reading(Protocol):
-    """What says how raw values are read: a description, or what stands for one."""
-
-    @property
-    def domain(self) -> Domain:
-        """Columns, and what becomes of missing and unknown values."""
-
-    @property
-    def path(self) -> object:
-        """Where this is decided, for messages."""
 
 
 @dataclass(frozen=True)
@@ -60,29 +49,24 @@ class Coder:
 
     Parameters
     ----------
-    said : Reading
+    domain : Domain
+    path : object
+        Where the fate of values is decided, for messages.
     problems : Problems
         Is told of each value that has no code: missing, not a number, an unknown category or
         label. Names column, value, line, and the YAML file. Its code is then 0.
     """
 
-    def __init__(self, said: Reading, problems: Problems) -> None:
-        self._said, self._problems = said, problems
+    def __init__(self, domain: Domain, path: object, problems: Problems) -> None:
+        self._domain, self._path, self._problems = domain, path, problems
         self._columns = [
-            (column, None if column.kind == NUMERIC else codes_of_texts(said.domain, column))
-            for column in said.domain.columns
+            (column, None if column.kind == NUMERIC else codes_of_texts(domain, column))
+            for column in domain.columns
         ]
-        self._type = code_type(said.domain.n_bins)
+        self._type = code_type(domain.n_bins)
 
     def columns(self, table: RawTable) -> tuple[Codes, NDArray[np.int64]]:
-        """Code the columns of some records, which may have no labels.
-
-        Returns
-        -------
-        codes : ndarray of shape (n_rows, n_columns), uint8 or uint16
-        clipped : ndarray of shape (n_columns,)
-            How many values of each column lay outside its bounds.
-        """
+        """Return the codes of some records, and how many values of each column were clipped."""
         X: NDArray[Any] = np.empty((len(table.lines), len(self._columns)), dtype=self._type)
         clipped = np.zeros(len(self._columns), dtype=np.int64)
         for j, (column, codes) in enumerate(self._columns):
@@ -98,13 +82,12 @@ class Coder:
         return Coded(X, self._labels(description, table), clipped)
 
     def _numeric(self, table: RawTable, column: Column) -> tuple[NDArray[np.int64], int]:
-        said = self._said
-        values, absent, wrong = amounts(said.domain, column, table.columns[column.name])
+        values, absent, wrong = amounts(self._domain, column, table.columns[column.name])
         if absent.any() and not column.missing_bin:
             row = int(np.argmax(absent))
             self._problems.add(
                 f"{table.where(row)}: {column.name!r} is missing. Correct the file; or decide that "
-                f"missing values have a bin of their own: missing: bin in {said.path}.",
+                f"missing values have a bin of their own: missing: bin in {self._path}.",
                 (column.name, "missing"),
                 int(absent.sum()),
             )
@@ -112,7 +95,7 @@ class Coder:
             self._problems.add(
                 f"{table.where(row)}: {column.name!r} is {fault}. Correct the file; if the column "
                 f"does not hold {'such dates' if column.dates else 'numbers'}, describe it as "
-                f"{'of another format' if column.dates else 'categorical'} in {said.path}.",
+                f"{'of another format' if column.dates else 'categorical'} in {self._path}.",
                 (column.name, fault),
             )
         codes, n_clipped = bin_codes(values, column)
@@ -122,17 +105,17 @@ class Coder:
     def _categories(
         self, table: RawTable, column: Column, codes: CodesOfTexts
     ) -> NDArray[np.int64]:
-        said, problems = self._said, self._problems
-        cells, places = distinct(texts(said.domain, column, table.columns[column.name]))
+        domain, problems = self._domain, self._problems
+        cells, places = distinct(texts(domain, column, table.columns[column.name]))
         each = np.array(codes.of(cells), dtype=np.int64)
         if each.min(initial=0) >= 0:
             return each[places]
         for row in np.flatnonzero(each[places] < 0).tolist():
             text = (cells[places[row]] or "").strip()
-            if text in ("", *said.domain.missing):
-                remedy = f"and list {MISSING!r} in {said.path}."
+            if text in ("", *domain.missing):
+                remedy = f"and list {MISSING!r} in {self._path}."
                 if MISSING in column.codes:
-                    remedy = f"and add {text!r} to missing in {said.path}."
+                    remedy = f"and add {text!r} to missing in {self._path}."
                 problems.add(
                     f"{table.where(row)}: {column.name!r} is missing, which is not one of its "
                     f"categories. Correct the file; or decide that missing values are a category, "
@@ -144,7 +127,7 @@ class Coder:
                     f"{table.where(row)}: {column.name!r} is {text!r}, which is not one of its "
                     f"categories{nearest(text, column.codes)} Correct the file; or decide from "
                     "what is public (a codebook, a list of towns), not from the records, which "
-                    f"values there can be: list all of them in {said.path}, or set unknown: other "
+                    f"values there can be: list all of them in {self._path}, or set unknown: other "
                     "there and list the category 'other'.",
                     (column.name, text),
                 )
@@ -180,20 +163,9 @@ class Coder:
 
 
 def bin_codes(values: NDArray[np.float64], column: Column) -> tuple[NDArray[np.int64], int]:
-    """Clip numbers to a column's bounds and find their equal-width bins.
+    """Return the bins of numbers, clipped to a column's bounds, and how many were outside.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-    column : Column
-        A numeric one.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_rows,)
-        A value on an edge belongs to the bin above it; the upper bound to the last bin.
-    n_clipped : int
-        How many values were outside the bounds.
+    A value on an edge belongs to the bin above it; the upper bound to the last bin.
     """
     if column.bounds is None:
         raise ValueError(f"the column {column.name!r} is not numeric")
@@ -202,9 +174,7 @@ def bin_codes(values: NDArray[np.float64], column: Column) -> tuple[NDArray[np.i
     return code_between(values, column.edges), n_clipped
 
 
-def amounts(
-    domain: Domain, column: Column, values: Any
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
+def amounts(domain: Domain, column: Column, values: Any) -> Amounts:
     """Read a numeric column, of numbers or dates: :func:`privcurve.datasets.numbers.numbers`."""
     if column.dates:
         return dates(values, column.dates, domain.missing, domain.decimal)

@@ -49,16 +49,10 @@ class Problems:
         self.lost = 0
 
     def add(self, message: str, key: Hashable = None, count: int = 1) -> None:
-        """Note a fault.
+        """Note a fault, which is there `count` times.
 
-        Parameters
-        ----------
-        message : str
-        key : hashable, optional
-            What it is about: of faults with equal keys the first is told, the others counted.
-            By default the message itself.
-        count : int
-            How many times it is there.
+        Of faults with equal keys the first is told, the others are counted. By default the key is
+        the message itself.
         """
         key = message if key is None else key
         if key in self._found:
@@ -78,13 +72,7 @@ class Problems:
         return len(self._found) >= MOST
 
     def check(self) -> None:
-        """Raise an error if there is any.
-
-        Raises
-        ------
-        DatasetError
-            Naming all that are known, a line each.
-        """
+        """Raise an error that names all problems, if there are any."""
         if self._found:
             self.fail()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +14,12 @@ from privcurve.datasets.cells import ABSENT, NoColumnError
 from privcurve.datasets.columns import Column
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.readers.table import RawTable, at_once, lacking
+from privcurve.datasets.readers.table import DECIDED, RawTable, at_once, lacking
 from privcurve.datasets.readers.typed import as_read, refusals
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Domain
 
-# Where a value's fate is decided, for messages that end so.
-DECIDED = "the description, and train again"
 FRAME = "the frame"
 
 # Types of values that Arrow reads together as it reads each alone: of floats beside others it takes
@@ -31,25 +28,17 @@ _ALIKE = [{str}, {int}, {float}, {bool}, {bytes}, {date}, {str, float}, {int, fl
 _SCALARS = (np.integer, np.float32, np.float64, np.bool_, np.str_)
 
 
-@dataclass(frozen=True)
-class Decided:
-    """A domain, where messages would name a description."""
-
-    domain: Domain
-    path: str = DECIDED
-
-
 def encode_frame(domain: Domain, frame: Any) -> Codes:
     """Code a frame: see :meth:`privcurve.datasets.domain.Domain.encode`."""
     problems = Problems(FRAME, is_file=True)
+    coder = Coder(domain, DECIDED, problems)
     if isinstance(frame, RawTable):
-        codes = Coder(Decided(domain), problems).columns(frame)[0]
+        codes = coder.columns(frame)[0]
         problems.check()
         return codes
     columns = _columns(domain, frame)
     n_rows = len(columns[domain.names[0]])
     found: Any = np.empty((n_rows, len(domain.columns)), dtype=code_type(domain.n_bins))
-    coder = Coder(Decided(domain), problems)
     start = 0
     for table in _tables(domain, columns, n_rows):
         stop = start + len(table.lines)

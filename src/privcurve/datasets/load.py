@@ -110,7 +110,7 @@ def raw_tables(description: Description) -> Iterator[RawTable]:
 def checksums(
     files: Mapping[str, Sequence[RawFile]], known: Mapping[Path, str] | None = None
 ) -> dict[str, str]:
-    """Give the checksum of each raw file by name; by part too, where two have the same name.
+    """Return the checksum of each raw file by name; by part too, where two have the same name.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def _read(
 
     sizes = [description.raw_sizes.get(part, 0) for part in parts]
     codes = _Growing(description, first or sum(sizes))
-    coder = Coder(description, problems)
+    coder = Coder(description.domain, description.path, problems)
     for part in parts:
         before = codes.n_rows + problems.lost
         # A dataset without files is read too.

@@ -20,12 +20,11 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.frames import DECIDED
 from privcurve.datasets.readers import DAMAGED
 from privcurve.datasets.readers.delimited import SEPARATORS, read_pieces, records_of
 from privcurve.datasets.readers.lines import lines_of, peeked, pieces_of
 from privcurve.datasets.readers.packed import joined, opened
-from privcurve.datasets.readers.table import RawTable, lacking
+from privcurve.datasets.readers.table import RawTable, Unlabelled, lacking
 
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
@@ -37,26 +36,6 @@ _JSON = (
 )
 # Lines of the file in which the names of columns end.
 _MOST_OF_HEADER = 100
-
-
-@dataclass(frozen=True)
-class Unlabelled:
-    """What stands for the description of a file without labels.
-
-    Attributes
-    ----------
-    domain : Domain
-    parser : Parser
-    name, path : str
-        For messages: what is read, and where the fate of its values is decided.
-    label : None
-    """
-
-    domain: Domain
-    parser: Parser
-    name: str
-    path: str = DECIDED
-    label: None = None
 
 
 class Lost:
@@ -204,7 +183,7 @@ def _coded(described: Unlabelled, read: Any, lost: Lost) -> Iterator[Codes]:
     problems = Problems(described.name, is_file=True)
     try:
         pieces: Iterator[RawTable] = read(problems)
-        coder = Coder(described, problems)
+        coder = Coder(described.domain, described.path, problems)
         for table in pieces:
             codes, clipped = coder.columns(table)
             problems.check()
@@ -223,13 +202,13 @@ def _start(encoding: str, pieces: Iterator[bytes]) -> list[tuple[int, str]]:
 
 
 def _header(start: list[tuple[int, str]], separator: str) -> list[str]:
-    """Give the names of columns, each of which may have several lines."""
+    """Return the names of columns, each of which may have several lines."""
     _, fields = next(records_of(start, separator), (0, ()))
     return [field.strip() for field in fields]
 
 
 def _n_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> int:
-    """Give how many names of columns a separator makes."""
+    """Return how many names of columns a separator makes."""
     try:
         return len(set(_header(start, separator)) & set(domain.names))
     except csv.Error:

@@ -87,7 +87,7 @@ class Codes(dict[str, int]):
         return self.get(whole(text, self._decimal), self._fallback)
 
     def _fitting(self, text: str) -> int:
-        """Give the code of the first pattern that fits a text, or the whole number that it is."""
+        """Return the code of the first pattern that fits a text, or the whole number that it is."""
         number = whole(text, self._decimal)
         for pattern, code in self._patterns:
             if pattern.fullmatch(text) or pattern.fullmatch(number):

@@ -22,23 +22,7 @@ _IN_PART = ("files", "parser", "label")
 
 
 def names_of(pattern: str) -> list[str]:
-    r"""Write out a pattern such as ``pixel{0..783}``; other names stand for themselves.
-
-    Parameters
-    ----------
-    pattern : str
-        May hold several ranges: ``x{0..2}y{0..2}`` are nine names. ``{00..99}`` keeps two digits.
-        ``a\{1..3}`` is the one name ``a{1..3}``.
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    ValueError
-        If a range runs backwards, or there are too many names.
-    """
+    r"""Write out a pattern such as ``pixel{0..783}``; other names stand for themselves."""
     texts = _RANGE.split(pattern)
     ranges = []
     size = 1
@@ -65,21 +49,6 @@ def written_out(content: Mapping[str, Any]) -> dict[str, Any]:
 
     All words that are compared with a file's are brought into one form of Unicode (NFC): what
     looks alike is alike.
-
-    Parameters
-    ----------
-    content : mapping
-        A YAML file's, which the schema allows.
-
-    Returns
-    -------
-    dict
-        A changed copy.
-
-    Raises
-    ------
-    ValueError
-        As :func:`names_of`.
     """
     # Names of files are bytes to the system: they stay as they are.
     whole = {key: value if key == "files" else _nfc(value) for key, value in content.items()}
@@ -117,20 +86,7 @@ def _nfc(value: Any) -> Any:
 def merged(
     base: Mapping[str, Any], changes: Mapping[str, Any], problems: Problems
 ) -> dict[str, Any]:
-    """Give the content of a description that is based on another.
-
-    Parameters
-    ----------
-    base, changes : mapping
-        Both written out.
-    problems : Problems
-        Is told of names that the other description does not have.
-
-    Returns
-    -------
-    dict
-        A description that stands on its own feet.
-    """
+    """Return the content of a description that is based on another."""
     whole = {**base, **changes}
     name = whole.pop("based_on")
     if "files" in changes:

@@ -216,12 +216,8 @@ class _Check:
     def _refused(self, content: dict[str, Any]) -> tuple[set[int], bool]:
         """Tell of blanks and of what the schema refuses.
 
-        Returns
-        -------
-        skipped : set of int
-            Columns that can't be checked further.
-        elsewhere : bool
-            Whether something else is wrong, so that nothing can be.
+        Return the columns that can't be checked further, and whether something else is wrong, so
+        that nothing can be.
         """
         skipped: set[int] = set()
         blanks: set[tuple[str | int, ...]] = set()
@@ -332,7 +328,7 @@ class _Check:
 
 
 def _faults(tally: Tally) -> Iterator[tuple[str, str]]:
-    """Give what is wrong with the values of a column, and under which key it is mended."""
+    """Yield what is wrong with the values of a column, and under which key it is mended."""
     column = tally.column
     if tally.gaps:
         remedy = f"list {MISSING!r} among its categories"

@@ -109,21 +109,7 @@ class Proposal:
 
 
 def propose(name: str, profile: Profile, decimal: str, public: bool) -> Proposal:
-    """Say what a column may be described as.
-
-    Parameters
-    ----------
-    name : str
-    profile : Profile
-    decimal : str
-        Of all numbers of the file.
-    public : bool
-        Whether what was seen may be copied.
-
-    Returns
-    -------
-    Proposal
-    """
+    """Say what a column may be described as; of what is `public`, values may be copied."""
     amounts = profile.points if decimal == "." else profile.commas
     if _INDEX.fullmatch(name):
         return Proposal("", seen="names of rows, which pandas wrote: not of a record")

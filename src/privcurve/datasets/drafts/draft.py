@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.datasets import catalogue, readers
-from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser, Records
+from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.drafts.columns import Proposal, propose
 from privcurve.datasets.drafts.label import Asked, Classes, classes
@@ -142,7 +142,7 @@ def draft(
 
 
 def name_of(path: Path, given: str | None = None) -> str:
-    """Give a dataset's name, by default that of its file.
+    """Return a dataset's name, by default that of its file.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str,
 def _size(
     path: Path, header: bool, like_path: Path, like: Format, label: Asked, problems: Problems
 ) -> int:
-    """Give how many records a file to test by holds."""
+    """Return how many records a file to test by holds."""
     how = sniff(path, header)
     lacking = [name for name in like.fields if name not in how.fields]
     if lacking:
@@ -226,26 +226,14 @@ def _anything(path: Path, how: Format, label: str) -> Description:
     return Description(
         name=path.name,
         path=Path(f"{catalogue.LOCAL}/{path.stem}.yaml"),
-        source="",
-        paths=(),
-        title="",
-        citation="",
-        licence="",
-        n_rows=0,
-        n_test=0,
-        raw_sizes={},
-        files={},
-        records=Records(),
         parser=parser,
         domain=Domain(columns, Label(label), missing=("",)),
         label=LabelSpec(label),
-        bound_sources={},
-        clipped=frozenset(),
     )
 
 
 def _decimal(how: Format, profiles: dict[str, Profile]) -> str:
-    """Give what stands before tenths: what makes more columns numbers."""
+    """Return what stands before tenths: what makes more columns numbers."""
     if how.parser.get("separator", ",") == ",":
         return "."
     points = sum(profile.nearly_all(profile.points) for profile in profiles.values())
@@ -254,7 +242,7 @@ def _decimal(how: Format, profiles: dict[str, Profile]) -> str:
 
 
 def _markers(profiles: dict[str, Profile]) -> list[str]:
-    """Give the words for no value that the file uses; their order says nothing of records."""
+    """Return the words for no value that the file uses; their order says nothing of records."""
     return ["", *sorted({word for some in profiles.values() for word in some.missing if word})]
 
 

@@ -40,20 +40,7 @@ _LEADING_ZERO = re.compile(r"-?0\d+$")
 
 
 def count_some(found: Counter[str], more: Mapping[str, int], most: int) -> int:
-    """Add to counts of values, of which only so many are told apart.
-
-    Parameters
-    ----------
-    found : Counter of str
-        Is added to.
-    more : mapping of str to int
-    most : int
-
-    Returns
-    -------
-    int
-        How many values were left out, each as often as it is there.
-    """
+    """Add to counts of values, of which so many are told apart; return how many are left out."""
     left_out = 0
     for value, count in more.items():
         if value in found or len(found) < most:
@@ -175,7 +162,7 @@ class Profile:
 
 
 def blank(names: Sequence[str]) -> dict[str, Profile]:
-    """Give profiles of columns that nothing was seen of yet; of many, each remembers less."""
+    """Return profiles of columns that nothing was seen of yet; of many, each remembers less."""
     most = max(_LEAST_VALUES, MOST_TOGETHER // len(names))
     return {name: Profile(min(most, MOST_VALUES)) for name in names}
 
@@ -183,7 +170,7 @@ def blank(names: Sequence[str]) -> dict[str, Profile]:
 def _amounts(
     counts: Counter[str], texts: list[str], decimal: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Give the numbers among some texts, each with how often it is there."""
+    """Return the numbers among some texts, each with how often it is there."""
     found, _, wrong = numbers(texts, (), decimal)
     times = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     right = np.ones(len(texts), dtype=bool)

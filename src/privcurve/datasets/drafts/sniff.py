@@ -52,24 +52,7 @@ class Format:
 
 
 def sniff(path: Path, header: bool = True) -> Format:
-    """Find out how a table is written.
-
-    Parameters
-    ----------
-    path : Path
-        A file of fields (CSV and its like, ``.gz`` too), a Parquet file or an Excel sheet.
-    header : bool
-        Whether the first line names the fields; without, they are column1, column2, ….
-
-    Returns
-    -------
-    Format
-
-    Raises
-    ------
-    DatasetError
-        If there is no such file, or none that a table can be read from; naming the way out.
-    """
+    """Find out how a table is written; without a header its fields are column1, column2, …."""
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "is not there"
         raise DatasetError(f"{path} {what}: name the file of your table")
@@ -129,7 +112,7 @@ def _first_row(path: Path) -> tuple[Record, tuple[str, ...]]:
 
 
 def _encoding(path: Path) -> str:
-    """Give the first encoding that the whole file can be read in."""
+    """Return the first encoding that the whole file can be read in."""
     import codecs
 
     with opened(path) as stream:
@@ -161,7 +144,7 @@ def plain_text(path: Path) -> bool:
 
 
 def _separator(path: Path, encoding: str) -> tuple[str, Record]:
-    """Give the separator under which most lines have the same number of fields, above one."""
+    """Return the separator under which most lines have the same number of fields, above one."""
     best: tuple[float, int] = (0.0, 0)
     found: tuple[str, Record] | None = None
     unlike = broken = ""

@@ -119,7 +119,7 @@ class Tally:
         self.more += count_some(self.refused, values, MOST_REFUSED)
 
     def share(self, count: int) -> float:
-        """Give a count as a share of all records."""
+        """Return a count as a share of all records."""
         return count / self.n if self.n else 0.0
 
 

@@ -69,23 +69,9 @@ def read_pieces(
     problems: Problems,
     most: int | None = None,
 ) -> Iterator[RawTable]:
-    """Read a file of which the bytes come in pieces.
+    """Read a file of which the bytes come in pieces, up to so many records.
 
-    Parameters
-    ----------
-    description : Described
-    source : str
-        The file, for messages.
-    pieces : iterator of bytes
-        As :func:`privcurve.datasets.readers.lines.pieces_of` yields them.
-    problems : Problems
-        Is told of records that have too few fields or too many.
-    most : int, optional
-        How many records are wanted.
-
-    Yields
-    ------
-    RawTable
+    Records that have too few fields or too many are left out and told of.
     """
     parser = description.parser
     encoding = codecs.lookup(parser.encoding).name
@@ -212,22 +198,9 @@ def tables(
     most: int | None = None,
     unit: str = "line",
 ) -> Iterator[RawTable]:
-    """Turn records into pieces of a table: the exact road, and that of Excel.
+    """Turn records, of which the first may be the header, into pieces of a table.
 
-    Parameters
-    ----------
-    description : Described
-    source : str
-    records : iterator of (number, fields)
-        The first is the header, where the parser has one.
-    problems, most
-        As of :func:`read_pieces`.
-    unit : str
-        What numbers of records count.
-
-    Yields
-    ------
-    RawTable
+    This is the exact road, and that of Excel. `unit` is what numbers of records count.
     """
     fields: Sequence[str] = description.parser.fields
     if description.parser.header:
@@ -284,25 +257,10 @@ def _of_width(
 
 
 def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> Iterator[Record]:
-    """Divide lines into fields.
+    """Divide numbered lines into the fields of records, each with the number of its last line.
 
-    Parameters
-    ----------
-    numbered : iterable of (line number, line)
-    separator : str
-        One character, or ``whitespace``.
-    comment : str
-        Lines that begin so are left out, and blank ones; but for those within a quoted field.
-
-    Yields
-    ------
-    (line number, fields)
-
-    Raises
-    ------
-    csv.Error
-        If a field of several lines is not closed by a quote before a separator or a line's end, or
-        if it is too long.
+    Comments and blank lines are left out, but for those within a quoted field. A field of several
+    lines that no quote closes before a separator or a line's end is an error (`csv.Error`).
     """
     if separator == "whitespace":
         for number, line in with_words(numbered, comment):

@@ -77,15 +77,7 @@ def read(
 
 
 def first_row(path: Path) -> tuple[Record | None, tuple[str, ...]]:
-    """Give the first row of the first sheet that is not blank, or None; and names of all sheets.
-
-    Raises
-    ------
-    python_calamine.CalamineError
-        If it is no Excel file.
-    ValueError
-        If it holds too much.
-    """
+    """Return the first row of the first sheet that is not blank, if any; and the sheets' names."""
     from python_calamine import CalamineWorkbook
 
     check_archive(path)
@@ -96,7 +88,7 @@ def first_row(path: Path) -> tuple[Record | None, tuple[str, ...]]:
 
 
 def _covered(sheet: Any, n_rows: int) -> Iterator[Empty]:
-    """Give the cells that are merged with one before them."""
+    """Yield the cells that are merged with one before them."""
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         for row in range(top, min(bottom + 1, n_rows)):
             for j in range(left + (row == top), right + 1):
@@ -104,7 +96,7 @@ def _covered(sheet: Any, n_rows: int) -> Iterator[Empty]:
 
 
 def _not_computed(file: RawFile, sheet: Any) -> Iterator[Empty]:
-    """Give the cells of an ``.xlsx`` that hold a formula, but not what comes of it."""
+    """Yield the cells of an ``.xlsx`` that hold a formula, but not what comes of it."""
     try:
         with zipfile.ZipFile(file.path) as archive:
             part = _part(archive, sheet)
@@ -175,7 +167,7 @@ class _Formulas:
 
 
 def _part(archive: zipfile.ZipFile, sheet: Any) -> str:
-    """Give the name of the file that holds a sheet."""
+    """Return the name of the file that holds a sheet."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     facts = {each.get("name"): each.attrib for each in book.iterfind("{*}sheets/{*}sheet")}
     keys = [value for key, value in facts[sheet.name].items() if key.endswith("}id")]
@@ -185,7 +177,7 @@ def _part(archive: zipfile.ZipFile, sheet: Any) -> str:
 
 
 def _position(letters: str) -> int:
-    """Give the position of a column by its letters: of AA, the 27th, 26."""
+    """Return the position of a column by its letters: of AA, the 27th, 26."""
     position = 0
     for letter in letters:
         position = 26 * position + ord(letter) - ord("A") + 1
@@ -214,7 +206,7 @@ def _rows(description: Described, cells: list[list[Any]]) -> Iterator[Record]:
 
 
 def _filled(cells: list[list[Any]]) -> Iterator[Record]:
-    """Give the rows that are not blank, by their numbers."""
+    """Yield the rows that are not blank, by their numbers."""
     for number, row in enumerate(cells, start=1):
         if any(cell != "" for cell in row):
             yield number, row

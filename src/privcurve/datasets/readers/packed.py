@@ -46,10 +46,6 @@ def check_archive(path: Path) -> None:
     """Refuse a zip archive, such as an ``.xlsx``, that says that it holds too much.
 
     What reads it refuses a part that is larger than it says.
-
-    Raises
-    ------
-    ValueError
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -83,13 +79,7 @@ def _from_gzip(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _from_compress(data: bytes) -> Iterator[bytes]:
-    """Unpack what Unix `compress` packed (LZW with codes of 9 to 16 bits).
-
-    Raises
-    ------
-    ValueError
-        If it is damaged.
-    """
+    """Unpack what Unix `compress` packed (LZW with codes of 9 to 16 bits)."""
     if len(data) < 3 or data[:2] != _COMPRESS:
         raise ValueError("it does not begin as files of compress do")
     # Of the last code; of 9 bits means 10.

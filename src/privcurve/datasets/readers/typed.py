@@ -35,30 +35,12 @@ _DIGITS = re.compile(r"[+-]?\d+")
 def as_read(
     values: Any, domain: Domain, column: Column | None, labels: Collection[str] = ()
 ) -> Any:
-    """Return a column of cells of any types as the coder takes it.
+    """Return a list or an Arrow array of cells of any types as the coder takes it.
 
-    Parameters
-    ----------
-    values : list or pyarrow.Array
-    domain : Domain
-    column : Column, optional
-        Of the domain; None for the label.
-    labels : collection of str
-        What is listed of the label.
-
-    Returns
-    -------
-    list, pyarrow.Array or ndarray
-        Of a list, texts with None where there is no value, and in a column of dates `date`. Of an
-        array, numbers with NaN where there is none, if column and values are numeric; days
-        (``datetime64[D]``), if they are dates or times; else an array of texts.
-
-    Raises
-    ------
-    NoColumnError
-        If no column can be made of these.
-    DatasetError
-        If a value is a number, and the column's texts are such that numbers lose a part of them.
+    Of a list these are texts, with None where there is no value, and in a column of dates `date`.
+    Of an array they are numbers with NaN where there is none, if column and values are numeric;
+    days (``datetime64[D]``), if they are dates or times; else an array of texts. `column` is None
+    for the label, of which `labels` are listed.
     """
     if isinstance(values, list):
         return _cells(values, domain, column, labels)
