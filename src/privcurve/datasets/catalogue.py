@@ -78,15 +78,15 @@ def find(name: str) -> Path:
     if not NAME.fullmatch(name):
         hint = nearest(Path(name[:MOST_LETTERS]).stem, names())
         raise DatasetError(f"unknown dataset {name[:MOST_LETTERS]!r}{hint} {NAMED}.")
-    found = [path for folder in folders() if (path := folder / f"{name}{schema.ENDING}").is_file()]
-    if not found:
+    paths = [path for folder in folders() if (path := folder / f"{name}{schema.ENDING}").is_file()]
+    if not paths:
         raise DatasetError(_unknown(name))
-    if len(found) > 1 and found[0].parent == Path.cwd() / LOCAL:
+    if len(paths) > 1 and paths[0].parent == Path.cwd() / LOCAL:
         raise DatasetError(
-            f"{found[0]} has the name of another dataset, {found[1]}: which one is meant? Give "
+            f"{paths[0]} has the name of another dataset, {paths[1]}: which one is meant? Give "
             f"yours a name of its own, such as {LOCAL}/my-{name}.yaml."
         )
-    return found[0]
+    return paths[0]
 
 
 def _unknown(name: str) -> str:

@@ -24,11 +24,11 @@ def clipped_shares(
 
     Columns of which most values were clipped are told of, if that is not expected.
     """
-    found = {}
+    shares = {}
     for column, count in zip(description.domain.columns, coded.clipped.tolist(), strict=True):
         if not count:
             continue
-        share = found[column.name] = count / len(coded.y)
+        share = shares[column.name] = count / len(coded.y)
         if share > REFUSED and column.name not in description.clipped:
             low, high = (spelt(end, column.dates, _DIGITS) for end in column.edges[:: column.bins])
             problems.add(
@@ -37,7 +37,7 @@ def clipped_shares(
                 f"not from the records. If it must be so, say clipping: expected of the column in "
                 f"{description.path}."
             )
-    return found
+    return shares
 
 
 def clipping_notes(facts: Mapping[str, Any]) -> list[str]:

@@ -25,8 +25,7 @@ SKLEARN = "sklearn"
 GENERATED = "generated"
 WITH_FILES = (DELIMITED, PARQUET, LIBSVM, EXCEL, IDX)
 
-# Which records of a more frequent label are taken.
-FIRST = "first"
+# Which records of a more frequent label are taken: random ones, or the first.
 RANDOM = "random"
 
 # Raised when the same description and files give other codes than before: data that were coded

@@ -71,14 +71,14 @@ def fetch(
             problems.add(str(error))
             return Path()
 
-    found = {
+    raw_files = {
         part: tuple(
             RawFile(get(file), None if file.labels is None else get(file.labels)) for file in files
         )
         for part, files in description.read_files.items()
     }
     problems.check()
-    return found
+    return raw_files
 
 
 def cache_folder() -> Path:

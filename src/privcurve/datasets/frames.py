@@ -38,16 +38,16 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
         return codes
     columns = _columns(domain, frame)
     n_rows = len(columns[domain.names[0]])
-    found: Any = np.empty((n_rows, len(domain.columns)), dtype=code_type(domain.n_bins))
+    codes = np.empty((n_rows, len(domain.columns)), dtype=code_type(domain.n_bins))
     start = 0
     for table in _tables(domain, columns, n_rows):
         stop = start + len(table.lines)
-        found[start:stop] = coder.columns(table)[0]
+        codes[start:stop] = coder.columns(table)[0]
         if problems.full:
             break
         start = stop
     problems.check()
-    return np.asarray(found)
+    return codes
 
 
 def _columns(domain: Domain, frame: Any) -> dict[str, Any]:

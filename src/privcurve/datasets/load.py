@@ -130,7 +130,7 @@ def checksums(
     """
     paths = [(part, path) for part, group in files.items() for file in group for path in file.paths]
     same_name = len({path.name for _, path in paths}) < len(paths)
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     first: dict[str, tuple[str, Path]] = {}
     for part, path in paths:
         digest = (known or {}).get(path) or sha256_of(path)
@@ -143,8 +143,8 @@ def checksums(
             )
         first[digest] = (part, path)
         name = f"{part}/{path.name}" if same_name else path.name
-        found[str(path) if name in found else name] = digest
-    return found
+        digests[str(path) if name in digests else name] = digest
+    return digests
 
 
 def _read(
@@ -210,17 +210,17 @@ class _Growing:
         return Coded(self._X[: self.n_rows], self._y[: self.n_rows], self._clipped)
 
 
-def _check_size(description: Description, part: str, found: int, problems: Problems) -> None:
+def _check_size(description: Description, part: str, n_read: int, problems: Problems) -> None:
     """Compare the number of records of a part's files with what the description says."""
     source = " and ".join(file.local or file.name for file in description.files.get(part, ()))
-    if not found:
+    if not n_read:
         problems.add(f"{source} holds no records")
         return
-    said = description.raw_sizes.get(part, found)
-    if found != said:
+    said = description.raw_sizes.get(part, n_read)
+    if n_read != said:
         key = "n_test" if part == TEST else "n_rows"
         problems.add(
-            f"{source} holds {found} records, but {description.path} says {key}: {said}. If it is "
+            f"{source} holds {n_read} records, but {description.path} says {key}: {said}. If it is "
             "not the file that is meant, replace it. The number of records is taken to be public: "
             f"decide whether it may be known, before you change {key}."
         )

@@ -96,11 +96,11 @@ def same_files(made_from: Mapping[str, Any]) -> bool:
 
 
 def _state(path: Path) -> dict[str, int]:
-    found = path.stat()
+    stat = path.stat()
     return {
-        "size": found.st_size,
-        "mtime_ns": found.st_mtime_ns,
+        "size": stat.st_size,
+        "mtime_ns": stat.st_mtime_ns,
         # The time of the last change of contents or of mtime, which no program can set.
-        "ctime_ns": found.st_ctime_ns,
-        "inode": found.st_ino,
+        "ctime_ns": stat.st_ctime_ns,
+        "inode": stat.st_ino,
     }

@@ -149,7 +149,9 @@ def read_codes(
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
     _check(domain, source, fields, _JSON if is_json else "")
     lost = Lost(domain)
-    codes = _coded(described, lambda found: read_pieces(described, source, pieces, found), lost)
+    codes = _coded(
+        described, lambda problems: read_pieces(described, source, pieces, problems), lost
+    )
     return NewRecords(_ignored(domain, fields), codes, lost)
 
 

@@ -56,10 +56,10 @@ def write_answers(
     head: list[str] | None = names(model, probabilities)
     for codes in pieces:
         if probabilities:
-            found, chances = model.named_with_chances(codes)
+            answers, chances = model.named_with_chances(codes)
         else:
-            found, chances = model.named(codes), None
-        labels = found.tolist()
+            answers, chances = model.named(codes), None
+        labels = answers.tolist()
         if head is not None:
             out.writerow(head)
             head = None

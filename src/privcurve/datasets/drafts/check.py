@@ -308,14 +308,14 @@ class _Check:
                 *("columns", position, key),
             )
 
-    def _labels(self, found: LabelTally, trained: dict[str, int]) -> None:
+    def _labels(self, tally: LabelTally, trained: dict[str, int]) -> None:
         if not self.label_decided:
             return
-        label = found.label
-        if found.refused:
+        label = tally.label
+        if tally.refused:
             self.add(
                 f"the label {label.column!r} has values that are none of its classes: "
-                f"{listed(found)}. List them under the class that they mean; records without a "
+                f"{listed(tally)}. List them under the class that they mean; records without a "
                 "label have to leave the file.",
                 "label",
             )

@@ -265,8 +265,8 @@ def _markers(profile: Profile, decimal: str) -> str:
     others than these from one another.
     """
     texts = list(profile.values)
-    found, _, wrong = numbers(texts, (), decimal)
-    by_value = {float(found[row]): texts[row] for row in range(len(texts)) if row not in wrong}
+    amounts, _, wrong = numbers(texts, (), decimal)
+    by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}
     coded = {value for value, text in by_value.items() if _CODED.fullmatch(text)}
     rest = sorted(set(by_value) - coded - {-1.0})
     if len(rest) < 2:

@@ -111,7 +111,7 @@ def draft(
     seen = profiles.pop(label.column)
     if not seen.n:
         raise DatasetError(f"{path} holds no records" + (" that can be read" * problems.any))
-    found = classes(label, seen, public)
+    sides = classes(label, seen, public)
     decimal = _decimal(how, profiles)
     columns = {key: propose(key, profile, decimal, public) for key, profile in profiles.items()}
     columns |= {key: Proposal("", seen="lists or objects: not read") for key in how.nested}
@@ -124,7 +124,7 @@ def draft(
     }
     if test is not None:
         facts["n_test"] = _size(test, header, path, how, label, problems)
-    text, blanks = written(name, how, facts, decimal, columns, label.column, found, public)
+    text, blanks = written(name, how, facts, decimal, columns, label.column, sides, public)
     return Draft(
         name=name,
         text=text,
@@ -132,7 +132,7 @@ def draft(
         columns=columns,
         shares=dict.fromkeys(how.nested, 0.0)
         | {key: profile.missing.total() / profile.n for key, profile in profiles.items()},
-        classes=found,
+        classes=sides,
         blanks=blanks,
         missing=facts["missing"],
         faults=problems.told,

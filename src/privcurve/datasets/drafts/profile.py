@@ -39,12 +39,12 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LEADING_ZERO = re.compile(r"-?0\d+$")
 
 
-def count_some(found: Counter[str], more: Mapping[str, int], most: int) -> int:
+def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
     """Add to counts of values, of which so many are told apart; return how many are left out."""
     left_out = 0
     for value, count in more.items():
-        if value in found or len(found) < most:
-            found[value] += count
+        if value in counts or len(counts) < most:
+            counts[value] += count
         else:
             left_out += count
     return left_out
@@ -154,8 +154,8 @@ class Profile:
             return
         for form in list(self.dates):
             read = [(day, n) for text, n in like.items() if (day := _day(text, form)) is not None]
-            found = np.array(read, dtype=np.float64).reshape(-1, 2)
-            self.dates[form].add(found[:, 0], found[:, 1].astype(np.int64))
+            pairs = np.array(read, dtype=np.float64).reshape(-1, 2)
+            self.dates[form].add(pairs[:, 0], pairs[:, 1].astype(np.int64))
             if self.dates[form].n < NEARLY_ALL * self.n_there / 2:
                 # It will not be that one: a column of a million dates is tried once, not 31 times.
                 del self.dates[form]
@@ -171,11 +171,11 @@ def _amounts(
     counts: Counter[str], texts: list[str], decimal: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the numbers among some texts, each with how often it is there."""
-    found, _, wrong = numbers(texts, (), decimal)
+    amounts, _, wrong = numbers(texts, (), decimal)
     times = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     right = np.ones(len(texts), dtype=bool)
     right[list(wrong)] = False
-    return found[right], times[right]
+    return amounts[right], times[right]
 
 
 def _day(text: str, form: str) -> float | None:

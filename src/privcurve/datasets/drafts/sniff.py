@@ -103,12 +103,12 @@ def _first_row(path: Path) -> tuple[Record, tuple[str, ...]]:
     from privcurve.datasets.readers.excel import first_row
 
     try:
-        found, sheets = first_row(path)
+        row, sheets = first_row(path)
     except CalamineError as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
-    if found is None:
+    if row is None:
         raise DatasetError(f"{path}: its first sheet is empty")
-    return found, sheets
+    return row, sheets
 
 
 def _encoding(path: Path) -> str:
@@ -146,7 +146,7 @@ def plain_text(path: Path) -> bool:
 def _separator(path: Path, encoding: str) -> tuple[str, Record]:
     """Return the separator under which most lines have the same number of fields, above one."""
     best: tuple[float, int] = (0.0, 0)
-    found: tuple[str, Record] | None = None
+    choice: tuple[str, Record] | None = None
     unlike = broken = ""
     for separator in SEPARATORS:
         numbered = lines(path, Parser(DELIMITED, encoding=encoding))
@@ -167,20 +167,20 @@ def _separator(path: Path, encoding: str) -> tuple[str, Record]:
             )
         # A separator of fields is in the first line too; blanks are also in texts.
         if 1 < first == width and score > best:
-            if separator == "whitespace" and found is not None and best[0] > 0.5:
+            if separator == "whitespace" and choice is not None and best[0] > 0.5:
                 continue
-            best, found = score, (separator, some[0])
-    if found is None and unlike:
+            best, choice = score, (separator, some[0])
+    if choice is None and unlike:
         raise DatasetError(f"{path}: {unlike}.")
-    if found is None and broken:
+    if choice is None and broken:
         raise DatasetError(f"{path} can't be read: {broken}. Correct it there.")
-    if found is None:
+    if choice is None:
         raise DatasetError(
             f"{path}: no separator (comma, semicolon, tab, | or blanks) makes more than one field "
             "of its lines. A table needs the label and a column to learn from; if lines of another "
             "kind stand at its top, delete them."
         )
-    return found
+    return choice
 
 
 def _named(path: Path, parser: dict[str, Any], head: Record, header: bool) -> Format:

@@ -83,11 +83,11 @@ class Tally:
             self._texts(domain, values)
 
     def _amounts(self, domain: Domain, values: Any) -> None:
-        found, absent, wrong = amounts(domain, self.column, values)
+        numbers, absent, wrong = amounts(domain, self.column, values)
         self.missing += int(absent.sum())
         if not self.column.missing_bin:
             self.gaps += int(absent.sum())
-        there = found[~np.isnan(found)]
+        there = numbers[~np.isnan(numbers)]
         codes, n_clipped = bin_codes(there, self.column)
         self.lowest = min(self.lowest, there.min(initial=math.inf))
         self.highest = max(self.highest, there.max(initial=-math.inf))
@@ -149,12 +149,12 @@ class LabelTally:
     def add(self, values: Any) -> None:
         """Count some more values."""
         self.n += len(values)
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for text, count in counted(values):
-            found[labels(self.label, [text])[0] or ""] += count
-        for text in found.keys() & self.label.codes.keys():
-            self.known[text] += found.pop(text)
-        self.more += count_some(self.refused, found, MOST_REFUSED)
+            counts[labels(self.label, [text])[0] or ""] += count
+        for text in counts.keys() & self.label.codes.keys():
+            self.known[text] += counts.pop(text)
+        self.more += count_some(self.refused, counts, MOST_REFUSED)
 
 
 def listed(tally: Tally | LabelTally) -> str:

@@ -201,8 +201,8 @@ def _as_texts(
 
 def _rows(description: Described, cells: list[list[Any]]) -> Iterator[Record]:
     parser = description.parser
-    found = (row for row in _filled(cells) if row[0] > parser.skip_rows)
-    return islice(found, parser.rows + parser.header) if parser.rows else found
+    rows = (row for row in _filled(cells) if row[0] > parser.skip_rows)
+    return islice(rows, parser.rows + parser.header) if parser.rows else rows
 
 
 def _filled(cells: list[list[Any]]) -> Iterator[Record]:

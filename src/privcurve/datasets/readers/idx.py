@@ -91,10 +91,10 @@ def _bytes(stream: BinaryIO, n: int) -> NDArray[np.uint8]:
 
 
 def _exactly(stream: BinaryIO, n: int) -> bytes:
-    found = stream.read(n)
-    if len(found) < n:
+    data = stream.read(n)
+    if len(data) < n:
         raise EOFError("it ends too early")
-    return found
+    return data
 
 
 def _averages(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float64]:
