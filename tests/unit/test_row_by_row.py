@@ -25,7 +25,7 @@ import one_cell as reference
 
 from privcurve import models
 from privcurve.cli import main
-from privcurve.datasets import Column, DatasetError, Domain, Label
+from privcurve.datasets import Column, DatasetError, Domain, Label, numbers
 from privcurve.datasets.description import LabelSpec, Parser
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.readers import delimited, lines
@@ -282,6 +282,29 @@ def test_arrow_reads_what_the_exact_road_reads(n, monkeypatch):
     # Both are taken, or nothing was compared.
     read = sum(table is not None for table in by_arrow)
     assert min(read, len(by_arrow) - read) > n / 10
+
+
+NUMERALS = st.one_of(
+    st.floats().map(repr),
+    st.floats().map(lambda x: f"{x:.25e}"),
+    st.integers().map(str),
+    st.from_regex(r"\A[-+ ]?(0|[0-9_]{1,25})?[.,]?[0-9]{0,25}([eE][-+]?[0-9]{1,3})?\Z"),
+    st.sampled_from(
+        ["inf", "-Infinity", "NaN", "nan(1)", "0x1p3", "1d5", "1f", "٣", "１", "1\xa0"]
+    ),
+    st.sampled_from([None, "", "NA", "-9", "-9.0", "-9,00"]),
+)
+
+
+@settings(max_examples=100)
+@given(st.lists(NUMERALS, max_size=3), st.sampled_from([".", ","]))
+def test_numbers_of_arrow_are_those_of_python(cells, decimal):
+    markers = numbers.Markers(("NA", "-9"), decimal)
+    exact = numbers.one_by_one(cells, lambda text: numbers._read(text, markers, decimal))
+    for values in (cells, pyarrow.array(cells, pyarrow.string())):
+        found = numbers.numbers(values, ("NA", "-9"), decimal)
+        np.testing.assert_array_equal(found[0].view(np.uint64), exact[0].view(np.uint64))
+        assert (found[1].tolist(), found[2]) == (exact[1].tolist(), exact[2])
 
 
 # What a saved model says -----------------------------------------------------------------
