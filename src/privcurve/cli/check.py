@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def dataset_name(given: str) -> str:
-    """Give the name of a dataset that is given by name or by the file of its description.
+    """Return the name of a dataset that is given by name or by the file of its description.
 
     Raises
     ------

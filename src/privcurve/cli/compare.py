@@ -128,7 +128,7 @@ def private_choice(arguments: argparse.Namespace) -> int:
 
 
 def report(made: Comparison) -> str:
-    """Give what a finished comparison says.
+    """Return what a finished comparison says.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ def _get(description: Description, file: SourceFile, mirror: Path | None) -> Pat
 
 
 def _download(url: str, path: Path, file: SourceFile) -> str | None:
-    """Download one file; give None, or what went wrong.
+    """Download one file; return None, or what went wrong.
 
     Pooch writes to a temporary name and renames it once the checksum is right, so no
     half a file is ever left behind.

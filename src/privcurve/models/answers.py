@@ -77,6 +77,6 @@ def names(model: Model, probabilities: bool) -> list[str]:
 
 
 def _written(chances: NDArray[np.float64] | None) -> Iterator[list[str]]:
-    """Give the columns of probabilities as texts."""
+    """Yield the columns of probabilities as texts."""
     for column in () if chances is None else chances.T:
         yield [f"{p:.6g}" for p in column]

@@ -23,7 +23,7 @@ MOST_DIMENSIONS = 4
 
 
 def encode(value: Any, declared: Any, place: str) -> Any:
-    """Give a value of a declared type as plain JSON.
+    """Return a value of a declared type as plain JSON.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def encode(value: Any, declared: Any, place: str) -> Any:
 
 
 def decode(plain: Any, declared: Any, place: str) -> Any:
-    """Give back what :func:`encode` was given.
+    """Return back what :func:`encode` was given.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ _SCALARS = (bool, int, float, str)
 
 
 def alternatives(declared: Any) -> tuple[Any, ...]:
-    """Give the types of a union, or the one type."""
+    """Return the types of a union, or the one type."""
     if get_origin(declared) in (Union, UnionType):
         return get_args(declared)
     return (NoneType,) if declared is None else (declared,)
@@ -149,7 +149,7 @@ def _may_be(plain: Any, kind: Any) -> bool:
 
 
 def _items(kind: Any, length: int, place: str) -> tuple[Any, ...]:
-    """Give the types of the items of a tuple of some length."""
+    """Return the types of the items of a tuple of some length."""
     inner = get_args(kind)
     if inner[-1] is Ellipsis:
         return inner[:1] * length
@@ -160,7 +160,7 @@ def _items(kind: Any, length: int, place: str) -> tuple[Any, ...]:
 
 @cache
 def _fields(kind: type) -> Mapping[str, Any]:
-    """Give the declared types of the fields of a dataclass or a named tuple."""
+    """Return the declared types of the fields of a dataclass or a named tuple."""
     hints = get_type_hints(kind)
     names = [f.name for f in fields(kind)] if is_dataclass(kind) else getattr(kind, "_fields", ())
     if not names:

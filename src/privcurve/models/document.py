@@ -31,7 +31,7 @@ NOT_WRITTEN = ("n_bins", "bounds", "classes", "random_state")
 
 
 def key_of(attribute: str) -> str:
-    """Give what an attribute of a learner is called in a file."""
+    """Return what an attribute of a learner is called in a file."""
     return attribute.rstrip("_")
 
 
@@ -84,7 +84,7 @@ def document(
     dataset: Any = None,
     notes: Any = None,
 ) -> dict[str, Any]:
-    """Give what :func:`save` writes, as plain JSON without its seal."""
+    """Return what :func:`save` writes, as plain JSON without its seal."""
     name = _learner_of(estimator)
     if not hasattr(estimator, "classes_"):
         raise ModelError(f"{name} is not fitted: call fit first")
@@ -132,7 +132,7 @@ def _released(estimator: CodedClassifier) -> dict[str, Any]:
 
 
 def _learner_of(estimator: object) -> str:
-    """Give the name of a learner that can be saved."""
+    """Return the name of a learner that can be saved."""
     name = getattr(estimator, "_learner", None)
     if name not in LEARNERS or type(estimator) is not estimator_class(str(name)):
         raise ModelError(
@@ -169,7 +169,7 @@ def _check_columns(estimator: CodedClassifier, domain: Domain) -> None:
 
 
 def _classes(estimator: CodedClassifier, domain: Domain) -> list[Any]:
-    """Give the classes, if it is plain which of the domain's names is which."""
+    """Return the classes, if it is plain which of the domain's names is which."""
     classes, names = np.asarray(estimator.classes_).tolist(), list(domain.label.names)
     numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
     # The label's own 0 and 1, or truth values, of which the domain has the first as positive.
@@ -185,7 +185,7 @@ def _classes(estimator: CodedClassifier, domain: Domain) -> list[Any]:
 
 
 def _plain(value: Any, key: str) -> Any:
-    """Give a parameter as plain JSON; infinity is the text ``inf``."""
+    """Return a parameter as plain JSON; infinity is the text ``inf``."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if value is None or isinstance(value, (str, bool)):

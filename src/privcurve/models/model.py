@@ -118,7 +118,7 @@ class Model:
         return self._names(self.decision_function(codes))
 
     def named_with_chances(self, codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Give what :meth:`named` and :meth:`predict_proba` do, and score each row once."""
+        """Return what :meth:`named` and :meth:`predict_proba` do, and score each row once."""
         self.check_probabilities()
         scores = self.decision_function(codes)
         return self._names(scores), self._estimator.chances(scores)

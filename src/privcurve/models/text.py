@@ -17,7 +17,7 @@ BROKEN_LEVELS = 3
 
 
 def seal_of(content: dict[str, Any]) -> str:
-    """Give SHA-256, in hex, of a document without its seal, in the one canonical form.
+    """Return SHA-256, in hex, of a document without its seal, in the one canonical form.
 
     That is JSON with sorted keys, no blanks, all but ASCII escaped, and floats in the shortest
     form that gives them back.

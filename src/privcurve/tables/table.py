@@ -96,7 +96,7 @@ def formatted(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give a frame as text for a reader: names without underscores, – for what is missing."""
+    """Return a frame as text for a reader: names without underscores, – for what is missing."""
     texts = formatted(frame).map(lambda text: MISSING if text is None else text)
     names = {"epsilon": "ε", "delta": "δ"}
     return texts.rename(columns=lambda name: names.get(name, str(name).replace("_", " ")))

@@ -168,7 +168,7 @@ def name_of(path: Path, given: str | None = None) -> str:
 
 
 def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str, Profile]:
-    """Read a table whole, a piece at a time; give what its columns look like."""
+    """Read a table whole, a piece at a time; return what its columns look like."""
     profiles = blank(how.fields)
     description = _anything(path, how, label.column)
     try:

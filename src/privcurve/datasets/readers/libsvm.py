@@ -72,7 +72,7 @@ def read(
 
 
 def _put(row: NDArray[np.float64], entry: str, base: int) -> int:
-    """Put ``index:number`` into a row, and give its position."""
+    """Put ``index:number`` into a row, and return its position."""
     index, _, value = entry.partition(":")
     position = number(index, int) - base
     if not 0 <= position < len(row):
