@@ -71,10 +71,10 @@ def build(
     public = content.get("public")
     if public is not None and any("public" in entry for entry in entries):
         refuse("public is said of columns one by one and in a list; keep one")
-    known = {entry["name"]: None for entry in entries}
+    names = {entry["name"]: None for entry in entries}
     for wanted in public or ():
-        if wanted not in known:
-            refuse(f"public: there is no column {wanted!r}{nearest(wanted, known).rstrip('.')}")
+        if wanted not in names:
+            refuse(f"public: there is no column {wanted!r}{nearest(wanted, names).rstrip('.')}")
     columns = tuple(_column(entry, set(public or ())) for entry in entries)
     label = _label(content["label"])
     parser = _parser(content["parser"])
@@ -212,15 +212,15 @@ def _parser_faults(parser: Parser, columns: tuple[Column, ...], label: LabelSpec
         faults.append(f"parser: {key} is for kind: {' or '.join(kinds)}; drop it")
     if parser.fields:
         numbered = parser.kind in (LIBSVM, IDX)
-        given = (*parser.fields, LABEL) if numbered else parser.fields
-        for name, count in Counter(given).items():
+        names = (*parser.fields, LABEL) if numbered else parser.fields
+        places = set(names)
+        for name, count in Counter(names).items():
             if count > 1:
                 faults.append(f"parser: fields has {name!r} twice; give each a name of its own")
-        known = set(given)
         for wanted in (*(c.name for c in columns), label.column):
-            if wanted not in known:
+            if wanted not in places:
                 faults.append(
-                    f"parser: fields has no {wanted!r}{nearest(wanted, given).rstrip('.')}"
+                    f"parser: fields has no {wanted!r}{nearest(wanted, names).rstrip('.')}"
                 )
     return faults
 

@@ -119,11 +119,11 @@ def read_description(path: Path) -> Description:
             f"{path}: based_on: {name} is itself based on {base['based_on']!r}; name that one"
         )
     problems = Problems(path.stem)
-    whole = merged(base, content, problems)
+    variant = merged(base, content, problems)
     problems.check()
-    _check(whole, f"{path} (with what it takes from {name})")
+    _check(variant, f"{path} (with what it takes from {name})")
     return build(
-        path.stem, path, whole, build(name, base_path, base), frozenset(content.get("files", ()))
+        path.stem, path, variant, build(name, base_path, base), frozenset(content.get("files", ()))
     )
 
 

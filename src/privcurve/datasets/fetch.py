@@ -83,9 +83,9 @@ def fetch(
 
 def cache_folder() -> Path:
     """Where downloads are kept: ``PRIVCURVE_CACHE``, else the user's cache folder."""
-    given = os.environ.get(CACHE_VARIABLE)
-    if given:
-        return Path(given)
+    folder = os.environ.get(CACHE_VARIABLE)
+    if folder:
+        return Path(folder)
     import pooch
 
     return Path(pooch.os_cache("privcurve"))

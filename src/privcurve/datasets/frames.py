@@ -55,13 +55,13 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
     if isinstance(frame, np.ndarray) or (
         not isinstance(frame, Mapping) and not hasattr(frame, "columns")
     ):
-        given = _matrix(frame)
-        if given.ndim != 2 or given.shape[1] != len(domain.columns):
+        matrix = _matrix(frame)
+        if matrix.ndim != 2 or matrix.shape[1] != len(domain.columns):
             raise DatasetError(
-                f"an array of shape {given.shape} does not have the {len(domain.columns)} columns "
+                f"an array of shape {matrix.shape} does not have the {len(domain.columns)} columns "
                 f"of the domain: give them in its order, {', '.join(domain.names)}; or a frame"
             )
-        frame = dict(zip(domain.names, given.T, strict=True))
+        frame = dict(zip(domain.names, matrix.T, strict=True))
     keys = list(frame if isinstance(frame, Mapping) else _names(frame))
     fields = list(map(str, keys))
     fault = lacking(domain, FRAME, fields)

@@ -226,28 +226,28 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
         )
 
 
-def _sampled(description: Description, whole: Coded, problems: Problems) -> Coded:
+def _sampled(description: Description, coded: Coded, problems: Problems) -> Coded:
     """Take the records that the description asks for, and check labels and number."""
     records = description.records
     if problems.any:
-        return whole
-    if len(np.unique(whole.y)) < 2:
+        return coded
+    if len(np.unique(coded.y)) < 2:
         problems.add(
-            f"all {len(whole.y)} records have the same label. Check label "
+            f"all {len(coded.y)} records have the same label. Check label "
             f"({'classes' if description.label.classes else 'positive, negative'}) in "
             f"{description.path}, or the file."
         )
-        return whole
+        return coded
     if records.balance:
         rng = None
         if records.balance == RANDOM:
             rng = np.random.Generator(np.random.PCG64(records.seed))
-        keep = balanced(whole.y, rng)
-        whole = Coded(whole.X[keep], whole.y[keep], whole.clipped)
-    if records != Records() and len(whole.y) != description.n_rows:
+        keep = balanced(coded.y, rng)
+        coded = Coded(coded.X[keep], coded.y[keep], coded.clipped)
+    if records != Records() and len(coded.y) != description.n_rows:
         problems.add(
-            f"records leaves {len(whole.y)} records, but {description.path} says n_rows: "
+            f"records leaves {len(coded.y)} records, but {description.path} says n_rows: "
             f"{description.n_rows}, which is their number after it. It is taken to be public: "
             "decide whether it may be known, before you change n_rows."
         )
-    return whole
+    return coded

@@ -225,8 +225,8 @@ def _check(domain: Domain, source: str, fields: list[str], hint: str = "") -> No
 
 def _ignored(domain: Domain, fields: list[str]) -> tuple[str, ...]:
     # A column without a name is that of a separator at the end of each line.
-    known = {*domain.names, domain.label.column, ""}
-    return tuple(field for field in fields if field not in known)
+    used = {*domain.names, domain.label.column, ""}
+    return tuple(field for field in fields if field not in used)
 
 
 def _unreadable(source: str, error: Exception, encoding: str) -> DatasetError:

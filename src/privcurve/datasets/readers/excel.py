@@ -188,11 +188,11 @@ def _as_texts(
     description: Described, source: str, columns: Mapping[str, Sequence[Any]]
 ) -> dict[str, Sequence[Any]]:
     """Read the cells of each column by the types that they have."""
-    known = {column.name: column for column in description.domain.columns}
+    column_of = {column.name: column for column in description.domain.columns}
     labels = () if description.label is None else description.label.codes
     try:
         return {
-            name: as_read(list(cells), description.domain, known.get(name), labels)
+            name: as_read(list(cells), description.domain, column_of.get(name), labels)
             for name, cells in columns.items()
         }
     except DatasetError as error:

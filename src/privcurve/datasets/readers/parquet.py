@@ -35,7 +35,7 @@ def read(
     try:
         with parquet.ParquetFile(source) as stored:
             place = positions(description, source, stored.schema_arrow.names, problems)
-            known = {column.name: column for column in domain.columns}
+            column_of = {column.name: column for column in domain.columns}
             n_read = 0
             for batch in stored.iter_batches(at_once(len(place)), columns=list(place)):
                 if most is not None:
@@ -46,7 +46,7 @@ def read(
                 for name in place:
                     values = batch.column(name)
                     try:
-                        columns[name] = as_read(values, domain, known.get(name), labels)
+                        columns[name] = as_read(values, domain, column_of.get(name), labels)
                     except NoColumnError as error:
                         raise DatasetError(
                             f"{subject(description)}{source}: {name!r} {error}. Leave it out of "
