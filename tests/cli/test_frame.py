@@ -3,7 +3,7 @@
 import pytest
 
 from privcurve import __version__
-from privcurve.cli import commands, main
+from privcurve.cli import main
 from privcurve.cli.errors import CommandError
 
 
@@ -22,12 +22,12 @@ class Refusing:
 
 @pytest.fixture
 def refusing(monkeypatch):
-    monkeypatch.setattr(commands, "COMMANDS", ("refuse",))
-    monkeypatch.setattr(commands, "load", lambda name: Refusing())
+    monkeypatch.setattr(main, "COMMANDS", ("refuse",))
+    monkeypatch.setattr(main, "_command", lambda name: Refusing())
 
 
 def test_each_command_has_help_with_examples(capsys):
-    for name in commands.COMMANDS:
+    for name in main.COMMANDS:
         with pytest.raises(SystemExit) as end:
             main.main([name, "--help"])
         assert end.value.code == 0

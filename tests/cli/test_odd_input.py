@@ -68,7 +68,7 @@ DESCRIPTIONS = {
     ),
     "files that are a list": (
         described("{train: {local: patients.csv}}", "[patients.csv]"),
-        r"line 2: files: \['patients.csv'\] is not of type 'object'",
+        r"1 problem\n  line 2: files: \['patients.csv'\] is not of type 'object'",
     ),
     "an empty title": (also("title: ' '"), "line 2: title: nothing is written there"),
     "a title of signs": (also('title: "a\\0"'), "title: a character of it can't be shown"),

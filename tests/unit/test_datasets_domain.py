@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import yaml
 from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain
 from privcurve.datasets.catalogue import read_description
+from privcurve.datasets.description import WITH_FILES, Parser
 from privcurve.datasets.encode import bin_codes
 
 ROOT = Path(__file__).parents[2]
@@ -304,3 +307,20 @@ def test_yaml_that_is_none(tmp_path: Path) -> None:
     path.write_text("title: [")
     with pytest.raises(DatasetError, match="not valid YAML"):
         read_description(path)
+
+
+def test_keys_of_parsers_are_declared_once() -> None:
+    """The schema has the keys of `Parser`, and the docs have them where it says."""
+    declared = {key.name: key.metadata.get("kinds") for key in dataclasses.fields(Parser)}
+    schema = yaml.safe_load((ROOT / "src/privcurve/datasets/dataset.schema.yaml").read_text())
+    parser = schema["properties"]["parser"]["properties"]
+    assert set(parser) == set(declared)
+    assert {kind for kinds in declared.values() for kind in kinds or ()} <= set(
+        parser["kind"]["enum"]
+    )
+    text = (ROOT / "docs/datasets.md").read_text()
+    for kind in WITH_FILES:
+        (row,) = re.findall(rf"^\| `{kind}` \|.*\|(.*)\|$", text, re.MULTILINE)
+        for key in re.findall(r"`(\w+)[`:]", row):
+            if key in declared:
+                assert kind in (declared[key] or WITH_FILES), (kind, key)

@@ -6,7 +6,9 @@ import csv
 import io
 import runpy
 import sys
+from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ import pyarrow.parquet
 import pytest
 from any_table import COLUMNS, EXCEL, LABEL, TEXTS, TYPED, named, one_by_one, tables
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from raw_files import workbook
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
@@ -22,7 +25,10 @@ import one_cell as reference
 
 from privcurve import models
 from privcurve.cli import main
-from privcurve.datasets import DatasetError, Domain
+from privcurve.datasets import Column, DatasetError, Domain, Label, numbers
+from privcurve.datasets.description import LabelSpec, Parser
+from privcurve.datasets.errors import Problems
+from privcurve.datasets.readers import delimited, lines
 from privcurve.datasets.unlabelled import read_codes
 from privcurve.learners import PrivGAMClassifier
 
@@ -174,6 +180,131 @@ def test_a_table_is_coded_as_its_rows_are(case, tmp_path_factory):
 @pytest.mark.parametrize("case", CHECKS)
 def test_many_tables_are_coded_as_their_rows_are(case, tmp_path_factory):
     run(case, tmp_path_factory, LONG)
+
+
+# The two roads of files of text ------------------------------------------------------------
+
+
+PLAIN = ["a", "1.5", "", " ", "  b", '"a"']
+BITS = [*PLAIN, "#", '"', '""', ' "x"', '"a;b"', "é", "e\u0301", "\0", "\ufeff"]
+ENDS = ["\n"] * 8 + ["\r\n", "\r", "\n\n", "\n \n"]
+
+
+@st.composite
+def raw_texts(draw):
+    """Give a parser, the bytes of a file, and how many are read at once."""
+    separator = draw(st.sampled_from([",", ";", "\t", "|"]))
+    width = draw(st.integers(1, 3))
+    regular = draw(st.booleans())
+    cell = st.sampled_from(PLAIN if regular else BITS)
+    text = ""
+    for _ in range(draw(st.integers(0, 12))):
+        ragged = 0 if regular else draw(st.sampled_from([0, 0, 0, 0, 1, -1]))
+        cells = draw(st.lists(cell, min_size=width + ragged, max_size=width + ragged))
+        if not regular and draw(st.integers(0, 9)) == 0:
+            cells[:1] = ['"' + draw(st.sampled_from(ENDS)) + "c" + draw(st.sampled_from(['"', ""]))]
+        text += separator.join(cells) + draw(st.sampled_from(ENDS[:1] if regular else ENDS))
+    if draw(st.booleans()):
+        text = text.rstrip("\r\n")
+    encoding = draw(st.sampled_from(["utf-8-sig", "utf-8", "cp1252", "latin-1", "utf-16"]))
+    header = draw(st.booleans())
+    parser = Parser(
+        "delimited",
+        separator=separator,
+        header=header,
+        fields=() if header else ("p", "q", "r")[:width],
+        extra_fields=draw(st.sampled_from(["fail", "ignore"])),
+        comment=draw(st.sampled_from(["", "#", "é"])),
+        skip_rows=draw(st.sampled_from([0, 0, 1, 2])),
+        encoding=encoding,
+    )
+    above = "".join(draw(st.sampled_from(["", "x\n", "x\n", '"y\n'])) for _ in range(2))
+    names = separator.join(("p", "q", "r")[:width]) + "\n" if header else ""
+    written = draw(st.sampled_from([encoding, encoding, encoding, "utf-8", "utf-8-sig"]))
+    raw = (above + names + text).encode(written, "replace")
+    return parser, raw, draw(st.sampled_from([3, 20, 100, 2**20]))
+
+
+def by_road(road, parser, most):
+    """Give the records that a road reads, with their lines, and what it says of others."""
+    domain = Domain((Column("p", "categorical"),), Label("q"))
+    label = LabelSpec("q") if "q" in parser.fields or parser.header else None
+    described = SimpleNamespace(name="n", path="p", parser=parser, domain=domain, label=label)
+    problems = Problems("n")
+    records = []
+    try:
+        for table in road(described, problems, most):
+            columns = table.as_lists().columns.values()
+            rows = zip(table.lines, *columns, strict=True)
+            records += [(line, *(cell.strip() for cell in cells)) for line, *cells in rows]
+    except UnicodeError:
+        return "not of this encoding"
+    except (DatasetError, csv.Error) as error:
+        return str(error)
+    return records, problems.told, problems.lost
+
+
+@pytest.mark.parametrize("n", [300, pytest.param(5000, marks=pytest.mark.slow)])
+def test_arrow_reads_what_the_exact_road_reads(n, monkeypatch):
+    by_arrow = []
+    together = delimited._together
+
+    def noted(*arguments):
+        by_arrow.append(together(*arguments))
+        return by_arrow[-1]
+
+    monkeypatch.setattr(delimited, "_together", noted)
+
+    @settings(max_examples=n, suppress_health_check=list(HealthCheck))
+    @given(raw_texts(), st.sampled_from([None, None, 1, 4]))
+    def check(given_text, most):
+        parser, raw, at_once = given_text
+        monkeypatch.setattr(lines, "PIECE", at_once)
+
+        def pieces(described, problems, most):
+            some = lines.pieces_of(io.BytesIO(raw), parser.encoding)
+            return delimited.read_pieces(described, "f", some, problems, most)
+
+        def exact(described, problems, most):
+            below = islice(lines.lines_of(io.BytesIO(raw), parser.encoding), parser.skip_rows, None)
+            records = delimited.records_of(below, parser.separator, parser.comment)
+            return delimited.tables(described, "f", records, problems, most)
+
+        found, expected = (by_road(road, parser, most) for road in (pieces, exact))
+        try:
+            raw.decode(parser.encoding)
+            assert found == expected
+        except UnicodeError:
+            # Which fault comes first depends on how far a file is read ahead.
+            assert most is not None or isinstance(found, str) == isinstance(expected, str)
+
+    check()
+    # Both are taken, or nothing was compared.
+    read = sum(table is not None for table in by_arrow)
+    assert min(read, len(by_arrow) - read) > n / 10
+
+
+NUMERALS = st.one_of(
+    st.floats().map(repr),
+    st.floats().map(lambda x: f"{x:.25e}"),
+    st.integers().map(str),
+    st.from_regex(r"\A[-+ ]?(0|[0-9_]{1,25})?[.,]?[0-9]{0,25}([eE][-+]?[0-9]{1,3})?\Z"),
+    st.sampled_from(
+        ["inf", "-Infinity", "NaN", "nan(1)", "0x1p3", "1d5", "1f", "٣", "１", "1\xa0"]
+    ),
+    st.sampled_from([None, "", "NA", "-9", "-9.0", "-9,00"]),
+)
+
+
+@settings(max_examples=100)
+@given(st.lists(NUMERALS, max_size=3), st.sampled_from([".", ","]))
+def test_numbers_of_arrow_are_those_of_python(cells, decimal):
+    markers = numbers.Markers(("NA", "-9"), decimal)
+    exact = numbers.one_by_one(cells, lambda text: numbers._read(text, markers, decimal))
+    for values in (cells, pyarrow.array(cells, pyarrow.string())):
+        found = numbers.numbers(values, ("NA", "-9"), decimal)
+        np.testing.assert_array_equal(found[0].view(np.uint64), exact[0].view(np.uint64))
+        assert (found[1].tolist(), found[2]) == (exact[1].tolist(), exact[2])
 
 
 # What a saved model says -----------------------------------------------------------------

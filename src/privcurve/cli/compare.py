@@ -143,12 +143,12 @@ def report(made: Comparison) -> str:
 
     (dataset,) = made.study.datasets
     epsilons = sorted({e for arm in made.study.arms.values() if arm.relation for e in arm.epsilons})
-    found = rankings(made.output("accuracy"), dataset, epsilons)
+    places = rankings(made.output("accuracy"), dataset, epsilons)
     parts = []
-    for one in found:
+    for one in places:
         sentence = one.sentence()
         parts += ["", f"{sentence[0].upper()}{sentence[1:]}.", *one.lines()]
-    if found and (remark := found[0].remark()):
+    if places and (remark := places[0].remark()):
         parts += ["", f"{remark} Rank by one of them: --metric auc."]
     page = made.output("leaderboard").files.others["page"]
     table = made.output("accuracy").files.tables[0]

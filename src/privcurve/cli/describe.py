@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
             f"{path} is there already: check it by privcurve check {path.stem}, draft another by "
             "--name, or write over it by --force"
         )
-    found = draft(
+    result = draft(
         arguments.file,
         Asked(arguments.label, arguments.positive, arguments.negative),
         name=name,
@@ -74,45 +74,45 @@ def run(arguments: argparse.Namespace) -> None:
         header=not arguments.no_header,
         public=arguments.public,
     )
-    replace_text(path, found.text)
-    print("\n".join(_seen(arguments.file, found)))
+    replace_text(path, result.text)
+    print("\n".join(_seen(arguments.file, result)))
     print(f"\nwrote {path}")
-    if found.blanks:
-        lines = "1 line is" if found.blanks == 1 else f"{found.blanks} lines are"
+    if result.blanks:
+        lines = "1 line is" if result.blanks == 1 else f"{result.blanks} lines are"
         print(f'To do: {lines} marked "decide" there.')
     there = Path(catalogue.LOCAL, f"{name}.yaml")
     move = "" if path.absolute() == there.absolute() else f"put it at {there}, and "
     print(f"Then: {move}privcurve check {name}")
 
 
-def _seen(file: Path, found: Draft) -> Iterator[str]:
+def _seen(file: Path, draft: Draft) -> Iterator[str]:
     """Say what was seen, for the holder of the records."""
-    how = found.format.parser
+    how = draft.format.parser
     if how["kind"] == "delimited":
         written = f"separator {how.get('separator', ',')!r}, {how.get('encoding', 'UTF-8')}"
-        if found.decimal != ".":
+        if draft.decimal != ".":
             written += ", decimal comma"
     else:
         written = how["kind"]
-        sheets = [repr(name) for name in found.format.sheets]
+        sheets = [repr(name) for name in draft.format.sheets]
         if len(sheets) > 1:
             written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (parser: sheet)"
-    yield f"{file}: {found.n_rows:,} records, {len(found.columns) + 1} columns; {written}"
+    yield f"{file}: {draft.n_rows:,} records, {len(draft.columns) + 1} columns; {written}"
     yield "What follows is of the records: for their holder's eyes, not for the description.\n"
-    width = min(max(map(len, found.columns)), 24)
-    for name, column in found.columns.items():
-        gaps = f"{share:.1%} missing; " if (share := found.shares[name]) else ""
+    width = min(max(map(len, draft.columns)), 24)
+    for name, column in draft.columns.items():
+        gaps = f"{share:.1%} missing; " if (share := draft.shares[name]) else ""
         yield f"  {name:<{width}}  {column.kind or 'not used':<11}  {gaps}{column.seen}"
-    words = ", ".join(word for word in found.missing if word)
+    words = ", ".join(word for word in draft.missing if word)
     if words:
         yield f"\nTaken for missing, beside nothing at all: {words}. Strike what means something."
-    yield f"\nThe label holds {found.classes.seen}."
-    if found.classes.n_missing:
-        n = found.classes.n_missing
+    yield f"\nThe label holds {draft.classes.seen}."
+    if draft.classes.n_missing:
+        n = draft.classes.n_missing
         yield (
             f"{n:,} record{' has' if n == 1 else 's have'} no label: leave such out of the file, "
             "or list their word as a value of the label."
         )
-    if found.faults:
+    if draft.faults:
         yield "Lines that can't be read:"
-        yield from (f"  {fault}" for fault in found.faults)
+        yield from (f"  {fault}" for fault in draft.faults)

@@ -7,14 +7,18 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 from privcurve import __version__
-from privcurve.cli import commands
 from privcurve.cli.errors import CommandError
+
+# In the order of use.
+COMMANDS = ("describe", "check", "compare", "release", "predict")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``privcurve``; give the exit code.
+    """Run ``privcurve`` and return its exit code.
 
     Parameters
     ----------
@@ -37,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        return commands.load(arguments.command).run(arguments) or 0
+        return int(_command(arguments.command).run(arguments) or 0)
     except BrokenPipeError:
         # The reader (head, less) has seen enough; nothing more may be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -50,6 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _command(name: str) -> Any:
+    """Import the module of a sub-command."""
+    return import_module(f"privcurve.cli.{name}")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="privcurve",
@@ -57,8 +66,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"privcurve {__version__}")
     below = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name in commands.COMMANDS:
-        command = commands.load(name)
+    for name in COMMANDS:
+        command = _command(name)
         command.add_arguments(
             below.add_parser(
                 name,

@@ -105,18 +105,18 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
         known = registry.entry(tuning.NAME if is_choice(learner) else learner).parameters
     except ValueError as error:
         raise CommandError(str(error)) from None
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for text in given:
         key, equals, value = text.partition("=")
         if not (key and equals):
             raise CommandError(f"--set {text!r} is not of the form KEY=VALUE")
-        if key in found:
+        if key in options:
             raise CommandError(f"--set {key} is given twice; keep one")
         # An unknown one is named by the registry, which knows the nearest.
         structured = key in known and bool(known[key].structure)
         kind = known[key].kind if key in known else str
-        found[key] = _structure(key, value) if structured else _value(value, kind)
-    return found
+        options[key] = _structure(key, value) if structured else _value(value, kind)
+    return options
 
 
 def _structure(key: str, text: str) -> Any:

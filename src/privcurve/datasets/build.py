@@ -12,11 +12,9 @@ from privcurve.datasets.dates import ISO, days, tells_days
 from privcurve.datasets.description import (
     DELIMITED,
     EXCEL,
-    GENERATED,
     IDX,
     LIBSVM,
     PARQUET,
-    SKLEARN,
     TEST,
     TRAIN,
     WITH_FILES,
@@ -28,7 +26,6 @@ from privcurve.datasets.description import (
 )
 from privcurve.datasets.domain import (
     CATEGORICAL,
-    FAIL,
     MISSING,
     NUMERIC,
     OTHER,
@@ -36,7 +33,7 @@ from privcurve.datasets.domain import (
     Domain,
     Label,
 )
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import Problems
 from privcurve.datasets.values import pattern_faults
 from privcurve.schema import nearest
 
@@ -45,6 +42,9 @@ DEFAULT_BINS = 10
 # Kinds of columns that are numbers or categories once they are coded.
 DATE = "date"
 TEXT = "text"
+
+# Keys of a description that are taken as they are written.
+_AS_WRITTEN = ("title", "citation", "licence", "how_to_get", "public_benchmark", "budget")
 
 # The column of labels in files whose fields are numbered.
 LABEL = "label"
@@ -57,23 +57,10 @@ def build(
     base: Description | None = None,
     new_files: frozenset[str] = frozenset(),
 ) -> Description:
-    """Turn a YAML file's content, already checked and written out, into a description.
+    """Turn a YAML file's content, checked by the schema and written out, into a description.
 
-    Parameters
-    ----------
-    name : str
-    path : Path
-        The file.
-    content : mapping
-    base : Description, optional
-        That of the dataset that it is based on.
-    new_files : frozenset of str
-        Parts whose files are not those of `base`.
-
-    Raises
-    ------
-    DatasetError
-        If the content contradicts itself, naming all places.
+    Content that contradicts itself is refused, naming all places. Of a variant, `base` is what it
+    is based on, and `new_files` are the parts whose files are not those of `base`.
     """
     problems = Problems(name)
 
@@ -84,10 +71,10 @@ def build(
     public = content.get("public")
     if public is not None and any("public" in entry for entry in entries):
         refuse("public is said of columns one by one and in a list; keep one")
-    known = {entry["name"]: None for entry in entries}
+    names = {entry["name"]: None for entry in entries}
     for wanted in public or ():
-        if wanted not in known:
-            refuse(f"public: there is no column {wanted!r}{nearest(wanted, known).rstrip('.')}")
+        if wanted not in names:
+            refuse(f"public: there is no column {wanted!r}{nearest(wanted, names).rstrip('.')}")
     columns = tuple(_column(entry, set(public or ())) for entry in entries)
     label = _label(content["label"])
     parser = _parser(content["parser"])
@@ -119,12 +106,7 @@ def build(
         path=path,
         source=content.get("folder", name if base is None else base.source),
         paths=(path,) if base is None else (path, *base.paths),
-        title=content.get("title", name),
-        citation=content.get("citation", ""),
-        licence=content.get("licence", ""),
-        how_to_get=content.get("how_to_get", ""),
-        public_benchmark=bool(content.get("public_benchmark", False)),
-        budget=content.get("budget", {}),
+        **{"title": name} | {key: content[key] for key in _AS_WRITTEN if key in content},
         own_files=new_files,
         n_rows=int(content["n_rows"]),
         n_test=n_test,
@@ -136,8 +118,7 @@ def build(
             columns,
             _named(label, bool(content.get("public_label", False))),
             _texts(content.get("missing", MISSING)),
-            content.get("unknown", FAIL),
-            content.get("decimal", "."),
+            **{key: content[key] for key in ("unknown", "decimal") if key in content},
         ),
         label=label,
         bound_sources={entry["name"]: entry["source"] for entry in entries if "source" in entry},
@@ -227,39 +208,21 @@ def _parser_faults(parser: Parser, columns: tuple[Column, ...], label: LabelSpec
             faults.append(
                 f"the label of {parser.kind} files has no name: write label: column: label"
             )
-    for key, kinds in _BELONGS_TO.items():
-        if getattr(parser, key) != getattr(_PLAIN, key) and parser.kind not in kinds:
-            faults.append(f"parser: {key} is for kind: {' or '.join(kinds)}; drop it")
+    for key, kinds in parser.misplaced.items():
+        faults.append(f"parser: {key} is for kind: {' or '.join(kinds)}; drop it")
     if parser.fields:
         numbered = parser.kind in (LIBSVM, IDX)
-        given = (*parser.fields, LABEL) if numbered else parser.fields
-        for name, count in Counter(given).items():
+        names = (*parser.fields, LABEL) if numbered else parser.fields
+        places = set(names)
+        for name, count in Counter(names).items():
             if count > 1:
                 faults.append(f"parser: fields has {name!r} twice; give each a name of its own")
-        known = set(given)
         for wanted in (*(c.name for c in columns), label.column):
-            if wanted not in known:
+            if wanted not in places:
                 faults.append(
-                    f"parser: fields has no {wanted!r}{nearest(wanted, given).rstrip('.')}"
+                    f"parser: fields has no {wanted!r}{nearest(wanted, names).rstrip('.')}"
                 )
     return faults
-
-
-_PLAIN = Parser(DELIMITED)
-_BELONGS_TO = {
-    "zero_based": (LIBSVM,),
-    "sheet": (EXCEL,),
-    "rows": (EXCEL,),
-    "blocks": (IDX,),
-    "extra_fields": (DELIMITED, EXCEL),
-    "header": (DELIMITED, EXCEL, PARQUET),
-    "separator": (DELIMITED,),
-    "comment": (DELIMITED, LIBSVM),
-    "encoding": (DELIMITED, LIBSVM),
-    "skip_rows": (DELIMITED, LIBSVM, EXCEL),
-    "loader": (SKLEARN, GENERATED),
-    "seed": (GENERATED,),
-}
 
 
 def _file_faults(
@@ -315,7 +278,7 @@ def _column(entry: Mapping[str, Any], public_names: set[str]) -> Column:
 
 
 def _grouped(groups: Any) -> tuple[tuple[str, str], ...]:
-    """Give patterns with the titles of their groups; then those for all other texts and none."""
+    """Return patterns with the titles of their groups; then those for all other texts and none."""
     if not isinstance(groups, Mapping):
         groups = {str(pattern): pattern for pattern in groups}
     pairs = [
@@ -326,13 +289,13 @@ def _grouped(groups: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _pairs(listed: Any) -> tuple[tuple[str, str], ...]:
-    """Give values with their titles, which in a list are the values themselves."""
+    """Return values with their titles, which in a list are the values themselves."""
     pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
     return tuple((str(value).strip(), str(title).strip()) for value, title in pairs)
 
 
 def _texts(given: Any) -> tuple[str, ...]:
-    """Give texts without blanks at their ends, as those of files are compared."""
+    """Return texts without blanks at their ends, as those of files are compared."""
     return tuple(str(v).strip() for v in (given if isinstance(given, list) else [given]))
 
 

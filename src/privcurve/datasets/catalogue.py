@@ -11,8 +11,7 @@ from typing import Any
 from privcurve import schema
 from privcurve.datasets.build import build
 from privcurve.datasets.description import Description
-from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.variants import merged, written_out
 from privcurve.files import shown
 from privcurve.schema import nearest
@@ -75,25 +74,19 @@ def describe(name: str) -> Description:
 
 
 def find(name: str) -> Path:
-    """Give the file that describes a dataset.
-
-    Raises
-    ------
-    DatasetError
-        If there is none, or if one of the user's own has the name of another.
-    """
+    """Return the file that describes a dataset; two of one name are refused."""
     if not NAME.fullmatch(name):
         hint = nearest(Path(name[:MOST_LETTERS]).stem, names())
         raise DatasetError(f"unknown dataset {name[:MOST_LETTERS]!r}{hint} {NAMED}.")
-    found = [path for folder in folders() if (path := folder / f"{name}{schema.ENDING}").is_file()]
-    if not found:
+    paths = [path for folder in folders() if (path := folder / f"{name}{schema.ENDING}").is_file()]
+    if not paths:
         raise DatasetError(_unknown(name))
-    if len(found) > 1 and found[0].parent == Path.cwd() / LOCAL:
+    if len(paths) > 1 and paths[0].parent == Path.cwd() / LOCAL:
         raise DatasetError(
-            f"{found[0]} has the name of another dataset, {found[1]}: which one is meant? Give "
+            f"{paths[0]} has the name of another dataset, {paths[1]}: which one is meant? Give "
             f"yours a name of its own, such as {LOCAL}/my-{name}.yaml."
         )
-    return found[0]
+    return paths[0]
 
 
 def _unknown(name: str) -> str:
@@ -114,13 +107,7 @@ def _unknown(name: str) -> str:
 
 
 def read_description(path: Path) -> Description:
-    """Read and check one YAML file.
-
-    Raises
-    ------
-    DatasetError
-        Naming the file, the key and what is allowed there; all that is wrong, not the first.
-    """
+    """Read one YAML file; tell all that is wrong with it, each with its key and what is allowed."""
     content = _checked(path)
     if "based_on" not in content:
         return build(path.stem, path, content)
@@ -132,21 +119,16 @@ def read_description(path: Path) -> Description:
             f"{path}: based_on: {name} is itself based on {base['based_on']!r}; name that one"
         )
     problems = Problems(path.stem)
-    whole = merged(base, content, problems)
+    variant = merged(base, content, problems)
     problems.check()
-    _check(whole, f"{path} (with what it takes from {name})")
+    _check(variant, f"{path} (with what it takes from {name})")
     return build(
-        path.stem, path, whole, build(name, base_path, base), frozenset(content.get("files", ()))
+        path.stem, path, variant, build(name, base_path, base), frozenset(content.get("files", ()))
     )
 
 
 def content_of(path: Path) -> dict[str, Any]:
-    """Read one YAML file, and check nothing but that it is one of keys.
-
-    Raises
-    ------
-    DatasetError
-    """
+    """Read one YAML file, and check nothing but that it is one of keys."""
     try:
         content = schema.read_yaml(path)
     except schema.SchemaError as error:

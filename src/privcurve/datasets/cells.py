@@ -2,19 +2,20 @@
 
 A cell of a file of text is a text. Cells of Parquet, Excel and frames have types, and the type of a
 column depends on all of its cells. So each is read by itself, as the text of its value; what reads
-a column at once (:mod:`privcurve.datasets.readers.arrow`) gives the same.
+a column at once (:mod:`privcurve.datasets.readers.typed`) returns the same.
 """
 
 from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 # Names of the types whose one value says that there is none; two of them are those of pandas.
 ABSENT = frozenset({"NoneType", "NAType", "NaTType"})
@@ -44,26 +45,11 @@ class NoColumnError(TypeError):
 
 
 def text_of(value: Any, listed: Collection[str] = (), decimal: str = ".") -> str | None:
-    """Return the text that a file of text holds for a value.
+    """Return the text that a file of text holds for a value; None where there is no value.
 
-    Parameters
-    ----------
-    value : object
-    listed : collection of str
-        What the column lists. A value that can be written in several ways (true and 1, 3 and 3.0,
-        a day with midnight or without) is written in the first way that is listed.
-    decimal : str
-        What stands between units and tenths.
-
-    Returns
-    -------
-    str or None
-        None where there is no value: None, NaN, and what pandas has for them.
-
-    Raises
-    ------
-    NoColumnError
-        If the value is a list, a mapping or the like, or bytes that are not UTF-8.
+    A value that can be written in several ways (true and 1, 3 and 3.0, a day with midnight or
+    without) is written in the first way that is `listed`. Lists, mappings and the like, and bytes
+    that are not UTF-8, raise :class:`NoColumnError`.
     """
     if isinstance(value, str):
         return composed(value)
@@ -74,6 +60,46 @@ def text_of(value: Any, listed: Collection[str] = (), decimal: str = ".") -> str
 def composed(text: str) -> str:
     """Bring a text into Unicode's composed form (NFC), as descriptions are."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def distinct(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
+    """Return the different cells of a column, and where among them each record's stands.
+
+    Parameters
+    ----------
+    values : sequence of str or None, or pyarrow.Array of texts
+
+    Returns
+    -------
+    cells : list
+        In the order in which they come; None where there is no value.
+    places : ndarray of shape (n_rows,)
+    """
+    if not hasattr(values, "dictionary_encode"):
+        place: dict[Any, int] = {}
+        each = (place.setdefault(value, len(place)) for value in values)
+        places = np.fromiter(each, dtype=np.intp, count=len(values))
+        return list(place), places
+    encoded = values if hasattr(values, "indices") else values.dictionary_encode()
+    cells = texts_of(encoded.dictionary)
+    indices = encoded.indices
+    if indices.null_count:
+        indices = indices.fill_null(len(cells))
+        cells.append(None)
+    return cells, indices.to_numpy(zero_copy_only=False).astype(np.intp, copy=False)
+
+
+def counted(values: Any) -> Iterator[tuple[Any, int]]:
+    """Yield the different cells of a column, each with how often it is there."""
+    cells, places = distinct(values)
+    yield from zip(cells, np.bincount(places, minlength=len(cells)).tolist(), strict=True)
+
+
+def texts_of(values: Any) -> list[Any]:
+    """Return the cells of a column one by one, texts in Unicode's composed form."""
+    if not hasattr(values, "to_pylist"):
+        return list(values)
+    return [text if text is None else composed(text) for text in values.to_pylist()]
 
 
 def _spellings(value: Any, decimal: str) -> tuple[str, ...]:

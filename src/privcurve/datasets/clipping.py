@@ -8,7 +8,7 @@ from typing import Any
 from privcurve.datasets.columns import spelt
 from privcurve.datasets.description import Description
 from privcurve.datasets.encode import Coded
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import Problems
 
 # Shares of a column's values: worth a word, and a mistake unless it is expected.
 NOTED = 0.05
@@ -20,27 +20,15 @@ _DIGITS = 6
 def clipped_shares(
     description: Description, part: str, coded: Coded, problems: Problems
 ) -> dict[str, float]:
-    """Give the share of clipped values of each column that has any.
+    """Return the share of clipped values of each column that has any.
 
-    Parameters
-    ----------
-    description : Description
-    part : str
-        ``train`` or ``test``.
-    coded : Coded
-        All records that were read of it.
-    problems : Problems
-        Is told of columns of which most values were clipped, if that is not expected.
-
-    Returns
-    -------
-    dict of str to float
+    Columns of which most values were clipped are told of, if that is not expected.
     """
-    found = {}
+    shares = {}
     for column, count in zip(description.domain.columns, coded.clipped.tolist(), strict=True):
         if not count:
             continue
-        share = found[column.name] = count / len(coded.y)
+        share = shares[column.name] = count / len(coded.y)
         if share > REFUSED and column.name not in description.clipped:
             low, high = (spelt(end, column.dates, _DIGITS) for end in column.edges[:: column.bins])
             problems.add(
@@ -49,7 +37,7 @@ def clipped_shares(
                 f"not from the records. If it must be so, say clipping: expected of the column in "
                 f"{description.path}."
             )
-    return found
+    return shares
 
 
 def clipping_notes(facts: Mapping[str, Any]) -> list[str]:

@@ -114,12 +114,12 @@ class Column:
         """The ``bins + 1`` edges of a numeric column's bins; of dates, whole days."""
         if self.bounds is None:
             raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
-        found = coding.edges(*self.bounds, self.bins, self.spacing).tolist()
+        ends = coding.edges(*self.bounds, self.bins, self.spacing).tolist()
         if not self.dates:
-            return tuple(found)
-        if found[-1] - found[0] < self.bins:
+            return tuple(ends)
+        if ends[-1] - ends[0] < self.bins:
             raise ValueError(f"leave {self.bins} bins less than a day each: give n_bins")
-        return tuple(float(math.ceil(edge)) for edge in found)
+        return tuple(float(math.ceil(edge)) for edge in ends)
 
     @cached_property
     def bin_names(self) -> tuple[str, ...]:

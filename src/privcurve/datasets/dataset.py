@@ -65,19 +65,7 @@ class Dataset:
 
 
 def checksum(domain: Domain, parts: Mapping[str, NDArray[Any]]) -> str:
-    """Hash domain and arrays, in one byte order and memory order on every machine.
-
-    Parameters
-    ----------
-    domain : Domain
-    parts : mapping of str to ndarray
-        ``X``, ``y``, and of a test set ``X_test`` and ``y_test``, in this order.
-
-    Returns
-    -------
-    str
-        SHA-256, in hex.
-    """
+    """Hash domain and arrays (``X``, ``y``, ``X_test``, ``y_test``): the same on every machine."""
     digest = hashlib.sha256(domain.to_json().encode("ascii"))
     for key, part in parts.items():
         fixed = np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<"))
@@ -116,7 +104,7 @@ def _write_arrays(path: Path, parts: dict[str, Any]) -> None:
 
 
 def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """Give what :func:`save` wrote of a dataset beside its arrays: checksum, sources, sizes.
+    """Return what :func:`save` wrote of a dataset beside its arrays: checksum, sources, sizes.
 
     Parameters
     ----------
@@ -127,20 +115,20 @@ def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     dict or None
         None if no dataset was saved there, or one of another description than there is now.
     """
-    found = _saved(Path(folder))
-    if found is None or not same_description(found["name"], found.get("origin", {})):
+    notes = _saved(Path(folder))
+    if notes is None or not same_description(notes["name"], notes.get("origin", {})):
         return None
-    return found
+    return notes
 
 
 def _saved(folder: Path) -> dict[str, Any] | None:
     path = folder / _DOMAIN
     if not path.exists():
         return None
-    found = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(found, dict) or "name" not in found:
+    notes = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(notes, dict) or "name" not in notes:
         raise ValueError(f"{path} holds no facts of a dataset")
-    return found
+    return notes
 
 
 def is_current(folder: str | os.PathLike[str]) -> bool:
@@ -156,10 +144,10 @@ def is_current(folder: str | os.PathLike[str]) -> bool:
         False too if nothing that can be read was saved there.
     """
     try:
-        found = facts(folder)
+        notes = facts(folder)
     except ValueError:  # not JSON
         return False
-    return found is not None and same_files(found["origin"])
+    return notes is not None and same_files(notes["origin"])
 
 
 def check_current(folder: str | os.PathLike[str]) -> None:
@@ -170,12 +158,12 @@ def check_current(folder: str | os.PathLike[str]) -> None:
     DatasetError
         If it was not.
     """
-    found = _saved(Path(folder))
-    if found is not None and not same_description(found["name"], found.get("origin", {})):
+    notes = _saved(Path(folder))
+    if notes is not None and not same_description(notes["name"], notes.get("origin", {})):
         raise DatasetError(
-            f"{folder} was coded from another description of {found['name']!r} than "
-            f"{find(found['name'])} is now. Run snakemake (or privcurve compare) again, which "
-            f"codes it anew; or by hand: python -m privcurve.steps.prepare {found['name']} "
+            f"{folder} was coded from another description of {notes['name']!r} than "
+            f"{find(notes['name'])} is now. Run snakemake (or privcurve compare) again, which "
+            f"codes it anew; or by hand: python -m privcurve.steps.prepare {notes['name']} "
             f"--output {folder}"
         )
 
@@ -191,28 +179,28 @@ def read(folder: str | os.PathLike[str]) -> Dataset:
     """
     folder = Path(folder)
     try:
-        found = json.loads((folder / _DOMAIN).read_text(encoding="utf-8"))
+        notes = json.loads((folder / _DOMAIN).read_text(encoding="utf-8"))
         with np.load(folder / _ARRAYS, allow_pickle=False) as archive:
             parts = {key: archive[key] for key in archive.files}
-        domain = Domain.from_dict(found["domain"])
-        if "unknown" not in found["domain"]:  # coded before domains said it
-            domain = describe(found["name"]).domain
+        domain = Domain.from_dict(notes["domain"])
+        if "unknown" not in notes["domain"]:  # coded before domains said it
+            domain = describe(notes["name"]).domain
         digest = checksum(domain, parts)
-        if digest != found["checksum"]:
-            raise ValueError(f"its checksum is {digest}, not {found['checksum']}")
+        if digest != notes["checksum"]:
+            raise ValueError(f"its checksum is {digest}, not {notes['checksum']}")
         dataset = Dataset(
-            name=found["name"],
+            name=notes["name"],
             domain=domain,
             X=parts["X"],
             y=parts["y"],
             X_test=parts.get("X_test"),
             y_test=parts.get("y_test"),
             checksum=digest,
-            n_clipped=found["n_clipped"],
-            n_clipped_test=found["n_clipped_test"],
-            clipped=found.get("clipped", {}),
-            sources=found["sources"],
-            origin=found.get("origin", {}),
+            n_clipped=notes["n_clipped"],
+            n_clipped_test=notes["n_clipped_test"],
+            clipped=notes.get("clipped", {}),
+            sources=notes["sources"],
+            origin=notes.get("origin", {}),
         )
     except Exception as error:  # zip, JSON and key errors alike: the folder is no dataset
         raise DatasetError(

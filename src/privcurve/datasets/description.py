@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,7 @@ SKLEARN = "sklearn"
 GENERATED = "generated"
 WITH_FILES = (DELIMITED, PARQUET, LIBSVM, EXCEL, IDX)
 
-# Which records of a more frequent label are taken.
-FIRST = "first"
+# Which records of a more frequent label are taken: random ones, or the first.
 RANDOM = "random"
 
 # Raised when the same description and files give other codes than before: data that were coded
@@ -36,25 +35,14 @@ CODING = 2
 FIRST_CODING = 1
 
 
+def _of(default: Any, *kinds: str) -> Any:
+    """Declare a key of parsers of some kinds."""
+    return field(default=default, metadata={"kinds": kinds})
+
+
 @dataclass(frozen=True)
 class SourceFile:
-    """One raw file.
-
-    Attributes
-    ----------
-    name : str
-        Its name in a mirror and in the cache.
-    urls : tuple of str
-        Public places, tried in this order.
-    sha256 : str, optional
-        Always given for a file that is downloaded.
-    n_bytes : int, optional
-        Its size.
-    local : str, optional
-        Path of a user's own file, from the working directory.
-    labels : SourceFile, optional
-        The file of labels that belongs to an idx file of images.
-    """
+    """One raw file: ``file`` in dataset.schema.yaml; a user's own is named by its path."""
 
     name: str
     urls: tuple[str, ...] = ()
@@ -66,71 +54,42 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Parser:
-    """How the raw file is read.
+    """How the raw file is read: ``parser`` in dataset.schema.yaml, which says what each key means.
 
-    Attributes
-    ----------
-    kind : str
-        ``delimited``, ``parquet``, ``libsvm``, ``excel``, ``idx``, ``sklearn`` or ``generated``.
-    separator : str
-        One character, or ``whitespace``.
-    header : bool
-        Whether the first line names the fields.
-    fields : tuple of str
-        Names of the fields in the file's order, if no header does it.
-    extra_fields : str
-        ``fail``, or ``ignore``: fields beyond the last name are left out.
-    comment : str
-        Lines that start with it are left out; ``""`` for none.
-    skip_rows : int
-        Lines left out at the top.
-    encoding : str
-    zero_based : bool
-        Whether the indices of a LIBSVM file begin with 0.
-    sheet : str
-        Of an Excel file; ``""`` for the first.
-    rows : int
-        How many rows of an Excel sheet are records; 0 for all.
-    blocks : int
-        Side of the squares that pixels of an idx file are averaged in.
-    loader : str
-        The scikit-learn loader, or the generator.
-    seed : int
-        Seed of a generator.
+    Here are what each is where a description does not say it, and the kinds that it is for.
     """
 
     kind: str
-    separator: str = ","
-    header: bool = False
+    separator: str = _of(",", DELIMITED)
+    header: bool = _of(False, DELIMITED, EXCEL, PARQUET)
     fields: tuple[str, ...] = ()
-    extra_fields: str = "fail"
-    comment: str = ""
-    skip_rows: int = 0
-    encoding: str = "utf-8-sig"
-    zero_based: bool = False
-    sheet: str = ""
-    rows: int = 0
-    blocks: int = 1
-    loader: str = ""
-    seed: int = 0
+    extra_fields: str = _of("fail", DELIMITED, EXCEL)
+    comment: str = _of("", DELIMITED, LIBSVM)
+    skip_rows: int = _of(0, DELIMITED, LIBSVM, EXCEL)
+    encoding: str = _of("utf-8-sig", DELIMITED, LIBSVM)
+    zero_based: bool = _of(False, LIBSVM)
+    sheet: str = _of("", EXCEL)
+    rows: int = _of(0, EXCEL)
+    blocks: int = _of(1, IDX)
+    loader: str = _of("", SKLEARN, GENERATED)
+    seed: int = _of(0, GENERATED)
+
+    @property
+    def misplaced(self) -> dict[str, tuple[str, ...]]:
+        """Keys that are for other kinds, with these."""
+        return {
+            key.name: key.metadata["kinds"]
+            for key in fields(self)
+            if self.kind not in key.metadata.get("kinds", (self.kind,))
+            and getattr(self, key.name) != key.default
+        }
 
 
 @dataclass(frozen=True)
 class Records:
-    """Which records of the raw files are taken: a public sub-sample.
+    """Which records are taken, a public sub-sample: ``records`` in dataset.schema.yaml.
 
-    Attributes
-    ----------
-    parts : tuple of str
-        Parts whose files are pooled, in this order; then there is no test part. Empty: the
-        training files alone are meant, and the test part stays.
-    first : int
-        How many are taken from the top; 0 for all.
-    balance : str
-        ``first`` or ``random``: as many records of each label as of the least frequent one, the
-        first ones or random ones; ``""``: all.
-    seed : int
-        Of the random ones.
+    Without `parts` the training files alone are meant, and the test part stays.
     """
 
     parts: tuple[str, ...] = ()
@@ -236,25 +195,25 @@ class Description:
 
     name: str
     path: Path
-    source: str
-    paths: tuple[Path, ...]
-    title: str
-    citation: str
-    licence: str
-    n_rows: int
-    n_test: int
-    raw_sizes: Mapping[str, int]
-    files: Mapping[str, tuple[SourceFile, ...]]
-    records: Records
     parser: Parser
     domain: Domain
     label: LabelSpec
-    bound_sources: Mapping[str, str]
-    clipped: frozenset[str]
+    source: str = ""
+    paths: tuple[Path, ...] = ()
+    title: str = ""
+    citation: str = ""
+    licence: str = ""
     how_to_get: str = ""
     public_benchmark: bool = False
     budget: Mapping[str, Any] = field(default_factory=dict)
     own_files: frozenset[str] = frozenset()
+    n_rows: int = 0
+    n_test: int = 0
+    raw_sizes: Mapping[str, int] = field(default_factory=dict)
+    files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
+    records: Records = Records()
+    bound_sources: Mapping[str, str] = field(default_factory=dict)
+    clipped: frozenset[str] = frozenset()
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -267,18 +226,13 @@ class Description:
         return self.domain.missing
 
     @property
-    def unknown(self) -> str:
-        """What becomes of unknown categories, see :class:`~privcurve.datasets.domain.Domain`."""
-        return self.domain.unknown
-
-    @property
     def read_files(self) -> dict[str, tuple[SourceFile, ...]]:
         """The files of the parts that are read."""
         wanted = (*self.parts, TEST) if self.n_test else self.parts
         return {part: self.files[part] for part in wanted if part in self.files}
 
     def source_files(self) -> Iterator[SourceFile]:
-        """Give every raw file that is read, files of labels too."""
+        """Yield every raw file that is read, files of labels too."""
         for files in self.read_files.values():
             for file in files:
                 yield from (file, file.labels) if file.labels else (file,)
@@ -314,7 +268,7 @@ class Description:
             "parser": asdict(self.parser),
             "label": self.label.meaning,
             "missing": self.missing[0] if len(self.missing) == 1 else list(self.missing),
-            "unknown": self.unknown,
+            "unknown": self.domain.unknown,
         }
         if self.domain.decimal != ".":
             # The key is younger than the first coded data, which are not to be coded again.

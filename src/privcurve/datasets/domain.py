@@ -144,8 +144,8 @@ class Domain:
             label |= {"negative": self.label.negative, "positive": self.label.positive}
         if self.label.public:
             label["public"] = True
-        whole = {"columns": columns, "label": label}
-        return json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        facts = {"columns": columns, "label": label}
+        return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -153,7 +153,7 @@ class Domain:
         return cls.from_dict(json.loads(text))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all that coding new records takes, as plain JSON."""
+        """Return all that coding new records takes, as plain JSON."""
         return {
             **json.loads(self.to_json()),
             "missing": list(self.missing),
@@ -162,19 +162,19 @@ class Domain:
         }
 
     @classmethod
-    def from_dict(cls, whole: Mapping[str, Any]) -> Self:
+    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """Make a domain of what :meth:`to_dict` or :meth:`to_json` gave."""
         columns = []
-        for entry in whole["columns"]:
+        for entry in facts["columns"]:
             bounds = entry.get("bounds")
-            given = {
+            values = {
                 **entry,
                 "bounds": None if bounds is None else (float(bounds[0]), float(bounds[1])),
                 "categories": tuple((v, t) for v, t in entry.get("categories", [])),
             }
-            columns.append(Column(**given))
-        label = {**whole["label"], "classes": tuple(whole["label"].get("classes", ()))}
-        reading = {key: whole[key] for key in ("unknown", "decimal") if key in whole}
-        if "missing" in whole:
-            reading["missing"] = tuple(whole["missing"])
+            columns.append(Column(**values))
+        label = {**facts["label"], "classes": tuple(facts["label"].get("classes", ()))}
+        reading = {key: facts[key] for key in ("unknown", "decimal") if key in facts}
+        if "missing" in facts:
+            reading["missing"] = tuple(facts["missing"])
         return cls(tuple(columns), Label(**label), **reading)

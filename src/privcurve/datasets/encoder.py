@@ -67,7 +67,7 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
         return self.domain.encode(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Give the names of the columns of codes: those of the domain."""
+        """Return the names of the columns of codes: those of the domain."""
         return np.array(self.domain.names, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -1,8 +1,12 @@
-"""The one error that this package raises when a dataset can't be had or read."""
+"""What is wrong with a dataset: the one error that is raised, and faults that are told together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import NoReturn
+
+# Who mends one fault a run has a long day; who reads hundreds mends none.
+MOST = 20
 
 
 class DatasetError(RuntimeError):
@@ -19,3 +23,73 @@ class DatasetError(RuntimeError):
     def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.faults = tuple(faults) or (message,)
+
+
+class Problems:
+    """What is wrong with a dataset's description or its files.
+
+    Parameters
+    ----------
+    dataset : str
+        Its name.
+    is_file : bool
+        Whether it is a file or a frame instead, which each message names anyway.
+
+    Attributes
+    ----------
+    lost : int
+        How many records could not be read, for one who counts them.
+    """
+
+    def __init__(self, dataset: str, *, is_file: bool = False) -> None:
+        self.dataset = dataset
+        self.is_file = is_file
+        self._found: dict[Hashable, str] = {}
+        self._repeats: dict[Hashable, int] = {}
+        self.lost = 0
+
+    def add(self, message: str, key: Hashable = None, count: int = 1) -> None:
+        """Note a fault, which is there `count` times.
+
+        Of faults with equal keys the first is told, the others are counted. By default the key is
+        the message itself.
+        """
+        key = message if key is None else key
+        if key in self._found:
+            self._repeats[key] += count
+        elif not self.full:
+            self._found[key] = message
+            self._repeats[key] = count - 1
+
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return bool(self._found)
+
+    @property
+    def full(self) -> bool:
+        """Whether as many are known as will be told: it is not worth looking for more."""
+        return len(self._found) >= MOST
+
+    def check(self) -> None:
+        """Raise an error that names all problems, if there are any."""
+        if self._found:
+            self.fail()
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What is said of each problem."""
+        return tuple(
+            message + (f" ({self._repeats[key]} more like it)" if self._repeats[key] else "")
+            for key, message in self._found.items()
+        )
+
+    def fail(self) -> NoReturn:
+        """Raise an error that names all problems."""
+        told = self.told
+        of = self.dataset if self.is_file else f"dataset {self.dataset!r}"
+        if len(told) == 1:
+            raise DatasetError(told[0] if self.is_file else f"{of}: {told[0]}", told)
+        most = "at least " if self.full else ""
+        lines = "\n".join(f"  {message}" for message in told)
+        raise DatasetError(f"{of}: {most}{len(told)} problems:\n{lines}", told)

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from privcurve.datasets.description import Description, SourceFile
-from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import DatasetError, Problems
 
 MIRROR_VARIABLE = "PRIVCURVE_DATA"
 CACHE_VARIABLE = "PRIVCURVE_CACHE"
@@ -72,21 +71,21 @@ def fetch(
             problems.add(str(error))
             return Path()
 
-    found = {
+    raw_files = {
         part: tuple(
             RawFile(get(file), None if file.labels is None else get(file.labels)) for file in files
         )
         for part, files in description.read_files.items()
     }
     problems.check()
-    return found
+    return raw_files
 
 
 def cache_folder() -> Path:
     """Where downloads are kept: ``PRIVCURVE_CACHE``, else the user's cache folder."""
-    given = os.environ.get(CACHE_VARIABLE)
-    if given:
-        return Path(given)
+    folder = os.environ.get(CACHE_VARIABLE)
+    if folder:
+        return Path(folder)
     import pooch
 
     return Path(pooch.os_cache("privcurve"))
@@ -130,7 +129,7 @@ def _get(description: Description, file: SourceFile, mirror: Path | None) -> Pat
 
 
 def _download(url: str, path: Path, file: SourceFile) -> str | None:
-    """Download one file; give None, or what went wrong.
+    """Download one file; return None, or what went wrong.
 
     Pooch writes to a temporary name and renames it once the checksum is right, so no
     half a file is ever left behind.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +12,14 @@ import numpy as np
 from privcurve.coding import Codes, code_type
 from privcurve.datasets.cells import ABSENT, NoColumnError
 from privcurve.datasets.columns import Column
-from privcurve.datasets.encode import encode_columns
-from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.arrow import as_read, refusals
-from privcurve.datasets.readers.table import RawTable, at_once, lacking
-from privcurve.datasets.readers.typed import as_cells
+from privcurve.datasets.encode import Coder
+from privcurve.datasets.errors import DatasetError, Problems
+from privcurve.datasets.readers.table import DECIDED, RawTable, at_once, lacking
+from privcurve.datasets.readers.typed import as_read, refusals
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Domain
 
-# Where a value's fate is decided, for messages that end so.
-DECIDED = "the description, and train again"
 FRAME = "the frame"
 
 # Types of values that Arrow reads together as it reads each alone: of floats beside others it takes
@@ -33,33 +28,26 @@ _ALIKE = [{str}, {int}, {float}, {bool}, {bytes}, {date}, {str, float}, {int, fl
 _SCALARS = (np.integer, np.float32, np.float64, np.bool_, np.str_)
 
 
-@dataclass(frozen=True)
-class Decided:
-    """A domain, where messages would name a description."""
-
-    domain: Domain
-    path: str = DECIDED
-
-
 def encode_frame(domain: Domain, frame: Any) -> Codes:
     """Code a frame: see :meth:`privcurve.datasets.domain.Domain.encode`."""
     problems = Problems(FRAME, is_file=True)
+    coder = Coder(domain, DECIDED, problems)
     if isinstance(frame, RawTable):
-        codes = encode_columns(Decided(domain), frame, problems)[0]
+        codes = coder.columns(frame)[0]
         problems.check()
         return codes
     columns = _columns(domain, frame)
     n_rows = len(columns[domain.names[0]])
-    found: Any = np.empty((n_rows, len(domain.columns)), dtype=code_type(domain.n_bins))
+    codes = np.empty((n_rows, len(domain.columns)), dtype=code_type(domain.n_bins))
     start = 0
     for table in _tables(domain, columns, n_rows):
         stop = start + len(table.lines)
-        found[start:stop] = encode_columns(Decided(domain), table, problems)[0]
+        codes[start:stop] = coder.columns(table)[0]
         if problems.full:
             break
         start = stop
     problems.check()
-    return np.asarray(found)
+    return codes
 
 
 def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
@@ -67,13 +55,13 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
     if isinstance(frame, np.ndarray) or (
         not isinstance(frame, Mapping) and not hasattr(frame, "columns")
     ):
-        given = _matrix(frame)
-        if given.ndim != 2 or given.shape[1] != len(domain.columns):
+        matrix = _matrix(frame)
+        if matrix.ndim != 2 or matrix.shape[1] != len(domain.columns):
             raise DatasetError(
-                f"an array of shape {given.shape} does not have the {len(domain.columns)} columns "
+                f"an array of shape {matrix.shape} does not have the {len(domain.columns)} columns "
                 f"of the domain: give them in its order, {', '.join(domain.names)}; or a frame"
             )
-        frame = dict(zip(domain.names, given.T, strict=True))
+        frame = dict(zip(domain.names, matrix.T, strict=True))
     keys = list(frame if isinstance(frame, Mapping) else _names(frame))
     fields = list(map(str, keys))
     fault = lacking(domain, FRAME, fields)
@@ -165,6 +153,6 @@ def _tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iterator
 
 def _raw(domain: Domain, column: Column, values: Any) -> Any:
     try:
-        return (as_cells if isinstance(values, list) else as_read)(values, domain, column)
+        return as_read(values, domain, column)
     except NoColumnError as error:
         raise DatasetError(f"{column.name!r} of {FRAME} {error}") from None

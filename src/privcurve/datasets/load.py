@@ -16,11 +16,10 @@ from privcurve.datasets.catalogue import describe
 from privcurve.datasets.clipping import clipped_shares
 from privcurve.datasets.dataset import Dataset, checksum
 from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
-from privcurve.datasets.encode import Coded, encode
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.encode import Coded, Coder
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile, fetch, sha256_of
 from privcurve.datasets.origin import origin
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.rows import balanced
 
 if TYPE_CHECKING:
@@ -104,13 +103,14 @@ def raw_tables(description: Description) -> Iterator[RawTable]:
     files = fetch(description)
     for part in (*description.parts, *([TEST] if description.n_test else [])):
         for file in files.get(part, (None,)):
-            yield from readers.read(description, file, problems)
+            for table in readers.read(description, file, problems):
+                yield table.as_lists()
 
 
 def checksums(
     files: Mapping[str, Sequence[RawFile]], known: Mapping[Path, str] | None = None
 ) -> dict[str, str]:
-    """Give the checksum of each raw file by name; by part too, where two have the same name.
+    """Return the checksum of each raw file by name; by part too, where two have the same name.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def checksums(
     """
     paths = [(part, path) for part, group in files.items() for file in group for path in file.paths]
     same_name = len({path.name for _, path in paths}) < len(paths)
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     first: dict[str, tuple[str, Path]] = {}
     for part, path in paths:
         digest = (known or {}).get(path) or sha256_of(path)
@@ -143,8 +143,8 @@ def checksums(
             )
         first[digest] = (part, path)
         name = f"{part}/{path.name}" if same_name else path.name
-        found[str(path) if name in found else name] = digest
-    return found
+        digests[str(path) if name in digests else name] = digest
+    return digests
 
 
 def _read(
@@ -160,6 +160,7 @@ def _read(
 
     sizes = [description.raw_sizes.get(part, 0) for part in parts]
     codes = _Growing(description, first or sum(sizes))
+    coder = Coder(description.domain, description.path, problems)
     for part in parts:
         before = codes.n_rows + problems.lost
         # A dataset without files is read too.
@@ -167,8 +168,8 @@ def _read(
             most = min(first - codes.n_rows, sys.maxsize) if first else None
             for table in readers.read(description, file, problems, most):
                 if watch is not None:
-                    watch(table)
-                codes.add(encode(description, table, problems))
+                    watch(table.as_lists())
+                codes.add(coder.records(description, table))
                 if problems.full:
                     return codes.coded
             if first and codes.n_rows == first:
@@ -209,44 +210,44 @@ class _Growing:
         return Coded(self._X[: self.n_rows], self._y[: self.n_rows], self._clipped)
 
 
-def _check_size(description: Description, part: str, found: int, problems: Problems) -> None:
+def _check_size(description: Description, part: str, n_read: int, problems: Problems) -> None:
     """Compare the number of records of a part's files with what the description says."""
     source = " and ".join(file.local or file.name for file in description.files.get(part, ()))
-    if not found:
+    if not n_read:
         problems.add(f"{source} holds no records")
         return
-    said = description.raw_sizes.get(part, found)
-    if found != said:
+    said = description.raw_sizes.get(part, n_read)
+    if n_read != said:
         key = "n_test" if part == TEST else "n_rows"
         problems.add(
-            f"{source} holds {found} records, but {description.path} says {key}: {said}. If it is "
+            f"{source} holds {n_read} records, but {description.path} says {key}: {said}. If it is "
             "not the file that is meant, replace it. The number of records is taken to be public: "
             f"decide whether it may be known, before you change {key}."
         )
 
 
-def _sampled(description: Description, whole: Coded, problems: Problems) -> Coded:
+def _sampled(description: Description, coded: Coded, problems: Problems) -> Coded:
     """Take the records that the description asks for, and check labels and number."""
     records = description.records
     if problems.any:
-        return whole
-    if len(np.unique(whole.y)) < 2:
+        return coded
+    if len(np.unique(coded.y)) < 2:
         problems.add(
-            f"all {len(whole.y)} records have the same label. Check label "
+            f"all {len(coded.y)} records have the same label. Check label "
             f"({'classes' if description.label.classes else 'positive, negative'}) in "
             f"{description.path}, or the file."
         )
-        return whole
+        return coded
     if records.balance:
         rng = None
         if records.balance == RANDOM:
             rng = np.random.Generator(np.random.PCG64(records.seed))
-        keep = balanced(whole.y, rng)
-        whole = Coded(whole.X[keep], whole.y[keep], whole.clipped)
-    if records != Records() and len(whole.y) != description.n_rows:
+        keep = balanced(coded.y, rng)
+        coded = Coded(coded.X[keep], coded.y[keep], coded.clipped)
+    if records != Records() and len(coded.y) != description.n_rows:
         problems.add(
-            f"records leaves {len(whole.y)} records, but {description.path} says n_rows: "
+            f"records leaves {len(coded.y)} records, but {description.path} says n_rows: "
             f"{description.n_rows}, which is their number after it. It is taken to be public: "
             "decide whether it may be known, before you change n_rows."
         )
-    return whole
+    return coded

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.datasets.cells import distinct
 from privcurve.numerals import number
+
+# Numbers of a column, whether each is missing, and by row what is wrong.
+Column = tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]
 
 
 class Markers:
@@ -42,86 +46,80 @@ class Markers:
         return bool(self.amounts) and amount_of(text, self._decimal) in self.amounts
 
 
-def numbers(
-    values: Sequence[Any] | NDArray[Any], missing: Collection[str], decimal: str = "."
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
+def numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Column:
     """Read a column of numbers, each by itself.
 
-    Parameters
-    ----------
-    values : sequence
-        Texts, with None for no value; or an array of numbers, in which NaN is a missing value.
-    missing : collection of str
-        What the file writes for a missing value; nothing at all is one too. One that is a number
-        is meant in whatever way it is written.
-    decimal : str
-        What stands between units and tenths.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n_rows,)
-        NaN where there is none.
-    absent : ndarray of shape (n_rows,)
-        Whether the value is missing.
-    wrong : dict of int to str
-        By row, what is neither missing nor a finite number, and what is wrong with it.
+    Cells are texts, with None for no value; or an array of numbers, in which NaN is missing. Return
+    the numbers, NaN where there is none; whether each is missing; and by row what is neither
+    missing nor a finite number, with what is wrong with it.
     """
     markers = Markers(missing, decimal)
-    if isinstance(values, np.ndarray):
-        found = np.array(values, dtype=np.float64)
-        absent = np.isnan(found)
-        wrong = {int(row): _not_finite(found[row]) for row in np.flatnonzero(np.isinf(found))}
-    else:
-        found, absent, wrong = _texts(values, markers, decimal)
-    if markers.amounts:
-        absent |= np.isin(found, list(markers.amounts))
-        found[absent] = np.nan
-        wrong = {row: fault for row, fault in wrong.items() if not absent[row]}
-    return found, absent, wrong
+    if not isinstance(values, np.ndarray):
+        return _together(values, markers, decimal) or one_by_one(
+            values, lambda text: _read(text, markers, decimal)
+        )
+    amounts = np.asarray(values, dtype=np.float64)
+    absent = np.isnan(amounts) | np.isin(amounts, list(markers.amounts))
+    infinite = np.flatnonzero(np.isinf(amounts) & ~absent)
+    wrong = {int(row): _not_finite(amounts[row]) for row in infinite}
+    return np.where(absent, np.nan, amounts), absent, wrong
 
 
-def _texts(
-    values: Sequence[str | None], markers: Markers, decimal: str
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]:
-    """Read texts: all at once where that says of each what it says alone, else one by one."""
-    found = _at_once(values, decimal)
-    if found is not None:
-        return found, np.zeros(len(values), dtype=bool), {}
-    texts = markers.texts
-    stripped = [None if value is None else value.strip() for value in values]
-    there = [row for row, text in enumerate(stripped) if text is not None and text not in texts]
-    absent = np.ones(len(values), dtype=bool)
-    absent[there] = False
-    found = np.full(len(values), np.nan)
-    some = [stripped[row] for row in there]
-    amounts = _at_once(some, decimal)
-    if amounts is not None:
-        found[there] = amounts
-        return found, absent, {}
-    wrong: dict[int, str] = {}
-    for row, text in zip(there, some, strict=True):
-        amount = amount_of(text or "", decimal)
-        if amount is not None:
-            found[row] = amount
-        if amount is None or not math.isfinite(amount):
-            wrong[row] = f"{text!r}, not a number" if amount is None else _not_finite(amount)
-    return found, absent, wrong
+def one_by_one(values: Any, read: Callable[[Any], tuple[float, str]]) -> Column:
+    """Read each different cell of a column by itself.
+
+    Of a cell that is there `read` returns the number and what is wrong with it; NaN and nothing
+    means that it is missing.
+    """
+    cells, places = distinct(values)
+    each = [(np.nan, "") if cell is None else read(cell) for cell in cells]
+    amounts = np.array([amount for amount, _ in each], dtype=np.float64)
+    is_wrong = np.array([bool(fault) for _, fault in each], dtype=bool)
+    absent = np.isnan(amounts) & ~is_wrong
+    rows = np.flatnonzero(is_wrong[places]).tolist() if is_wrong.any() else []
+    return amounts[places], absent[places], {row: each[places[row]][1] for row in rows}
 
 
-def _at_once(texts: Sequence[str | None], decimal: str) -> NDArray[np.float64] | None:
-    """Return the numbers that some texts are; None unless all are finite ones."""
+def _together(values: Any, markers: Markers, decimal: str) -> Column | None:
+    """Read a column at once; None unless each text is a finite number or a marker as it stands.
+
+    Arrow's decimal numbers are those of `float`, of which there are more: ``1_0``, `` 1``, ``١``.
+    """
+    import pyarrow
+    from pyarrow import compute
+
     try:
-        plain: Any = texts
+        texts = values if hasattr(values, "cast") else pyarrow.array(values, pyarrow.string())
+        if hasattr(texts, "indices"):
+            return None
+        absent = compute.is_in(texts, pyarrow.array(sorted(markers.texts)))
+        absent = compute.or_(absent, texts.is_null())
+        if absent.true_count:
+            texts = compute.if_else(absent, pyarrow.scalar(None, texts.type), texts)
         if decimal != ".":
-            plain = ["" if text is None else text.replace(decimal, ".") for text in texts]
-        # NumPy reads a text as `float` does, and None as NaN.
-        found = np.array(plain, dtype=np.float64)
-    except ValueError:
+            if compute.any(compute.match_substring(texts, ".")).as_py():
+                return None
+            texts = compute.replace_substring(texts, decimal, ".")
+        amounts = compute.cast(texts, pyarrow.float64()).to_numpy(zero_copy_only=False)
+    except (pyarrow.ArrowInvalid, UnicodeError):
         return None
-    if not np.isfinite(found).all():
+    gaps = absent.to_numpy(zero_copy_only=False)
+    if not np.isfinite(amounts[~gaps]).all():
         return None
-    together = "".join(texts)  # type: ignore[arg-type]
-    return found if "_" not in together and _uses(decimal, together) else None
+    if markers.amounts:
+        gaps = gaps | np.isin(amounts, list(markers.amounts))
+        amounts = np.where(gaps, np.nan, amounts)
+    return amounts, gaps, {}
+
+
+def _read(cell: str, markers: Markers, decimal: str) -> tuple[float, str]:
+    text = cell.strip()
+    amount = None if text in markers.texts else amount_of(text, decimal)
+    if text in markers.texts or amount in markers.amounts:
+        return math.nan, ""
+    if amount is None:
+        return math.nan, f"{text!r}, not a number"
+    return amount, "" if math.isfinite(amount) else _not_finite(amount)
 
 
 def amount_of(text: str, decimal: str) -> float | None:

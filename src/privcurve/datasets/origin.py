@@ -19,16 +19,9 @@ from privcurve.datasets.fetch import sha256_of
 def origin(description: Description) -> dict[str, Any]:
     """Note what a dataset is made from now.
 
-    Parameters
-    ----------
-    description : Description
-
-    Returns
-    -------
-    dict
-        ``coding``, the number of the rules of coding; ``description``, the digest of its meaning;
-        ``yaml``, the checksums of the files that it was read from; ``public_benchmark``, whether
-        the records are public; ``local``, the state of each file of the user's own.
+    ``coding`` is the number of the rules of coding; ``description``, the digest of its meaning;
+    ``yaml``, the checksums of the files that it was read from; ``local``, the state of each file of
+    the user's own.
     """
     local = {}
     for file in description.source_files():
@@ -46,19 +39,7 @@ def origin(description: Description) -> dict[str, Any]:
 
 
 def same_description(name: str, made_from: Mapping[str, Any]) -> bool:
-    """Whether a dataset's description still says what coded data were made from.
-
-    Parameters
-    ----------
-    name : str
-    made_from : mapping
-        What :func:`origin` gave.
-
-    Returns
-    -------
-    bool
-        True too where the description is not there to be compared.
-    """
+    """Whether a dataset's description, if it is there, says what coded data were made from."""
     try:
         # Mostly not a byte has changed: then nothing needs to be parsed.
         if _same_bytes(made_from):
@@ -104,15 +85,6 @@ def same_files(made_from: Mapping[str, Any]) -> bool:
 
     Size, times and inode are looked at first; where these differ, the contents decide. A file
     that is gone is the same: that it is missing is said when it is needed.
-
-    Parameters
-    ----------
-    made_from : mapping
-        What :func:`origin` gave.
-
-    Returns
-    -------
-    bool
     """
     for name, was in made_from.get("local", {}).items():
         path = Path(name)
@@ -124,11 +96,11 @@ def same_files(made_from: Mapping[str, Any]) -> bool:
 
 
 def _state(path: Path) -> dict[str, int]:
-    found = path.stat()
+    stat = path.stat()
     return {
-        "size": found.st_size,
-        "mtime_ns": found.st_mtime_ns,
+        "size": stat.st_size,
+        "mtime_ns": stat.st_mtime_ns,
         # The time of the last change of contents or of mtime, which no program can set.
-        "ctime_ns": found.st_ctime_ns,
-        "inode": found.st_ino,
+        "ctime_ns": stat.st_ctime_ns,
+        "inode": stat.st_ino,
     }

@@ -127,18 +127,9 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
 def balanced(
     y: NDArray[np.integer[Any]], rng: np.random.Generator | None = None
 ) -> NDArray[np.intp]:
-    """Choose as many records of each label as there are of the least frequent one.
+    """Return the places of as many records of each label as there are of the least frequent one.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-    rng : numpy.random.Generator, optional
-        Chooses among the more frequent; without it the first ones are taken.
-
-    Returns
-    -------
-    ndarray of shape (n_chosen,)
-        Their positions, in order. All records of the least frequent label are among them.
+    They are the first ones, or random ones if there is an `rng`.
     """
     labels, sizes = np.unique(y, return_counts=True)
     chosen = []

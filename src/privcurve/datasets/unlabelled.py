@@ -6,6 +6,7 @@ import csv
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,16 +17,14 @@ from privcurve.coding import Codes
 from privcurve.datasets.columns import CATEGORICAL, NUMERIC, OTHER, spelt
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.domain import Domain
-from privcurve.datasets.encode import encode_columns
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.encode import Coder
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.frames import DECIDED
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers import DAMAGED
-from privcurve.datasets.readers.delimited import SEPARATORS, records_of, tables
-from privcurve.datasets.readers.lines import lines_of
-from privcurve.datasets.readers.packed import opened
-from privcurve.datasets.readers.table import RawTable, lacking
+from privcurve.datasets.readers.delimited import SEPARATORS, read_pieces, records_of
+from privcurve.datasets.readers.lines import lines_of, peeked, pieces_of
+from privcurve.datasets.readers.packed import joined, opened
+from privcurve.datasets.readers.table import RawTable, Unlabelled, lacking
 
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
@@ -37,26 +36,6 @@ _JSON = (
 )
 # Lines of the file in which the names of columns end.
 _MOST_OF_HEADER = 100
-
-
-@dataclass(frozen=True)
-class Unlabelled:
-    """What stands for the description of a file without labels.
-
-    Attributes
-    ----------
-    domain : Domain
-    parser : Parser
-    name, path : str
-        For messages: what is read, and where the fate of its values is decided.
-    label : None
-    """
-
-    domain: Domain
-    parser: Parser
-    name: str
-    path: str = DECIDED
-    label: None = None
 
 
 class Lost:
@@ -156,9 +135,7 @@ def read_codes(
         raise DatasetError("there is no standard input to read")
     try:
         file = stdin if path == STDIN and stdin is not None else opened(path)
-        below = lines_of(file, Parser(DELIMITED, encoding=encoding))
-        numbered = itertools.dropwhile(lambda line: not line[1].strip(), below)
-        start = list(itertools.islice(numbered, _MOST_OF_HEADER))
+        start, pieces = peeked(pieces_of(file, encoding), partial(_start, encoding))
         if separator is None:
             separator = max(SEPARATORS, key=lambda one: _n_known(domain, start, one))
         fields = _header(start, separator)
@@ -171,10 +148,11 @@ def read_codes(
     )
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
     _check(domain, source, fields, _JSON if is_json else "")
-    records = records_of(itertools.chain(start, numbered), separator)
     lost = Lost(domain)
-    pieces = _coded(described, lambda problems: tables(described, source, records, problems), lost)
-    return NewRecords(_ignored(domain, fields), pieces, lost)
+    codes = _coded(
+        described, lambda problems: read_pieces(described, source, pieces, problems), lost
+    )
+    return NewRecords(_ignored(domain, fields), codes, lost)
 
 
 def _stored(described: Unlabelled, path: Path) -> NewRecords:
@@ -207,8 +185,9 @@ def _coded(described: Unlabelled, read: Any, lost: Lost) -> Iterator[Codes]:
     problems = Problems(described.name, is_file=True)
     try:
         pieces: Iterator[RawTable] = read(problems)
+        coder = Coder(described.domain, described.path, problems)
         for table in pieces:
-            codes, clipped = encode_columns(described, table, problems)
+            codes, clipped = coder.columns(table)
             problems.check()
             lost.add(codes, clipped)
             yield codes
@@ -217,14 +196,21 @@ def _coded(described: Unlabelled, read: Any, lost: Lost) -> Iterator[Codes]:
     problems.check()
 
 
+def _start(encoding: str, pieces: Iterator[bytes]) -> list[tuple[int, str]]:
+    """Return the lines in which the header ends, from the first that is not blank."""
+    numbered = lines_of(joined(pieces), encoding)
+    below = itertools.dropwhile(lambda line: not line[1].strip(), numbered)
+    return list(itertools.islice(below, _MOST_OF_HEADER))
+
+
 def _header(start: list[tuple[int, str]], separator: str) -> list[str]:
-    """Give the names of columns, each of which may have several lines."""
+    """Return the names of columns, each of which may have several lines."""
     _, fields = next(records_of(start, separator), (0, ()))
     return [field.strip() for field in fields]
 
 
 def _n_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> int:
-    """Give how many names of columns a separator makes."""
+    """Return how many names of columns a separator makes."""
     try:
         return len(set(_header(start, separator)) & set(domain.names))
     except csv.Error:
@@ -239,8 +225,8 @@ def _check(domain: Domain, source: str, fields: list[str], hint: str = "") -> No
 
 def _ignored(domain: Domain, fields: list[str]) -> tuple[str, ...]:
     # A column without a name is that of a separator at the end of each line.
-    known = {*domain.names, domain.label.column, ""}
-    return tuple(field for field in fields if field not in known)
+    used = {*domain.names, domain.label.column, ""}
+    return tuple(field for field in fields if field not in used)
 
 
 def _unreadable(source: str, error: Exception, encoding: str) -> DatasetError:

@@ -37,15 +37,15 @@ class Codes(dict[str, int]):
         self._decimal = decimal
         self._amounts: frozenset[float] = frozenset()
         self._missing = self._fallback = -1
-        known: dict[str, int]
+        code_of: dict[str, int]
         if column.patterns:
             codes = {title: k for k, title in enumerate(column.titles)}
             self._patterns = [(_regular(text), codes[title]) for text, title in column.categories]
             self._fallback = codes[OTHER]
-            known = {"": codes[MISSING]}
+            code_of = {"": codes[MISSING]}
         else:
             codes = dict(column.codes)
-            known = dict(codes)
+            code_of = dict(codes)
             if unknown == OTHER:
                 self._fallback = codes.get(OTHER, -1)
         if MISSING in codes:
@@ -58,10 +58,10 @@ class Codes(dict[str, int]):
             for marker in (*missing, *empty):
                 word = marker.casefold() if column.patterns else marker
                 if not words & {word, whole(word, decimal)}:
-                    known.setdefault(marker, self._missing)
+                    code_of.setdefault(marker, self._missing)
             plain = [text for text in listed if not _LEADING_ZERO.match(text)]
             self._amounts = Markers(missing, decimal).amounts - Markers(plain, decimal).amounts
-        super().__init__(known)
+        super().__init__(code_of)
         self._listed = len(self)
 
     def of(self, texts: Sequence[str | None]) -> list[int]:
@@ -87,7 +87,7 @@ class Codes(dict[str, int]):
         return self.get(whole(text, self._decimal), self._fallback)
 
     def _fitting(self, text: str) -> int:
-        """Give the code of the first pattern that fits a text, or the whole number that it is."""
+        """Return the code of the first pattern that fits a text, or the whole number that it is."""
         number = whole(text, self._decimal)
         for pattern, code in self._patterns:
             if pattern.fullmatch(text) or pattern.fullmatch(number):
@@ -104,16 +104,16 @@ def _regular(pattern: str) -> re.Pattern[str]:
 def pattern_faults(column: Column) -> list[str]:
     """Name patterns of a column of groups that no text is left for: the first that fits counts."""
     own = ((OTHER, OTHER), (MISSING, MISSING))
-    given = [pair for pair in column.categories if pair not in own]
+    pairs = [pair for pair in column.categories if pair not in own]
     faults = []
-    for place, (pattern, title) in enumerate(given):
+    for place, (pattern, title) in enumerate(pairs):
         if not pattern:
             faults.append(
                 f"groups of {column.name!r}: an empty pattern fits nothing: what is not there is "
                 f"in the group {MISSING!r}; drop it"
             )
         # A star of the lower one is a text that only a star of the upper one fits.
-        above = [one for one, of in given[:place] if of != title and fits(one, pattern)]
+        above = [one for one, of in pairs[:place] if of != title and fits(one, pattern)]
         if above:
             faults.append(
                 f"groups of {column.name!r}: whatever fits {pattern!r} fits {above[0]!r}, which "

@@ -10,7 +10,7 @@ from typing import Any
 
 from privcurve.datasets.description import TRAIN
 from privcurve.datasets.domain import NUMERIC
-from privcurve.datasets.problems import Problems
+from privcurve.datasets.errors import Problems
 from privcurve.schema import nearest
 
 _RANGE = re.compile(r"(?<!\\)\{(\d+)\.\.(\d+)\}")
@@ -22,23 +22,7 @@ _IN_PART = ("files", "parser", "label")
 
 
 def names_of(pattern: str) -> list[str]:
-    r"""Write out a pattern such as ``pixel{0..783}``; other names stand for themselves.
-
-    Parameters
-    ----------
-    pattern : str
-        May hold several ranges: ``x{0..2}y{0..2}`` are nine names. ``{00..99}`` keeps two digits.
-        ``a\{1..3}`` is the one name ``a{1..3}``.
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    ValueError
-        If a range runs backwards, or there are too many names.
-    """
+    r"""Write out a pattern such as ``pixel{0..783}``; other names stand for themselves."""
     texts = _RANGE.split(pattern)
     ranges = []
     size = 1
@@ -65,39 +49,24 @@ def written_out(content: Mapping[str, Any]) -> dict[str, Any]:
 
     All words that are compared with a file's are brought into one form of Unicode (NFC): what
     looks alike is alike.
-
-    Parameters
-    ----------
-    content : mapping
-        A YAML file's, which the schema allows.
-
-    Returns
-    -------
-    dict
-        A changed copy.
-
-    Raises
-    ------
-    ValueError
-        As :func:`names_of`.
     """
     # Names of files are bytes to the system: they stay as they are.
-    whole = {key: value if key == "files" else _nfc(value) for key, value in content.items()}
-    if "columns" in whole:
-        whole["columns"] = [
+    result = {key: value if key == "files" else _nfc(value) for key, value in content.items()}
+    if "columns" in result:
+        result["columns"] = [
             {**entry, "name": name}
-            for entry in whole["columns"]
+            for entry in result["columns"]
             for name in names_of(entry["name"])
         ]
-    if "fields" in whole.get("parser", {}):
-        whole["parser"] = {**whole["parser"], "fields": _all_names(whole["parser"]["fields"])}
-    if "public" in whole:
-        whole["public"] = _all_names(whole["public"])
-    if isinstance(whole.get("n_bins"), Mapping):
-        whole["n_bins"] = {
-            name: bins for pattern, bins in whole["n_bins"].items() for name in names_of(pattern)
+    if "fields" in result.get("parser", {}):
+        result["parser"] = {**result["parser"], "fields": _all_names(result["parser"]["fields"])}
+    if "public" in result:
+        result["public"] = _all_names(result["public"])
+    if isinstance(result.get("n_bins"), Mapping):
+        result["n_bins"] = {
+            name: bins for pattern, bins in result["n_bins"].items() for name in names_of(pattern)
         }
-    return whole
+    return result
 
 
 def _all_names(patterns: Iterable[str]) -> list[str]:
@@ -117,72 +86,59 @@ def _nfc(value: Any) -> Any:
 def merged(
     base: Mapping[str, Any], changes: Mapping[str, Any], problems: Problems
 ) -> dict[str, Any]:
-    """Give the content of a description that is based on another.
-
-    Parameters
-    ----------
-    base, changes : mapping
-        Both written out.
-    problems : Problems
-        Is told of names that the other description does not have.
-
-    Returns
-    -------
-    dict
-        A description that stands on its own feet.
-    """
-    whole = {**base, **changes}
-    name = whole.pop("based_on")
+    """Return the content of a description that is based on another."""
+    result = {**base, **changes}
+    name = result.pop("based_on")
     if "files" in changes:
         # Records of its own: that the others are public says nothing of these.
-        whole["public_benchmark"] = changes.get("public_benchmark", False)
+        result["public_benchmark"] = changes.get("public_benchmark", False)
     if TRAIN in changes.get("files", {}):
         if "budget" not in changes:
-            whole.pop("budget", None)
+            result.pop("budget", None)
     else:
         if "budget" in changes:
             problems.add(
                 f"budget: the records are those of {name}, and share its budget: say it there"
             )
-        if whole.get("public_benchmark") and not base.get("public_benchmark"):
+        if result.get("public_benchmark") and not base.get("public_benchmark"):
             problems.add(
                 f"public_benchmark: the records are those of {name}, which are not marked as "
                 "public: mark them there, or leave it out"
             )
     for key in _IN_PART:
         if key in base and key in changes:
-            whole[key] = {**base[key], **changes[key]}
+            result[key] = {**base[key], **changes[key]}
     if "classes" in changes.get("label", {}):
-        _leave_out(whole["label"], ("positive", "negative"))
+        _leave_out(result["label"], ("positive", "negative"))
     elif {"positive", "negative"} & set(changes.get("label", {})):
-        _leave_out(whole["label"], ("classes",))
+        _leave_out(result["label"], ("classes",))
     kinds = [content.get("parser", {}).get("kind") for content in (base, changes)]
     if kinds[1] not in (None, kinds[0]):
-        whole["parser"] = changes["parser"]
+        result["parser"] = changes["parser"]
     columns = {column["name"]: column for column in base["columns"]}
     for column in changes.get("columns", ()):
         old = columns.get(column["name"], {})
         other_kind = column.get("kind", old.get("kind")) != old.get("kind")
         columns[column["name"]] = column if other_kind else {**old, **column}
-    whole["columns"] = list(columns.values())
-    n_bins = whole.pop("n_bins", {})
+    result["columns"] = list(columns.values())
+    n_bins = result.pop("n_bins", {})
     if not isinstance(n_bins, Mapping):
         n_bins = {key: n_bins for key, column in columns.items() if column.get("kind") == NUMERIC}
     for key in n_bins:
         if key not in columns:
             problems.add(f"n_bins: {name} has no {key!r}{nearest(key, columns)}")
-    whole["columns"] = [
+    result["columns"] = [
         {**column, "n_bins": n_bins[key]} if key in n_bins else column
         for key, column in columns.items()
     ]
     if "public" in changes:
-        whole["columns"] = [
+        result["columns"] = [
             {key: value for key, value in column.items() if key != "public"}
-            for column in whole["columns"]
+            for column in result["columns"]
         ]
     if "parts" in changes.get("records", {}) and "n_test" not in changes:
-        whole.pop("n_test", None)
-    return whole
+        result.pop("n_test", None)
+    return result
 
 
 def _leave_out(entry: dict[str, Any], keys: Iterable[str]) -> None:

@@ -56,10 +56,10 @@ def write_answers(
     head: list[str] | None = names(model, probabilities)
     for codes in pieces:
         if probabilities:
-            found, chances = model.named_with_chances(codes)
+            answers, chances = model.named_with_chances(codes)
         else:
-            found, chances = model.named(codes), None
-        labels = found.tolist()
+            answers, chances = model.named(codes), None
+        labels = answers.tolist()
         if head is not None:
             out.writerow(head)
             head = None
@@ -77,6 +77,6 @@ def names(model: Model, probabilities: bool) -> list[str]:
 
 
 def _written(chances: NDArray[np.float64] | None) -> Iterator[list[str]]:
-    """Return the columns of probabilities as texts."""
+    """Yield the columns of probabilities as texts."""
     for column in () if chances is None else chances.T:
         yield [f"{p:.6g}" for p in column]

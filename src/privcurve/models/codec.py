@@ -181,12 +181,12 @@ def _array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarray[Any
     if any(type(number) not in kinds for number in leaves):
         raise ValueError(f"{place} holds something else than numbers of type {dtype}")
     try:
-        found = np.array(plain, dtype=dtype)
+        array = np.array(plain, dtype=dtype)
     except (ValueError, OverflowError, TypeError):
         raise ValueError(f"{place} is no array of {dtype}") from None
-    if dtype.kind == "f" and not np.isfinite(found).all():
+    if dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"{place} holds a number that is not finite")
-    return found
+    return array
 
 
 def _finite(value: Any, place: str) -> Any:

@@ -120,15 +120,15 @@ def document(
 
 
 def _released(estimator: CodedClassifier) -> dict[str, Any]:
-    found = {}
+    entries = {}
     for attribute, declared in estimator._released.items():
         if hasattr(estimator, attribute):
             value, key = getattr(estimator, attribute), key_of(attribute)
             try:
-                found[key] = encode(value, declared, key)
+                entries[key] = encode(value, declared, key)
             except ValueError as error:
                 raise ModelError(f"{estimator._learner} can't be saved: {error}") from None
-    return found
+    return entries
 
 
 def _learner_of(estimator: object) -> str:
@@ -144,10 +144,10 @@ def _learner_of(estimator: object) -> str:
 
 def _check_columns(estimator: CodedClassifier, domain: Domain) -> None:
     """Refuse a domain whose codes are not those that the learner was fitted on."""
-    name, found = estimator._learner, estimator.n_bins_.tolist()
-    if found != list(domain.n_bins):
+    name, n_bins = estimator._learner, estimator.n_bins_.tolist()
+    if n_bins != list(domain.n_bins):
         raise ModelError(
-            f"{name} was fitted on columns of {found} codes, but the domain has "
+            f"{name} was fitted on columns of {n_bins} codes, but the domain has "
             f"{list(domain.n_bins)}: give the domain that the data were coded by"
         )
     names = getattr(estimator, "feature_names_in_", None)
@@ -158,10 +158,10 @@ def _check_columns(estimator: CodedClassifier, domain: Domain) -> None:
         )
     if estimator.bounds is None:
         return
-    low, high = (np.broadcast_to(side, len(found)) for side in estimator.bounds)
+    low, high = (np.broadcast_to(side, len(n_bins)) for side in estimator.bounds)
     for j, column in enumerate(domain.columns):
         same = column.kind == NUMERIC and not column.missing_bin
-        if not same or column.edges != tuple(edges(low[j], high[j], found[j]).tolist()):
+        if not same or column.edges != tuple(edges(low[j], high[j], n_bins[j]).tolist()):
             raise ModelError(
                 f"{name} was fitted with bounds=, which are not the domain's of {column.name!r}: "
                 "fit it on codes (Domain.encode), or give the domain these bounds"
@@ -170,18 +170,18 @@ def _check_columns(estimator: CodedClassifier, domain: Domain) -> None:
 
 def _classes(estimator: CodedClassifier, domain: Domain) -> list[Any]:
     """Return the classes, if it is plain which of the domain's names is which."""
-    found, names = np.asarray(estimator.classes_).tolist(), list(domain.label.names)
-    numbered = [list(class_labels(len(found))), list(range(len(found)))]
+    classes, names = np.asarray(estimator.classes_).tolist(), list(domain.label.names)
+    numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
     # The label's own 0 and 1, or truth values, of which the domain has the first as positive.
-    turned = found == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
-    plain = found in numbered and not turned
-    if len(found) != len(names) or not (plain or list(map(str, found)) == names):
+    turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
+    plain = classes in numbered and not turned
+    if len(classes) != len(names) or not (plain or list(map(str, classes)) == names):
         raise ModelError(
-            f"{estimator._learner} was fitted with the classes {found}, but the domain's are "
+            f"{estimator._learner} was fitted with the classes {classes}, but the domain's are "
             f"{names}: fit it with classes={tuple(names)}, or on labels "
             f"{list(class_labels(len(names)))} in that order"
         )
-    return found
+    return classes
 
 
 def _plain(value: Any, key: str) -> Any:

@@ -139,8 +139,8 @@ class Model:
             If the learner gives none.
         """
         self.check_probabilities()
-        found: NDArray[np.float64] = self._estimator.predict_proba(codes)
-        return found
+        chances: NDArray[np.float64] = self._estimator.predict_proba(codes)
+        return chances
 
     def check_probabilities(self) -> None:
         """Refuse what :meth:`predict_proba` would refuse.

@@ -79,15 +79,15 @@ def read(path: Path) -> dict[str, Any]:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of pairs; readers of JSON differ in which of two equal keys they keep."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise ValueError("a key stands twice")
-    return found
+    return mapping
 
 
 def _float(text: str) -> float:
-    found = float(text)
-    return found if math.isfinite(found) else _refuse(text)
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
 
 
 def _refuse(constant: str) -> NoReturn:

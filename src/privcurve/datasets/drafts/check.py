@@ -16,10 +16,9 @@ from privcurve.datasets.clipping import REFUSED
 from privcurve.datasets.description import TEST, Description, Records
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER
 from privcurve.datasets.drafts.tally import LabelTally, Tally, listed
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import fetch
 from privcurve.datasets.load import checksums, load
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.variants import names_of, written_out
 from privcurve.schema import MOST_NAMED, Lines, nearest
 
@@ -217,12 +216,8 @@ class _Check:
     def _refused(self, content: dict[str, Any]) -> tuple[set[int], bool]:
         """Tell of blanks and of what the schema refuses.
 
-        Returns
-        -------
-        skipped : set of int
-            Columns that can't be checked further.
-        elsewhere : bool
-            Whether something else is wrong, so that nothing can be.
+        Return the columns that can't be checked further, and whether something else is wrong, so
+        that nothing can be.
         """
         skipped: set[int] = set()
         blanks: set[tuple[str | int, ...]] = set()
@@ -313,14 +308,14 @@ class _Check:
                 *("columns", position, key),
             )
 
-    def _labels(self, found: LabelTally, trained: dict[str, int]) -> None:
+    def _labels(self, tally: LabelTally, trained: dict[str, int]) -> None:
         if not self.label_decided:
             return
-        label = found.label
-        if found.refused:
+        label = tally.label
+        if tally.refused:
             self.add(
                 f"the label {label.column!r} has values that are none of its classes: "
-                f"{listed(found)}. List them under the class that they mean; records without a "
+                f"{listed(tally)}. List them under the class that they mean; records without a "
                 "label have to leave the file.",
                 "label",
             )
@@ -333,7 +328,7 @@ class _Check:
 
 
 def _faults(tally: Tally) -> Iterator[tuple[str, str]]:
-    """Give what is wrong with the values of a column, and under which key it is mended."""
+    """Yield what is wrong with the values of a column, and under which key it is mended."""
     column = tally.column
     if tally.gaps:
         remedy = f"list {MISSING!r} among its categories"

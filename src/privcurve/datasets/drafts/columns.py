@@ -109,21 +109,7 @@ class Proposal:
 
 
 def propose(name: str, profile: Profile, decimal: str, public: bool) -> Proposal:
-    """Say what a column may be described as.
-
-    Parameters
-    ----------
-    name : str
-    profile : Profile
-    decimal : str
-        Of all numbers of the file.
-    public : bool
-        Whether what was seen may be copied.
-
-    Returns
-    -------
-    Proposal
-    """
+    """Say what a column may be described as; of what is `public`, values may be copied."""
     amounts = profile.points if decimal == "." else profile.commas
     if _INDEX.fullmatch(name):
         return Proposal("", seen="names of rows, which pandas wrote: not of a record")
@@ -279,8 +265,8 @@ def _markers(profile: Profile, decimal: str) -> str:
     others than these from one another.
     """
     texts = list(profile.values)
-    found, _, wrong = numbers(texts, (), decimal)
-    by_value = {float(found[row]): texts[row] for row in range(len(texts)) if row not in wrong}
+    amounts, _, wrong = numbers(texts, (), decimal)
+    by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}
     coded = {value for value, text in by_value.items() if _CODED.fullmatch(text)}
     rest = sorted(set(by_value) - coded - {-1.0})
     if len(rest) < 2:

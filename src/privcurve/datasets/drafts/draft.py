@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.datasets import catalogue, readers
-from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser, Records
+from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.drafts.columns import Proposal, propose
 from privcurve.datasets.drafts.label import Asked, Classes, classes
 from privcurve.datasets.drafts.profile import Profile, blank
 from privcurve.datasets.drafts.sniff import ENCODINGS, Format, plain_text, sniff
 from privcurve.datasets.drafts.text import written
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import shown
 from privcurve.schema import nearest
 
@@ -112,7 +111,7 @@ def draft(
     seen = profiles.pop(label.column)
     if not seen.n:
         raise DatasetError(f"{path} holds no records" + (" that can be read" * problems.any))
-    found = classes(label, seen, public)
+    sides = classes(label, seen, public)
     decimal = _decimal(how, profiles)
     columns = {key: propose(key, profile, decimal, public) for key, profile in profiles.items()}
     columns |= {key: Proposal("", seen="lists or objects: not read") for key in how.nested}
@@ -125,7 +124,7 @@ def draft(
     }
     if test is not None:
         facts["n_test"] = _size(test, header, path, how, label, problems)
-    text, blanks = written(name, how, facts, decimal, columns, label.column, found, public)
+    text, blanks = written(name, how, facts, decimal, columns, label.column, sides, public)
     return Draft(
         name=name,
         text=text,
@@ -133,7 +132,7 @@ def draft(
         columns=columns,
         shares=dict.fromkeys(how.nested, 0.0)
         | {key: profile.missing.total() / profile.n for key, profile in profiles.items()},
-        classes=found,
+        classes=sides,
         blanks=blanks,
         missing=facts["missing"],
         faults=problems.told,
@@ -143,7 +142,7 @@ def draft(
 
 
 def name_of(path: Path, given: str | None = None) -> str:
-    """Give a dataset's name, by default that of its file.
+    """Return a dataset's name, by default that of its file.
 
     Raises
     ------
@@ -169,7 +168,7 @@ def name_of(path: Path, given: str | None = None) -> str:
 
 
 def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str, Profile]:
-    """Read a table whole, a piece at a time; give what its columns look like."""
+    """Read a table whole, a piece at a time; return what its columns look like."""
     profiles = blank(how.fields)
     description = _anything(path, how, label.column)
     try:
@@ -187,7 +186,7 @@ def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str,
 def _size(
     path: Path, header: bool, like_path: Path, like: Format, label: Asked, problems: Problems
 ) -> int:
-    """Give how many records a file to test by holds."""
+    """Return how many records a file to test by holds."""
     how = sniff(path, header)
     lacking = [name for name in like.fields if name not in how.fields]
     if lacking:
@@ -227,26 +226,14 @@ def _anything(path: Path, how: Format, label: str) -> Description:
     return Description(
         name=path.name,
         path=Path(f"{catalogue.LOCAL}/{path.stem}.yaml"),
-        source="",
-        paths=(),
-        title="",
-        citation="",
-        licence="",
-        n_rows=0,
-        n_test=0,
-        raw_sizes={},
-        files={},
-        records=Records(),
         parser=parser,
         domain=Domain(columns, Label(label), missing=("",)),
         label=LabelSpec(label),
-        bound_sources={},
-        clipped=frozenset(),
     )
 
 
 def _decimal(how: Format, profiles: dict[str, Profile]) -> str:
-    """Give what stands before tenths: what makes more columns numbers."""
+    """Return what stands before tenths: what makes more columns numbers."""
     if how.parser.get("separator", ",") == ",":
         return "."
     points = sum(profile.nearly_all(profile.points) for profile in profiles.values())
@@ -255,7 +242,7 @@ def _decimal(how: Format, profiles: dict[str, Profile]) -> str:
 
 
 def _markers(profiles: dict[str, Profile]) -> list[str]:
-    """Give the words for no value that the file uses; their order says nothing of records."""
+    """Return the words for no value that the file uses; their order says nothing of records."""
     return ["", *sorted({word for some in profiles.values() for word in some.missing if word})]
 
 

@@ -44,25 +44,7 @@ class Asked:
 
 
 def classes(asked: Asked, profile: Profile, public: bool) -> Classes:
-    """Find the two classes of a label.
-
-    Parameters
-    ----------
-    asked : Asked
-    profile : Profile
-        Of the label's column.
-    public : bool
-        Whether what was seen may be copied.
-
-    Returns
-    -------
-    Classes
-
-    Raises
-    ------
-    DatasetError
-        If there are not two classes, saying what exists instead.
-    """
+    """Find the two classes of a label, or refuse it and say what exists instead."""
     named = [*asked.positive, *asked.negative]
     # A word for no value may be a class of its own, if it is named.
     absent = {text: n for text, n in profile.missing.items() if text not in named}
@@ -136,7 +118,7 @@ def _refuse_others(
 def _by_convention(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]] | None:
-    """Give the values of the classes, if their words are settled by convention."""
+    """Return the values of the classes, if their words are settled by convention."""
     for low, high in PAIRS:
         # In an order that says nothing of records: small letters first.
         sides = [

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.datasets.cells import counted
 from privcurve.datasets.dates import ISO, days
 from privcurve.datasets.numbers import numbers
 
@@ -37,25 +39,12 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LEADING_ZERO = re.compile(r"-?0\d+$")
 
 
-def count_some(found: Counter[str], more: Mapping[str, int], most: int) -> int:
-    """Add to counts of values, of which only so many are told apart.
-
-    Parameters
-    ----------
-    found : Counter of str
-        Is added to.
-    more : mapping of str to int
-    most : int
-
-    Returns
-    -------
-    int
-        How many values were left out, each as often as it is there.
-    """
+def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
+    """Add to counts of values, of which so many are told apart; return how many are left out."""
     left_out = 0
     for value, count in more.items():
-        if value in found or len(found) < most:
-            found[value] += count
+        if value in counts or len(counts) < most:
+            counts[value] += count
         else:
             left_out += count
     return left_out
@@ -133,10 +122,10 @@ class Profile:
         """Whether a column that holds these is one of them."""
         return some.n > 0 and some.n >= NEARLY_ALL * self.n_there
 
-    def add(self, texts: Iterable[str | None]) -> None:
+    def add(self, texts: Any) -> None:
         """Look at some more values; None is one that is not there."""
         counts: Counter[str] = Counter()
-        for text, count in Counter(texts).items():
+        for text, count in counted(texts):
             counts[(text or "").strip()] += count
         self.n += counts.total()
         for word in [text for text in counts if text.lower() in MISSING_WORDS]:
@@ -165,15 +154,15 @@ class Profile:
             return
         for form in list(self.dates):
             read = [(day, n) for text, n in like.items() if (day := _day(text, form)) is not None]
-            found = np.array(read, dtype=np.float64).reshape(-1, 2)
-            self.dates[form].add(found[:, 0], found[:, 1].astype(np.int64))
+            pairs = np.array(read, dtype=np.float64).reshape(-1, 2)
+            self.dates[form].add(pairs[:, 0], pairs[:, 1].astype(np.int64))
             if self.dates[form].n < NEARLY_ALL * self.n_there / 2:
                 # It will not be that one: a column of a million dates is tried once, not 31 times.
                 del self.dates[form]
 
 
 def blank(names: Sequence[str]) -> dict[str, Profile]:
-    """Give profiles of columns that nothing was seen of yet; of many, each remembers less."""
+    """Return profiles of columns that nothing was seen of yet; of many, each remembers less."""
     most = max(_LEAST_VALUES, MOST_TOGETHER // len(names))
     return {name: Profile(min(most, MOST_VALUES)) for name in names}
 
@@ -181,12 +170,12 @@ def blank(names: Sequence[str]) -> dict[str, Profile]:
 def _amounts(
     counts: Counter[str], texts: list[str], decimal: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Give the numbers among some texts, each with how often it is there."""
-    found, _, wrong = numbers(texts, (), decimal)
+    """Return the numbers among some texts, each with how often it is there."""
+    amounts, _, wrong = numbers(texts, (), decimal)
     times = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     right = np.ones(len(texts), dtype=bool)
     right[list(wrong)] = False
-    return found[right], times[right]
+    return amounts[right], times[right]
 
 
 def _day(text: str, form: str) -> float | None:

@@ -52,24 +52,7 @@ class Format:
 
 
 def sniff(path: Path, header: bool = True) -> Format:
-    """Find out how a table is written.
-
-    Parameters
-    ----------
-    path : Path
-        A file of fields (CSV and its like, ``.gz`` too), a Parquet file or an Excel sheet.
-    header : bool
-        Whether the first line names the fields; without, they are column1, column2, ….
-
-    Returns
-    -------
-    Format
-
-    Raises
-    ------
-    DatasetError
-        If there is no such file, or none that a table can be read from; naming the way out.
-    """
+    """Find out how a table is written; without a header its fields are column1, column2, …."""
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "is not there"
         raise DatasetError(f"{path} {what}: name the file of your table")
@@ -120,16 +103,16 @@ def _first_row(path: Path) -> tuple[Record, tuple[str, ...]]:
     from privcurve.datasets.readers.excel import first_row
 
     try:
-        found, sheets = first_row(path)
+        row, sheets = first_row(path)
     except CalamineError as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
-    if found is None:
+    if row is None:
         raise DatasetError(f"{path}: its first sheet is empty")
-    return found, sheets
+    return row, sheets
 
 
 def _encoding(path: Path) -> str:
-    """Give the first encoding that the whole file can be read in."""
+    """Return the first encoding that the whole file can be read in."""
     import codecs
 
     with opened(path) as stream:
@@ -161,9 +144,9 @@ def plain_text(path: Path) -> bool:
 
 
 def _separator(path: Path, encoding: str) -> tuple[str, Record]:
-    """Give the separator under which most lines have the same number of fields, above one."""
+    """Return the separator under which most lines have the same number of fields, above one."""
     best: tuple[float, int] = (0.0, 0)
-    found: tuple[str, Record] | None = None
+    choice: tuple[str, Record] | None = None
     unlike = broken = ""
     for separator in SEPARATORS:
         numbered = lines(path, Parser(DELIMITED, encoding=encoding))
@@ -184,20 +167,20 @@ def _separator(path: Path, encoding: str) -> tuple[str, Record]:
             )
         # A separator of fields is in the first line too; blanks are also in texts.
         if 1 < first == width and score > best:
-            if separator == "whitespace" and found is not None and best[0] > 0.5:
+            if separator == "whitespace" and choice is not None and best[0] > 0.5:
                 continue
-            best, found = score, (separator, some[0])
-    if found is None and unlike:
+            best, choice = score, (separator, some[0])
+    if choice is None and unlike:
         raise DatasetError(f"{path}: {unlike}.")
-    if found is None and broken:
+    if choice is None and broken:
         raise DatasetError(f"{path} can't be read: {broken}. Correct it there.")
-    if found is None:
+    if choice is None:
         raise DatasetError(
             f"{path}: no separator (comma, semicolon, tab, | or blanks) makes more than one field "
             "of its lines. A table needs the label and a column to learn from; if lines of another "
             "kind stand at its top, delete them."
         )
-    return found
+    return choice
 
 
 def _named(path: Path, parser: dict[str, Any], head: Record, header: bool) -> Format:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privcurve.datasets.cells import counted, texts_of
 from privcurve.datasets.description import LabelSpec
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.drafts.profile import count_some
-from privcurve.datasets.encode import amounts, bin_codes, labels, texts
-from privcurve.datasets.values import Codes
+from privcurve.datasets.encode import amounts, bin_codes, codes_of_texts, labels, texts
 
 # Different values without a code that are counted one by one, and that are shown.
 MOST_REFUSED = 1000
@@ -76,7 +74,7 @@ class Tally:
             return self.in_one_bin and self.lowest < self.highest
         return FEW <= self.n_there == self.other
 
-    def add(self, domain: Domain, values: Sequence[Any] | NDArray[Any]) -> None:
+    def add(self, domain: Domain, values: Any) -> None:
         """Count some more values."""
         self.n += len(values)
         if self.column.kind == NUMERIC:
@@ -84,26 +82,27 @@ class Tally:
         else:
             self._texts(domain, values)
 
-    def _amounts(self, domain: Domain, values: Sequence[Any] | NDArray[Any]) -> None:
-        found, absent, wrong = amounts(domain, self.column, values)
+    def _amounts(self, domain: Domain, values: Any) -> None:
+        numbers, absent, wrong = amounts(domain, self.column, values)
         self.missing += int(absent.sum())
         if not self.column.missing_bin:
             self.gaps += int(absent.sum())
-        there = found[~np.isnan(found)]
+        there = numbers[~np.isnan(numbers)]
         codes, n_clipped = bin_codes(there, self.column)
         self.lowest = min(self.lowest, there.min(initial=math.inf))
         self.highest = max(self.highest, there.max(initial=-math.inf))
         self.clipped += n_clipped
         self.used.update(np.unique(codes).tolist())
-        self._refuse(Counter(str(values[row]).strip() for row in wrong))
+        cells = texts_of(values) if wrong else []
+        self._refuse(Counter(str(cells[row]).strip() for row in wrong))
 
-    def _texts(self, domain: Domain, values: Sequence[Any] | NDArray[Any]) -> None:
+    def _texts(self, domain: Domain, values: Any) -> None:
         column = self.column
-        codes = Codes(column, domain.missing, domain.unknown, domain.decimal)
+        codes = codes_of_texts(domain, column)
         titles = dict(enumerate(column.titles))
         refused: Counter[str] = Counter()
-        counts = Counter(texts(domain, column, values))
-        for code, (each, count) in zip(codes.of(list(counts)), counts.items(), strict=True):
+        for each, count in counted(texts(domain, column, values)):
+            code = codes.of([each])[0]
             text = (each or "").strip()
             if code < 0 and text in ("", *domain.missing):
                 self.missing += count
@@ -120,7 +119,7 @@ class Tally:
         self.more += count_some(self.refused, values, MOST_REFUSED)
 
     def share(self, count: int) -> float:
-        """Give a count as a share of all records."""
+        """Return a count as a share of all records."""
         return count / self.n if self.n else 0.0
 
 
@@ -147,13 +146,15 @@ class LabelTally:
     refused: Counter[str] = field(default_factory=Counter)
     more: int = 0
 
-    def add(self, values: Sequence[str | None]) -> None:
+    def add(self, values: Any) -> None:
         """Count some more values."""
         self.n += len(values)
-        found = Counter(text or "" for text in labels(self.label, values))
-        for text in found.keys() & self.label.codes.keys():
-            self.known[text] += found.pop(text)
-        self.more += count_some(self.refused, found, MOST_REFUSED)
+        counts: Counter[str] = Counter()
+        for text, count in counted(values):
+            counts[labels(self.label, [text])[0] or ""] += count
+        for text in counts.keys() & self.label.codes.keys():
+            self.known[text] += counts.pop(text)
+        self.more += count_some(self.refused, counts, MOST_REFUSED)
 
 
 def listed(tally: Tally | LabelTally) -> str:

@@ -47,25 +47,7 @@ def written(
     classes: Classes,
     public: bool,
 ) -> tuple[str, int]:
-    """Write a draft; give it, and how many lines are to be decided.
-
-    Parameters
-    ----------
-    name : str
-    how : Format
-    facts : mapping
-        ``files``, ``n_rows``, ``missing``, and ``n_test`` if there is a file to test by.
-    decimal : str
-    columns : mapping of str to Proposal
-    label : str
-    classes : Classes
-    public : bool
-
-    Returns
-    -------
-    text : str
-    n_blanks : int
-    """
+    """Return the text of a draft, and how many of its lines are to be decided."""
     lines = [(_PUBLIC if public else _PRIVATE).format(name=name)]
     if public:
         lines.append("public_benchmark: true  # the records themselves are public")

@@ -6,10 +6,11 @@ import csv
 import gzip
 import zlib
 from collections.abc import Iterator
+from importlib import import_module
 
-from privcurve.datasets.description import EXCEL, IDX, LIBSVM, PARQUET, Description
+from privcurve.datasets.description import Description
+from privcurve.datasets.errors import Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.table import RawTable, unreadable
 
 # What reading a file raises that is not what it should be. A UnicodeDecodeError is a ValueError.
@@ -47,18 +48,8 @@ def read(
         table = builtin.made(description)
         yield table if most is None else table.head(most)
         return
-    kind = description.parser.kind
-    if kind == LIBSVM:
-        from privcurve.datasets.readers.libsvm import read as read_file
-    elif kind == EXCEL:
-        from privcurve.datasets.readers.excel import read as read_file
-    elif kind == PARQUET:
-        from privcurve.datasets.readers.parquet import read as read_file
-    elif kind == IDX:
-        from privcurve.datasets.readers.idx import read as read_file
-    else:
-        from privcurve.datasets.readers.delimited import read as read_file
+    reader = import_module(f"{__name__}.{description.parser.kind}")
     try:
-        yield from read_file(description, file, problems, most)
+        yield from reader.read(description, file, problems, most)
     except DAMAGED as error:
         raise unreadable(description, file.path, error) from error

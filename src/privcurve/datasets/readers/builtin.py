@@ -12,7 +12,7 @@ from privcurve.datasets.readers.table import RawTable
 
 
 def made(description: Description) -> RawTable:
-    """Give a dataset that has no files."""
+    """Return a dataset that has no files."""
     return embedded(description) if description.parser.kind == SKLEARN else generated(description)
 
 
@@ -47,18 +47,6 @@ def toy_line(n_rows: int, seed: int) -> dict[str, Any]:
     Points 0 … n−1 on a line are the private feature; the left half is labelled ``-``,
     the right half ``+``. The public feature is a coin that falls equally often on
     either side within each half, so it is exactly uncorrelated with the label.
-
-    Parameters
-    ----------
-    n_rows : int
-        A multiple of four.
-    seed : int
-        Settles the coin and the order of the records.
-
-    Raises
-    ------
-    DatasetError
-        If `n_rows` is not a positive multiple of four.
     """
     if n_rows < 4 or n_rows % 4:
         raise DatasetError(f"toy_line: n_rows must be a positive multiple of 4, not {n_rows}")

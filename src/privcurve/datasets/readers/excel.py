@@ -15,9 +15,8 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from privcurve.datasets.cells import text_of
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.delimited import Record, tables
 from privcurve.datasets.readers.packed import check_archive
 from privcurve.datasets.readers.table import (
@@ -27,7 +26,7 @@ from privcurve.datasets.readers.table import (
     subject,
     unreadable,
 )
-from privcurve.datasets.readers.typed import as_cells
+from privcurve.datasets.readers.typed import as_read
 from privcurve.schema import nearest
 
 # Row, position of the column, and why a cell is empty that has a value for who looks at it.
@@ -78,15 +77,7 @@ def read(
 
 
 def first_row(path: Path) -> tuple[Record | None, tuple[str, ...]]:
-    """Give the first row of the first sheet that is not blank, or None; and names of all sheets.
-
-    Raises
-    ------
-    python_calamine.CalamineError
-        If it is no Excel file.
-    ValueError
-        If it holds too much.
-    """
+    """Return the first row of the first sheet that is not blank, if any; and the sheets' names."""
     from python_calamine import CalamineWorkbook
 
     check_archive(path)
@@ -97,7 +88,7 @@ def first_row(path: Path) -> tuple[Record | None, tuple[str, ...]]:
 
 
 def _covered(sheet: Any, n_rows: int) -> Iterator[Empty]:
-    """Give the cells that are merged with one before them."""
+    """Yield the cells that are merged with one before them."""
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         for row in range(top, min(bottom + 1, n_rows)):
             for j in range(left + (row == top), right + 1):
@@ -105,7 +96,7 @@ def _covered(sheet: Any, n_rows: int) -> Iterator[Empty]:
 
 
 def _not_computed(file: RawFile, sheet: Any) -> Iterator[Empty]:
-    """Give the cells of an ``.xlsx`` that hold a formula, but not what comes of it."""
+    """Yield the cells of an ``.xlsx`` that hold a formula, but not what comes of it."""
     try:
         with zipfile.ZipFile(file.path) as archive:
             part = _part(archive, sheet)
@@ -176,7 +167,7 @@ class _Formulas:
 
 
 def _part(archive: zipfile.ZipFile, sheet: Any) -> str:
-    """Give the name of the file that holds a sheet."""
+    """Return the name of the file that holds a sheet."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     facts = {each.get("name"): each.attrib for each in book.iterfind("{*}sheets/{*}sheet")}
     keys = [value for key, value in facts[sheet.name].items() if key.endswith("}id")]
@@ -186,7 +177,7 @@ def _part(archive: zipfile.ZipFile, sheet: Any) -> str:
 
 
 def _position(letters: str) -> int:
-    """Give the position of a column by its letters: of AA, the 27th, 26."""
+    """Return the position of a column by its letters: of AA, the 27th, 26."""
     position = 0
     for letter in letters:
         position = 26 * position + ord(letter) - ord("A") + 1
@@ -197,11 +188,11 @@ def _as_texts(
     description: Described, source: str, columns: Mapping[str, Sequence[Any]]
 ) -> dict[str, Sequence[Any]]:
     """Read the cells of each column by the types that they have."""
-    known = {column.name: column for column in description.domain.columns}
+    column_of = {column.name: column for column in description.domain.columns}
     labels = () if description.label is None else description.label.codes
     try:
         return {
-            name: as_cells(cells, description.domain, known.get(name), labels)
+            name: as_read(list(cells), description.domain, column_of.get(name), labels)
             for name, cells in columns.items()
         }
     except DatasetError as error:
@@ -210,12 +201,12 @@ def _as_texts(
 
 def _rows(description: Described, cells: list[list[Any]]) -> Iterator[Record]:
     parser = description.parser
-    found = (row for row in _filled(cells) if row[0] > parser.skip_rows)
-    return islice(found, parser.rows + parser.header) if parser.rows else found
+    rows = (row for row in _filled(cells) if row[0] > parser.skip_rows)
+    return islice(rows, parser.rows + parser.header) if parser.rows else rows
 
 
 def _filled(cells: list[list[Any]]) -> Iterator[Record]:
-    """Give the rows that are not blank, by their numbers."""
+    """Yield the rows that are not blank, by their numbers."""
     for number, row in enumerate(cells, start=1):
         if any(cell != "" for cell in row):
             yield number, row

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from privcurve.datasets.build import LABEL
 from privcurve.datasets.description import Description
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.packed import opened
 from privcurve.datasets.readers.table import RawTable, at_once
 
@@ -92,10 +91,10 @@ def _bytes(stream: BinaryIO, n: int) -> NDArray[np.uint8]:
 
 
 def _exactly(stream: BinaryIO, n: int) -> bytes:
-    found = stream.read(n)
-    if len(found) < n:
+    data = stream.read(n)
+    if len(data) < n:
         raise EOFError("it ends too early")
-    return found
+    return data
 
 
 def _averages(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float64]:

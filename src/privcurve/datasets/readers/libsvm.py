@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from privcurve.datasets.build import LABEL
 from privcurve.datasets.description import Description
+from privcurve.datasets.errors import Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
 from privcurve.datasets.readers.lines import lines, with_words
 from privcurve.datasets.readers.table import RawTable, in_chunks
 from privcurve.numerals import number
@@ -72,7 +72,7 @@ def read(
 
 
 def _put(row: NDArray[np.float64], entry: str, base: int) -> int:
-    """Put ``index:number`` into a row, and give its position."""
+    """Put ``index:number`` into a row, and return its position."""
     index, _, value = entry.partition(":")
     position = number(index, int) - base
     if not 0 <= position < len(row):

@@ -34,18 +34,18 @@ def opened(path: Path) -> BinaryIO:
         pieces = _from_gzip(file)
     else:
         return file
-    unpacked = _Pieces(_bounded(pieces, path.stat().st_size), file)
-    return cast(BinaryIO, io.BufferedReader(unpacked, _PIECE))
+    return joined(_bounded(pieces, path.stat().st_size), file)
+
+
+def joined(pieces: Iterator[bytes], source: BinaryIO | None = None) -> BinaryIO:
+    """Return a file of pieces that come one after another; `source` is closed with it."""
+    return cast(BinaryIO, io.BufferedReader(_Pieces(pieces, source), _PIECE))
 
 
 def check_archive(path: Path) -> None:
     """Refuse a zip archive, such as an ``.xlsx``, that says that it holds too much.
 
     What reads it refuses a part that is larger than it says.
-
-    Raises
-    ------
-    ValueError
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -79,13 +79,7 @@ def _from_gzip(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _from_compress(data: bytes) -> Iterator[bytes]:
-    """Unpack what Unix `compress` packed (LZW with codes of 9 to 16 bits).
-
-    Raises
-    ------
-    ValueError
-        If it is damaged.
-    """
+    """Unpack what Unix `compress` packed (LZW with codes of 9 to 16 bits)."""
     if len(data) < 3 or data[:2] != _COMPRESS:
         raise ValueError("it does not begin as files of compress do")
     # Of the last code; of 9 bits means 10.
@@ -143,9 +137,7 @@ def _next_group(start: int, n_read: int, width: int) -> int:
 
 
 class _Pieces(io.RawIOBase):
-    """A file of pieces that come one after another."""
-
-    def __init__(self, pieces: Iterator[bytes], source: BinaryIO) -> None:
+    def __init__(self, pieces: Iterator[bytes], source: BinaryIO | None) -> None:
         self._pieces, self._source = pieces, source
         self._rest = b""
 
@@ -160,5 +152,6 @@ class _Pieces(io.RawIOBase):
         return n
 
     def close(self) -> None:
-        self._source.close()
+        if self._source is not None:
+            self._source.close()
         super().close()

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from privcurve.datasets.cells import NoColumnError
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
-from privcurve.datasets.problems import Problems
-from privcurve.datasets.readers.arrow import as_read
 from privcurve.datasets.readers.table import (
     Described,
     RawTable,
@@ -18,6 +16,7 @@ from privcurve.datasets.readers.table import (
     subject,
     unreadable,
 )
+from privcurve.datasets.readers.typed import as_read
 
 
 def read(
@@ -26,7 +25,7 @@ def read(
     """Read one file, a piece at a time.
 
     Columns become what the same records in a file of text would be:
-    :func:`privcurve.datasets.readers.arrow.as_read`.
+    :func:`privcurve.datasets.readers.typed.as_read`.
     """
     import pyarrow
     from pyarrow import parquet
@@ -36,7 +35,7 @@ def read(
     try:
         with parquet.ParquetFile(source) as stored:
             place = positions(description, source, stored.schema_arrow.names, problems)
-            known = {column.name: column for column in domain.columns}
+            column_of = {column.name: column for column in domain.columns}
             n_read = 0
             for batch in stored.iter_batches(at_once(len(place)), columns=list(place)):
                 if most is not None:
@@ -47,7 +46,7 @@ def read(
                 for name in place:
                     values = batch.column(name)
                     try:
-                        columns[name] = as_read(values, domain, known.get(name), labels)
+                        columns[name] = as_read(values, domain, column_of.get(name), labels)
                     except NoColumnError as error:
                         raise DatasetError(
                             f"{subject(description)}{source}: {name!r} {error}. Leave it out of "

@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.problems import Problems
+import numpy as np
+
+from privcurve.datasets.cells import texts_of
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
-    from privcurve.datasets.description import LabelSpec, Parser
+    from privcurve.datasets.description import Description, Parser
     from privcurve.datasets.domain import Domain
 
 # What is read and coded at once, so that a file of any length needs the same memory.
@@ -23,6 +25,9 @@ MOST_FIELDS = 250_000
 # Names that a message shows, and letters of each.
 _SHOWN = 30
 _LONGEST = 40
+
+# Where the fate of values without a code is decided, for messages that end so.
+DECIDED = "the description, and train again"
 
 T = TypeVar("T")
 
@@ -35,8 +40,9 @@ class RawTable:
     ----------
     source : str
         The file, for messages.
-    columns : mapping of str to sequence
-        Strings as they stand in the file, or numbers.
+    columns : mapping of str to list, pyarrow.Array or ndarray
+        Texts as they stand in the file, in a list or an Arrow array, with None where there is no
+        value; or an array of numbers or days.
     lines : sequence of int
         Where in the file each record stands.
     unit : str
@@ -44,16 +50,24 @@ class RawTable:
     """
 
     source: str
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Any]
     lines: Sequence[int]
     unit: str = "line"
 
     def head(self, n_records: int) -> RawTable:
-        """Give the first records."""
+        """Return the first records."""
         if n_records >= len(self.lines):
             return self
         columns = {name: values[:n_records] for name, values in self.columns.items()}
         return replace(self, columns=columns, lines=self.lines[:n_records])
+
+    def as_lists(self) -> RawTable:
+        """Return the same records, with a list in place of each Arrow array."""
+        columns = {
+            name: values if isinstance(values, np.ndarray) else texts_of(values)
+            for name, values in self.columns.items()
+        }
+        return replace(self, columns=columns)
 
     def where(self, row: int) -> str:
         """Say where a record stands."""
@@ -61,43 +75,42 @@ class RawTable:
 
 
 def at_once(width: int) -> int:
-    """Give how many records of so many fields are read and coded at once."""
+    """Return how many records of so many fields are read and coded at once."""
     return max(1, min(MOST_RECORDS, MOST_FIELDS // max(width, 1)))
 
 
 def in_chunks(items: Iterable[T], width: int) -> Iterator[list[T]]:
-    """Give lists of records of so many fields, to be read and coded at once."""
+    """Yield lists of records of so many fields, to be read and coded at once."""
     rest = iter(items)
     while chunk := list(islice(rest, at_once(width))):
         yield chunk
 
 
-class Described(Protocol):
-    """What says which fields of a file are used: a description, or what stands for one."""
+@dataclass(frozen=True)
+class Unlabelled:
+    """What stands for the description of a file of records without labels.
 
-    @property
-    def name(self) -> str:
-        """Of the dataset, for messages."""
+    Attributes
+    ----------
+    domain : Domain
+    parser : Parser
+    name, path : str
+        For messages: what is read, and where the fate of its values is decided.
+    label : None
+    """
 
-    @property
-    def path(self) -> object:
-        """Where this is decided, for messages."""
+    domain: Domain
+    parser: Parser
+    name: str
+    path: str = DECIDED
+    label: None = None
 
-    @property
-    def parser(self) -> Parser:
-        """How the file is read."""
 
-    @property
-    def domain(self) -> Domain:
-        """The columns."""
-
-    @property
-    def label(self) -> LabelSpec | None:
-        """The label; None of records without labels."""
+Described: TypeAlias = "Description | Unlabelled"
 
 
 def wanted_fields(description: Described) -> list[str]:
-    """Give the fields that are used: columns, then the label."""
+    """Return the fields that are used: columns, then the label."""
     label = [] if description.label is None else [description.label.column]
     return [*description.domain.names, *label]
 
@@ -110,7 +123,7 @@ def shown(names: Sequence[str]) -> str:
 
 
 def lacking(domain: Domain, source: str, fields: Sequence[str]) -> DatasetError | None:
-    """Give the error for columns that are not there, or there twice; None if all are."""
+    """Return the error for columns that are not there, or there twice; None if all are."""
     counts = Counter(fields)
     missing = [name for name in domain.names if not counts[name]]
     if missing:
@@ -129,26 +142,7 @@ def lacking(domain: Domain, source: str, fields: Sequence[str]) -> DatasetError 
 def positions(
     description: Described, source: str, fields: Sequence[str], problems: Problems
 ) -> dict[str, int]:
-    """Find the fields that are used among those of a file.
-
-    Parameters
-    ----------
-    description : Described
-    source : str
-        The file, for messages.
-    fields : sequence of str
-        The names that its header gives.
-    problems : Problems
-
-    Returns
-    -------
-    dict of str to int
-
-    Raises
-    ------
-    DatasetError
-        If one is not there, or there twice; naming all.
-    """
+    """Return the places of the fields that are used, each of which has to be there once."""
     fault = lacking(description.domain, source, fields) if description.label is None else None
     if fault is not None:
         raise fault
@@ -179,22 +173,7 @@ def positions(
 
 
 def check_order(description: Described, source: str, above: Sequence[str], unit: str) -> None:
-    """Refuse a file whose last skipped row names columns in other places than `parser: fields`.
-
-    Parameters
-    ----------
-    description : Described
-    source : str
-        The file, for messages.
-    above : sequence of str
-        That row, `skip_rows` from the top.
-    unit : str
-        What numbers of rows count.
-
-    Raises
-    ------
-    DatasetError
-    """
+    """Refuse a file whose last skipped row, `above`, names columns in another order."""
     parser = description.parser
     counts = Counter(name.strip() for name in above)
     for j, name in enumerate(above, start=1):
@@ -211,7 +190,7 @@ def check_order(description: Described, source: str, above: Sequence[str], unit:
 
 
 def unreadable(description: Described, source: object, error: object) -> DatasetError:
-    """Give the error for a file that is not of the format that it should be."""
+    """Return the error for a file that is not of the format that it should be."""
     if description.label is None:
         return DatasetError(f"{source} can't be read: {error}")
     return DatasetError(
@@ -221,5 +200,5 @@ def unreadable(description: Described, source: object, error: object) -> Dataset
 
 
 def subject(description: Described) -> str:
-    """Give what a message begins with: the dataset; nothing of a file that is none's."""
+    """Return what a message begins with: the dataset; nothing of a file that is none's."""
     return "" if description.label is None else f"dataset {description.name!r}: "
