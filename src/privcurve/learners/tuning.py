@@ -233,7 +233,8 @@ def terms(
     ValueError
         If a candidate can't be trained; the message names it.
     """
-    public = (tuple(int(k) for k in facts.n_bins), _of_columns(facts.ordered))
+    ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
+    public = (tuple(int(k) for k in facts.n_bins), ordered)
     guess = budget.training_epsilon
     found = []
     for one in candidates:
@@ -251,10 +252,6 @@ def terms(
 def training_delta(name: str, delta: float) -> float:
     """Return δ that a learner whose settings are chosen is told."""
     return base_entry(name).told_delta(delta)
-
-
-def _of_columns(ordered: Any) -> tuple[bool, ...] | None:
-    return None if ordered is None else tuple(bool(one) for one in ordered)
 
 
 Known = tuple[str, str, tuple[int, ...], tuple[bool, ...] | None, int]

@@ -189,12 +189,7 @@ class Curator:
         """Return one number with noise."""
         return float(self.numbers(call, [exact])[0])
 
-    def signs(
-        self,
-        call: Call | str,
-        margins: Floats,
-        records: Ints | None = None,
-    ) -> Bools:
+    def signs(self, call: Call | str, margins: Floats, records: Ints | None = None) -> Bools:
         """Return for each margin whether the label drawn for it is +; exact: if it is above 0.
 
         The chance of + is that of ``margin + noise > 0``: nothing but the labels is released.
@@ -573,23 +568,7 @@ def party_of(start: Start) -> Curator:
 
 def _spread(calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Return the call of each place along the first axes of a shape."""
-    if isinstance(calls, Call):
-        one = np.empty((), dtype=object)
-        one[()] = calls
-        return one
-    axes = []
-    level: Any = calls
-    while not isinstance(level, Call):
-        axes.append(len(level))
-        if not axes[-1]:
-            return np.empty(axes, dtype=object)
-        level = level[0]
-    spread = np.empty(axes, dtype=object)
-    for place in np.ndindex(*axes):
-        call: Any = calls
-        for i in place:
-            call = call[i]
-        spread[place] = call
-    if spread.shape != shape[: spread.ndim]:
+    spread = np.array(calls, dtype=object)
+    if spread.size and spread.shape != shape[: spread.ndim]:
         raise ValueError(f"{spread.shape} calls do not fit noise of the shape {shape}")
     return spread
