@@ -292,7 +292,7 @@ def _check_costs(first: Replay, second: Replay, found: Verdict) -> None:
                 f"{entry.what}: the exact values change by {factor * entry.sensitivity:.6g}, "
                 f"{factor:.3g} times what is announced ({entry.sensitivity:.6g})",
             )
-        name = _without_numbers(entry.what)
+        name = re.sub(r"\d+(?!-rule)", "#", entry.what)
         before = found.largest.get(name, (-1.0, entry))
         found.largest[name] = max(before, (loss / announced, entry), key=lambda pair: pair[0])
     for one, other in zip(first.all_events, second.all_events, strict=True):
@@ -471,7 +471,3 @@ def _check_noise(case: Case, seed: int) -> None:
         break
     if why:
         raise BreachError(NOISE, why)
-
-
-def _without_numbers(what: str) -> str:
-    return re.sub(r"\d+(?!-rule)", "#", what)

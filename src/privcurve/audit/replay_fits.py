@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Bools, Floats, Ints
-from privcurve.privacy.curator import Call, Curator, Vector
+from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVES, SELECTIONS
 from privcurve.privacy.seeds import Start
@@ -259,15 +259,15 @@ class Replay(Curator):
         self,
         call: Call,
         dimension: int,
-        gradient: Callable[[Vector], Vector],
-        minimise: Callable[[Vector], Vector],
+        gradient: Callable[[Floats], Floats],
+        minimise: Callable[[Floats], Floats],
         old: bool,
-    ) -> Vector:
+    ) -> Floats:
         """Answer with a minimum, which other noise has made on the other side."""
         event = self._event(OBJECTIVE, call, np.zeros(dimension))
         if self._followed is None:
             event.answer = self._answers.choice(MINIMA) * self._answers.standard_normal(dimension)
-        at: Vector = event.answer.copy()
+        at: Floats = event.answer.copy()
         event.exact = gradient(at) / call.scale
         steps = 1e-5 * np.eye(dimension)
         slopes = [(gradient(at + step) - gradient(at - step)) / 2e-5 for step in steps]

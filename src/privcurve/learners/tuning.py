@@ -240,18 +240,13 @@ def terms(
     for one in candidates:
         name, setting = one.learner, one.setting
         known = (name, json.dumps(setting, sort_keys=True), *public, n)
-        delta = training_delta(name, 0.0 if budget.pure else budget.delta)
+        delta = base_entry(name).told_delta(0.0 if budget.pure else budget.delta)
         try:
             found.append(_terms(known, delta, budget.pure, budget.training, guess))
         except ValueError as error:
             raise ValueError(f"{NAME}: the setting {dict(setting)} of {name}: {error}") from error
         guess = found[-1].epsilon
     return found
-
-
-def training_delta(name: str, delta: float) -> float:
-    """Return δ that a learner whose settings are chosen is told."""
-    return base_entry(name).told_delta(delta)
 
 
 Known = tuple[str, str, tuple[int, ...], tuple[bool, ...] | None, int]

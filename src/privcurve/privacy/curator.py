@@ -96,8 +96,6 @@ def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
     return Call(mechanism or entry.mechanism, 1 / entry.noise_rate, entry)
 
 
-Vector = Floats
-
 # What a call is of, when there is no noise to be charged.
 EXACT = call_of(None)
 
@@ -342,11 +340,11 @@ class Curator:
         self,
         call: Call | str,
         dimension: int,
-        gradient: Callable[[Vector], Vector],
-        minimise: Callable[[Vector], Vector],
+        gradient: Callable[[Floats], Floats],
+        minimise: Callable[[Floats], Floats],
         *,
         old: bool = False,
-    ) -> Vector:
+    ) -> Floats:
         """Return the minimum of an objective with a random linear term b·θ.
 
         Parameters
@@ -400,13 +398,13 @@ class Curator:
         self,
         call: Call,
         dimension: int,
-        gradient: Callable[[Vector], Vector],
-        minimise: Callable[[Vector], Vector],
+        gradient: Callable[[Floats], Floats],
+        minimise: Callable[[Floats], Floats],
         old: bool,
-    ) -> Vector:
+    ) -> Floats:
         return minimise(self._tilt(call, dimension, old))
 
-    def _tilt(self, call: Call, dimension: int, old: bool) -> Vector:
+    def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
         """Draw b."""
         source: Source = self.coins
         if old and seeds.is_chacha(self.coins):
