@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from released import COUNT, PUBLIC, RELEASED
 
 from privcurve.audit.attacks import all as attacks
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS, gather
@@ -11,7 +12,7 @@ from privcurve.audit.attacks.pairs import hidden_few, several
 from privcurve.audit.claim import Attack
 from privcurve.audit.pairs import Target, check_pair, records
 from privcurve.audit.run import missing
-from privcurve.audit.states import COUNT, PUBLIC, left_on, sample_states
+from privcurve.audit.states import left_on, sample_states
 from privcurve.learners import registry
 from privcurve.learners.registry import estimator_class
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
@@ -61,7 +62,7 @@ def test_a_private_learner_without_an_attack_is_named(monkeypatch):
     monkeypatch.setattr(registry, "LEARNERS", {"new": new})
     (problem,) = check_attacks(ATTACKS, registry.LEARNERS)
     assert "'new' has no attack: add a file to src/privcurve/audit/attacks" in problem
-    assert check_attacks({**ATTACKS, "new": Attack("new", (), {})}, registry.LEARNERS) == [problem]
+    assert check_attacks({**ATTACKS, "new": Attack("new", ())}, registry.LEARNERS) == [problem]
     half = only("one_rule", lambda c: c.calibration == "published")
     (problem,) = check_attacks({**ATTACKS, "new": half}, registry.LEARNERS)
     assert problem == "new: no claim of its attack has the calibration 'certified'"
@@ -123,11 +124,11 @@ def test_small_parts_are_tried():
 
 def test_an_attack_is_found_by_itself(tmp_path, monkeypatch):
     (tmp_path / "brand_new.py").write_text(
-        "from privcurve.audit.claim import Attack\nATTACKS = (Attack('new', (), {'coef_': 'why'}),)"
+        "from privcurve.audit.claim import Attack\nATTACKS = (Attack('new', ()),)"
     )
     monkeypatch.setattr(attacks.attacks, "__path__", [*attacks.attacks.__path__, str(tmp_path)])
     found = gather(attacks.discovered())
-    assert found["new"].released == {"coef_": "why"}
+    assert found["new"].claims == ()
     assert set(found) == {*ATTACKS, "new"}
 
 
@@ -201,14 +202,14 @@ def fitted(name):
 def test_every_fitted_attribute_is_known_by_name(name):
     if registry.missing_package(name):
         pytest.skip(registry.missing_package(name))
-    own = set(ATTACKS[name].released) if name in ATTACKS else NOT_ATTACKED[name]
+    own = set(RELEASED[name]) if name in ATTACKS else NOT_ATTACKED[name]
     found = set()
     for model in fitted(name):
         left = set(left_on(model))
         unknown = left - own - set(PUBLIC) - set(COUNT)
         assert not unknown, (
-            f"a fit of {name} leaves {sorted(unknown)} on the model: say in its attack "
-            "(released=) why it may be there"
+            f"a fit of {name} leaves {sorted(unknown)} on the model: say in "
+            "tests/contract/released.py why it may be there"
         )
         if model.privacy_.neighbours == ADD_REMOVE:
             assert not left & set(COUNT), "the number of records is not public if one is added"
@@ -218,5 +219,5 @@ def test_every_fitted_attribute_is_known_by_name(name):
 
 def test_each_attribute_has_a_reason():
     reasons = [*PUBLIC.items(), *COUNT.items()]
-    reasons += [item for attack in ATTACKS.values() for item in attack.released.items()]
+    reasons += [item for attributes in RELEASED.values() for item in attributes.items()]
     assert all(len(why) > 10 for _, why in reasons)

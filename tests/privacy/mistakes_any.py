@@ -368,7 +368,7 @@ def pairs_without_noise(patch):
             return noisy(self, exact, share, sensitivity, what)
         entry = self._spend(share, self.budget.release, what, sensitivity)
         unit = 2.0**-self.budget.bits
-        return exact * unit, (1 / entry.noise_rate) ** 2, entry.noise_rate
+        return exact * unit, (1 / entry.noise_rate) ** 2
 
     patch.setattr(Fit, "_noisy", released)
 

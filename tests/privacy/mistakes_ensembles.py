@@ -13,7 +13,7 @@ from privcurve.audit.contract import (
 )
 from privcurve.audit.contract_cases import MANY
 from privcurve.kernels.m_alpha import link_of_leaves
-from privcurve.learners import bdpe, dpboost
+from privcurve.learners import base, bdpe, dpboost
 from privcurve.learners.bdpe import BDPEClassifier
 from privcurve.learners.dp_bagging import DPBaggingClassifier
 from privcurve.learners.dp_forest import DPForestClassifier
@@ -52,7 +52,8 @@ def draws_noise_of_its_own(patch):
 def noise_for_one_count(patch):
     """Any learner of announced margins: it takes a record to change one of them by 1."""
     # What is patched is not to be remembered, nor what was remembered to be used.
-    patch.setattr(noise, "_noise_of", noise._noise_of.__wrapped__)
+    for module in (base, bdpe):
+        patch.setattr(module, "noise_of", noise.noise_of.__wrapped__)
     bound = Announced.bound
     patch.setattr(Announced, "bound", lambda self, pure: bound(self, pure) / 2)
 

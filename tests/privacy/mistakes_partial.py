@@ -13,7 +13,7 @@ from privcurve.audit.contract import (
     SENSITIVITY,
     Case,
 )
-from privcurve.audit.contract_cases import PARTIAL
+from privcurve.audit.contract_cases import CASES
 from privcurve.learners import half_spaces, linear, log_odds, noisy_bayes
 from privcurve.learners import pate as answers
 from privcurve.learners.half_spaces import HalfSpaceVoteClassifier, PrivateWeights, Rounds
@@ -261,13 +261,13 @@ ROUNDS = {"n_rounds": 3}
 EM = {**ROUNDS, "intercept": "em"}
 BRC, BOX = Case("brc", ROUNDS), Case("dp_logistic_regression", {"noise": "box"})
 BALL = Case("dp_logistic_regression", {})
-PATE = PARTIAL[-1]
+OWN, PATE = (case for case in CASES if case.learner == "pate")
 # With little noise both classifiers win rounds.
 SEEN = hidden("brc", n_rounds=5, epsilon=40.0)
 ONE_COLUMN = Case("noisy_bayes", {"n_columns": 1})
 
 MISTAKES = [
-    (noise_without_own_answers, PARTIAL[-2], SENSITIVITY),
+    (noise_without_own_answers, OWN, SENSITIVITY),
     (exact_number, BRC, CHARGE),
     (the_same_noise_again, BRC, NOISE),
     (half_the_noise, BRC, NOISE),

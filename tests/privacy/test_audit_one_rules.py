@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from audit_controls import boosted_labels, capped_weights
+from exact_one_rule import one_rule_exact_epsilon
 from scipy import stats
 
 from privcurve.audit.attacks.one_rules import (
@@ -21,7 +22,7 @@ from privcurve.audit.pairs import Target, all_neighbours, flipped_constant, reco
 from privcurve.audit.search import search_exact, search_sampled
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
-from privcurve.privacy.sensitivity.lazybb import lazybb_zeta, one_rule_exact_epsilon
+from privcurve.privacy.sensitivity.lazybb import lazybb_zeta
 
 CLASSES = {"classes": (-1, 1)}
 RNG = np.random.default_rng(11)

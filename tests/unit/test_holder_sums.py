@@ -9,7 +9,7 @@ from scipy import stats
 from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
 from privcurve.holders.placement import PLACEMENTS, deal
 from privcurve.holders.sums import LocalNoise, SecureSum, ring_unit, sums_of
-from privcurve.holders.transcript import THE_SUM, Transcript
+from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import (
     CRITERIA,
@@ -193,17 +193,15 @@ def test_local_noise_is_all_of_each_holder():
 
 
 def test_a_transcript_counts_bits_by_round_and_holder():
-    transcript = Transcript(2, keep=True)
+    transcript = Transcript(2)
     transcript.begin_round()
-    transcript.send(0, 0, "vote", np.array([3], dtype=np.uint16), True)
-    transcript.send(0, 1, "counts", np.zeros((2, 3)), True)
+    transcript.send(0, np.array([3], dtype=np.uint16))
+    transcript.send(1, np.zeros((2, 3)))
     transcript.begin_round()
-    transcript.send(1, 1, "leaves", np.zeros(5, dtype=np.uint32), False)
-    transcript.show_sum(1, "leaves", np.zeros(5))
+    transcript.send(1, np.zeros(5, dtype=np.uint32))
     transcript.tell(3)
     assert transcript.sent == [[16, 384], [0, 160]]
     assert transcript.bits_sent.tolist() == [16, 544]
-    assert [m.holder for m in transcript.messages] == [0, 1, THE_SUM]
     assert transcript.measures() == {
         "rounds": 2, "messages": 5, "bytes_per_holder": 68, "bytes_down_per_holder": 6,
         "bytes_total": 2 + 68 + 12,

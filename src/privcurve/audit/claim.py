@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from privcurve.audit.pairs import Pair, Target
 from privcurve.audit.states import States
 from privcurve.coding import Floats, Ints, Records
-from privcurve.learners.base import CodedClassifier
+from privcurve.learners.base import BUDGET, CodedClassifier
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
 from privcurve.privacy import seeds
@@ -115,11 +115,7 @@ class Claim:
 
     def estimator(self, n_bins: Ints) -> CodedClassifier:
         """Return the learner that is audited, not fitted."""
-        claimed = {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "calibration": self.calibration,
-        }
+        claimed = {name: getattr(self, name) for name in BUDGET}
         own = {name: value for name, value in self.setting.items() if name not in FACTS}
         public = self.setting.get(PUBLIC_COLUMNS)
         ordered = self.setting.get(ORDERED, (True,) * len(n_bins))
@@ -162,14 +158,10 @@ class Attack:
     ----------
     learner : str
     claims : tuple of Claim
-    released : mapping of str to str
-        Every attribute that a fit leaves on the model, beside those of all learners
-        (`states.PUBLIC`), and why it may be there.
     """
 
     learner: str
     claims: tuple[Claim, ...]
-    released: Mapping[str, str]
 
 
 def _name(function: Any) -> str:

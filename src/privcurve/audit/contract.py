@@ -16,20 +16,15 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.replay_fits import (
-    OBJECTIVE,
-    OtherCallsError,
-    OtherMinimumError,
-    Replay,
-)
+from privcurve.audit.replay_fits import OBJECTIVE, OtherCallsError, OtherMinimumError, Replay
 from privcurve.audit.states import left_on
 from privcurve.audit.watched_fits import faults
 from privcurve.coding import Floats, Records, class_labels
@@ -46,7 +41,6 @@ POST_PROCESSING = "post-processing"
 SENSITIVITY = "sensitivity"
 NOISE = "noise"
 CHARGE = "charge"
-POINTS = (CONTROL, POST_PROCESSING, SENSITIVITY, NOISE, CHARGE)
 
 # What a sum of rounded numbers may exceed its bound by.
 TOLERANCE = 1e-6
@@ -84,16 +78,13 @@ class Case:
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
         """Return the learner, not trained."""
-        ordered = [True] * len(n_bins)
-        if self.neighbours != PRIVATE_COLUMNS:
-            facts = Facts(n_bins, ordered, n_classes=self.n_classes)
-            made: CodedClassifier = registry.make(self.learner, facts, self.parameters)
-            return made
-        facts = Facts(
-            n_bins, ordered, n_classes=self.n_classes, public_columns=(0,), public_label=True
-        )
-        others = {k: value for k, value in self.parameters.items() if k != "public_columns"}
-        made = registry.make(self.learner, facts, others, PRIVATE_COLUMNS)
+        facts = Facts(n_bins, [True] * len(n_bins), self.n_classes)
+        parameters, relation = dict(self.parameters), REPLACE_ONE
+        if self.neighbours == PRIVATE_COLUMNS:
+            facts = replace(facts, public_columns=(0,), public_label=True)
+            parameters.pop("public_columns", None)
+            relation = PRIVATE_COLUMNS
+        made: CodedClassifier = registry.make(self.learner, facts, parameters, relation)
         return made
 
     def __str__(self) -> str:
@@ -117,6 +108,10 @@ class Broken:
         if self.right is not None:
             text += f"\n  its neighbour: {_rows(self.right)}"
         return text
+
+
+class BreachError(RuntimeError):
+    """A point of the contract, and why it is not kept."""
 
 
 @dataclass
@@ -157,39 +152,35 @@ def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
     seed : int
     """
     found = Verdict(case)
-    if registry.entry(case.learner).peer:
-        why = "its noise is drawn by the package of a peer, in which no call can be answered"
-        found.broken.append(Broken(CHARGE, why))
-        return found
-    # Where no call of a fit can be reached, its bound is not idle but untried.
-    for k, (left, right) in enumerate(neighbours(case, n_random, seed)):
-        broken = _check_pair(case, left, right, (seed, k), found)
-        if broken is not None:
-            found.broken.append(broken)
-            return found
-    if not found.n_pairs:
-        found.broken.append(Broken(CHARGE, f"no neighbours could be trained: {found.refusal}"))
-        return found
-    if found.unseen:
-        found.broken.append(Broken(CHARGE, found.unseen))
-        return found
-    for name, (part, entry) in found.largest.items():
-        if part < 0.5 and name not in case.idle:
-            why = (
-                f"{name}: no more than {part:.3g} of the announced {entry.sensitivity:.6g} was "
-                "seen: its answer is not made of the records, or the bound is idle"
-            )
-            found.broken.append(Broken(SENSITIVITY, why))
-            return found
-    broken = _check_noise(case, seed)
-    if broken is not None:
-        found.broken.append(broken)
+    tables: tuple[Records, ...] = ()
+    try:
+        if registry.entry(case.learner).peer:
+            why = "its noise is drawn by the package of a peer, in which no call can be answered"
+            raise BreachError(CHARGE, why)
+        for k, tables in enumerate(neighbours(case, n_random, seed)):
+            _check_pair(case, *tables, (seed, k), found)
+        tables = ()
+        if not found.n_pairs:
+            raise BreachError(CHARGE, f"no neighbours could be trained: {found.refusal}")
+        # Where no call of a fit can be reached, its bound is not idle but untried.
+        if found.unseen:
+            raise BreachError(CHARGE, found.unseen)
+        for name, (part, entry) in found.largest.items():
+            if part < 0.5 and name not in case.idle:
+                why = (
+                    f"{name}: no more than {part:.3g} of the announced {entry.sensitivity:.6g} was "
+                    "seen: its answer is not made of the records, or the bound is idle"
+                )
+                raise BreachError(SENSITIVITY, why)
+        _check_noise(case, seed)
+    except BreachError as breach:
+        found.broken.append(Broken(*breach.args, *tables))
     return found
 
 
 def _check_pair(
     case: Case, left: Records, right: Records, seed: Sequence[int], found: Verdict
-) -> Broken | None:
+) -> None:
     first = Replay(seed)
     try:
         one = _trained(case, left, first)
@@ -197,29 +188,27 @@ def _check_pair(
         second = Replay(seed, None if isinstance(one, Refusal) else first)
         other = _trained(case, right, second)
         if isinstance(one, Refusal) or isinstance(other, Refusal):
-            return _refused(one, other, left, right, found)
+            return _refused(one, other, found)
         apart = _differences(one, other)
+    except BreachError:
+        raise
     except OtherCallsError as error:
-        return Broken(CONTROL, str(error), left, right)
+        raise BreachError(CONTROL, str(error)) from error
     except OtherMinimumError as error:
-        return Broken(POST_PROCESSING, str(error), left, right)
+        raise BreachError(POST_PROCESSING, str(error)) from error
     except DoorError as error:
-        return Broken(CHARGE, str(error), left, right)
+        raise BreachError(CHARGE, str(error)) from error
     except Exception as error:
         why = f"the fitted models can't be compared: {_said(error)}"
-        return Broken(POST_PROCESSING, why, left, right)
+        raise BreachError(POST_PROCESSING, why) from error
     if apart:
-        why = f"{', '.join(apart)} differ"
         # Then it may be the choices in that loop that differ, as they may.
-        why += f"; but {first.all_unseen}" if first.all_unseen else ""
-        return Broken(POST_PROCESSING, why, left, right)
+        but = f"; but {first.all_unseen}" if first.all_unseen else ""
+        raise BreachError(POST_PROCESSING, f"{', '.join(apart)} differ{but}")
     found.n_pairs += 1
     found.unseen = found.unseen or first.all_unseen
-    stated = one._fitted_statement
-    why = _overstated(case, one, stated)
-    if why:
-        return Broken(CHARGE, why, left, right)
-    return _check_costs(first, second, left, right, found)
+    _check_stated(case, one)
+    _check_costs(first, second, found)
 
 
 class Refusal(NamedTuple):
@@ -245,44 +234,38 @@ def _said(error: Exception) -> str:
 
 
 def _refused(
-    one: CodedClassifier | Refusal,
-    other: CodedClassifier | Refusal,
-    left: Records,
-    right: Records,
-    found: Verdict,
-) -> Broken | None:
+    one: CodedClassifier | Refusal, other: CodedClassifier | Refusal, found: Verdict
+) -> None:
     """Hold refusals to be alike on both sides, and to be meant."""
     refusals = [side for side in (one, other) if isinstance(side, Refusal)]
     if len(refusals) == 1:
-        return Broken(CONTROL, f"one side alone ends with {refusals[0].why}", left, right)
+        raise BreachError(CONTROL, f"one side alone ends with {refusals[0].why}")
     if one != other:
         why = " and ".join(each.why for each in refusals)
-        return Broken(CONTROL, f"the sides end with {why}", left, right)
+        raise BreachError(CONTROL, f"the sides end with {why}")
     found.refusal = refusals[0].why
     if not refusals[0].meant:
-        return Broken(CONTROL, f"both sides end with {found.refusal}", left, right)
-    return None
+        raise BreachError(CONTROL, f"both sides end with {found.refusal}")
 
 
-def _overstated(case: Case, model: CodedClassifier, stated: PrivacyStatement) -> str:
-    """Say where a statement promises less than was asked for; empty if nowhere."""
-    asked: Any = model
-    if stated.epsilon > asked.epsilon * (1 + ROUNDING) or stated.delta > asked.delta:
-        return (
+def _check_stated(case: Case, model: Any) -> None:
+    """Hold a statement to promise no less than was asked for."""
+    stated = model._fitted_statement
+    if stated.epsilon > model.epsilon * (1 + ROUNDING) or stated.delta > model.delta:
+        why = (
             f"epsilon = {stated.epsilon:g}, delta = {stated.delta:g} is stated, "
-            f"{asked.epsilon:g}, {asked.delta:g} was asked for"
+            f"{model.epsilon:g}, {model.delta:g} was asked for"
         )
+        raise BreachError(CHARGE, why)
     if stated.neighbours != case.neighbours:
-        return f"neighbours = {stated.neighbours} is stated, {case.neighbours} was asked for"
-    return ""
+        why = f"neighbours = {stated.neighbours} is stated, {case.neighbours} was asked for"
+        raise BreachError(CHARGE, why)
 
 
-def _check_costs(
-    first: Replay, second: Replay, left: Records, right: Records, found: Verdict
-) -> Broken | None:
+def _check_costs(first: Replay, second: Replay, found: Verdict) -> None:
     stated = first.statement
     if stated is None:
-        return Broken(CHARGE, "nothing was held to the ledger: a fit without a check", left, right)
+        raise BreachError(CHARGE, "nothing was held to the ledger: a fit without a check")
     named = {entry.what: entry for entry in stated.ledger}
     losses: dict[LedgerEntry, list[Floats]] = {}
     # A record is behind one holder's door: what all of them say of it adds up.
@@ -290,8 +273,7 @@ def _check_costs(
         for key, apart in one.losses(other).items():
             if not key:
                 if apart.any():
-                    why = "records enter a call that is charged nothing"
-                    return Broken(SENSITIVITY, why, left, right)
+                    raise BreachError(SENSITIVITY, "records enter a call that is charged nothing")
                 continue
             entry = named[key] if isinstance(key, str) else key
             losses.setdefault(entry, []).append(apart)
@@ -305,14 +287,12 @@ def _check_costs(
         # What is not a number is no small change.
         if not loss <= announced * (1 + TOLERANCE) + 1e-9:
             factor = loss / announced
-            return Broken(
+            raise BreachError(
                 SENSITIVITY,
                 f"{entry.what}: the exact values change by {factor * entry.sensitivity:.6g}, "
                 f"{factor:.3g} times what is announced ({entry.sensitivity:.6g})",
-                left,
-                right,
             )
-        name = _without_numbers(entry.what)
+        name = re.sub(r"\d+(?!-rule)", "#", entry.what)
         before = found.largest.get(name, (-1.0, entry))
         found.largest[name] = max(before, (loss / announced, entry), key=lambda pair: pair[0])
     for one, other in zip(first.all_events, second.all_events, strict=True):
@@ -322,17 +302,14 @@ def _check_costs(
             paid = call.entry.epsilon - announced_loss(call.entry)
             if not factor <= paid * (1 + TOLERANCE) + TOLERANCE:
                 why = f"the Jacobians differ by e^{factor:.6g}, paid for is e^{paid:.6g}"
-                return Broken(SENSITIVITY, f"{call.entry.what}: {why}", left, right)
+                raise BreachError(SENSITIVITY, f"{call.entry.what}: {why}")
     spent = _spent(stated)
     if spent > stated.epsilon * (1 + ROUNDING):
-        return Broken(CHARGE, f"the calls add up to epsilon = {spent}, not {stated.epsilon}")
+        raise BreachError(CHARGE, f"the calls add up to epsilon = {spent}, not {stated.epsilon}")
     for inner, follower in zip(first.inners, second.inners, strict=True):
         assert isinstance(inner, Replay)
         assert isinstance(follower, Replay)
-        broken = _check_costs(inner, follower, left, right, found)
-        if broken is not None:
-            return broken
-    return None
+        _check_costs(inner, follower, found)
 
 
 @lru_cache(maxsize=64)
@@ -475,7 +452,7 @@ def _rows(records: Records) -> str:
 # Noise of real fits ----------------------------------------------------------------------------
 
 
-def _check_noise(case: Case, seed: int) -> Broken | None:
+def _check_noise(case: Case, seed: int) -> None:
     """Train for real on a table that is not refused, and hold the noise to what is announced."""
     rng = np.random.default_rng([seed, 11])
     values = list(itertools.product(*(range(k) for k in BINS), range(case.n_classes)))
@@ -488,20 +465,9 @@ def _check_noise(case: Case, seed: int) -> Broken | None:
             why = f"no table could be trained on for real: {error}"
             continue
         except DoorError as error:
-            return Broken(CHARGE, f"in a real fit: {error}")
+            raise BreachError(CHARGE, f"in a real fit: {error}") from error
         except Exception as error:
-            return Broken(CONTROL, f"a real fit ends with {_said(error)}", table)
+            raise BreachError(CONTROL, f"a real fit ends with {_said(error)}", table) from error
         break
-    return Broken(NOISE, why) if why else None
-
-
-def _without_numbers(what: str) -> str:
-    return re.sub(r"\d+(?!-rule)", "#", what)
-
-
-def run(cases: Iterable[Case], n_random: int = 60, seed: int = 0) -> list[Verdict]:
-    """Check many cases."""
-    return [check(case, n_random, seed) for case in cases]
-
-
-__all__ = ["POINTS", "Broken", "Case", "Verdict", "check", "run"]
+    if why:
+        raise BreachError(NOISE, why)

@@ -12,17 +12,26 @@ DELTA = 1e-2
 
 STARTED = {"start": "public", "public_columns": (0,)}
 TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
+SOME = {"n_steps": 3}
+LINE = {"ordered": True, "linear": "yes"}
+CYCLIC = {"method": "cyclic", "n_rounds": 2, "delta": DELTA}
+ESTIMATE = {"neighbours": ADD_REMOVE, "n_estimate": 10}
+RUNS = {"expected_runs": 2.0, "score_share": 0.5}
+CHOICE = [{"learner": "one_rule"}, {"learner": "noisy_bayes"}]
+TREE = {"depth": 2, "n_holders": 2}
+FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA, "n_holders": 3}
+TWO = {"n_trees": 2, "depth": 2}
+GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
+TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
+# The gain of a split changes by half of its bound where a tree has ten records.
+MANY = (1, 2, 3, 40)
 
-MAJORITY = (Case("noisy_majority", {}),)
-
-BAYES = (
+CASES: tuple[Case, ...] = (
+    Case("noisy_majority", {}),
     Case("noisy_bayes", {}),
     Case("noisy_bayes", {"n_columns": 1}),
     Case("noisy_bayes", {"n_columns": 1, "delta": DELTA}),
     Case("noisy_bayes", {"n_columns": 1, **STARTED}, neighbours=PRIVATE_COLUMNS),
-)
-
-PARTIAL = (
     Case("brc", {"n_rounds": 3}),
     Case("brc", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
     Case("brc", {"n_rounds": 3, "delta": DELTA, "intercept": "threshold"}),
@@ -36,9 +45,6 @@ PARTIAL = (
     # A record's own answer changes by more than the others' where several teachers agree about it.
     Case("pate", {"n_teachers": 4, "n_answers": 10}, neighbours=PRIVATE_COLUMNS, sizes=(10,) * 6),
     Case("pate", {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)),
-)
-
-LINEAR = (
     Case("dp_logistic_regression", {}),
     Case("dp_logistic_regression", {"encoding": "scaled", "C": 0.01}),
     Case("dp_logistic_regression", {"noise": "box"}),
@@ -47,9 +53,6 @@ LINEAR = (
         {"noise": "box", "encoding": "scaled", "columns": "private", **STARTED},
         neighbours=PRIVATE_COLUMNS,
     ),
-)
-
-LAZYBB = (
     Case("one_rule", {}),
     Case("one_rule", {"delta": DELTA}),
     Case("lazybb", {"n_rounds": 3, "density": 0.5}),
@@ -61,14 +64,6 @@ LAZYBB = (
     Case("topdown", {"depth": 2}),
     Case("topdown", {"depth": 2, "delta": DELTA, "criterion": "root_gini"}),
     Case("topdown", {"depth": 2, "leaves": "rules", "delta": DELTA, "splits": "threshold"}),
-)
-
-SOME = {"n_steps": 3}
-LINE = {"ordered": True, "linear": "yes"}
-CYCLIC = {"method": "cyclic", "n_rounds": 2, "delta": DELTA}
-ESTIMATE = {"neighbours": ADD_REMOVE, "n_estimate": 10}
-
-PRIVGAM = (
     Case("privgam", {}),
     Case("privgam", SOME),
     Case("privgam", {**SOME, "epsilon": 4.0, "delta": DELTA, "method": "greedy"}),
@@ -83,21 +78,9 @@ PRIVGAM = (
     Case("privgam", {**CYCLIC, "pairs": "yes", "epsilon": 4.0}),
     Case("privgam", {**CYCLIC, **LINE, "pairs": "yes"}),
     Case("privgam", {**CYCLIC, **LINE, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
-)
-
-RUNS = {"expected_runs": 2.0, "score_share": 0.5}
-CHOICE = [{"learner": "one_rule"}, {"learner": "noisy_bayes"}]
-
-TUNED = (
     Case("tuned", {**RUNS, "learner": "noisy_majority"}),
     Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
     Case("tuned", {**RUNS, "settings": CHOICE}),
-)
-
-TREE = {"depth": 2, "n_holders": 2}
-FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA, "n_holders": 3}
-
-HOLDERS = (
     Case("distributed_topdown", {**TREE, "trust": "central"}),
     Case("distributed_topdown", {**TREE, "trust": "local", "delta": DELTA}),
     Case("distributed_topdown", {**TREE, "trust": "secure_sum", "n_colluding": 1}),
@@ -107,15 +90,6 @@ HOLDERS = (
     Case("random_trees", {**FOREST, "trust": "central"}),
     Case("random_trees", {**FOREST, "trust": "local"}),
     Case("random_trees", {**FOREST, "trust": "secure_sum", "n_colluding": 1}, n_classes=3),
-)
-
-TWO = {"n_trees": 2, "depth": 2}
-GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
-TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
-# The gain of a split changes by half of its bound where a tree has ten records.
-MANY = (1, 2, 3, 40)
-
-ENSEMBLES = (
     Case("dp_forest", TWO),
     Case("dp_forest", {**TWO, "votes": "shrunk"}),
     Case("dp_forest", {**TWO, "leaves": "exponential"}),
@@ -135,10 +109,6 @@ ENSEMBLES = (
     Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign"}),
     Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign", "splits": "random"}),
 )
-
-CASES: tuple[Case, ...] = (
-    *MAJORITY, *BAYES, *PARTIAL, *LINEAR, *LAZYBB, *PRIVGAM, *TUNED, *HOLDERS, *ENSEMBLES
-)  # fmt: skip
 
 
 def cases_of(learner: str) -> Iterable[Case]:

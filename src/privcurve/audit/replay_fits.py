@@ -14,14 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Bools, Floats, Ints
-from privcurve.privacy.curator import Call, Curator, Vector
+from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import LedgerEntry
-from privcurve.privacy.mechanisms import (
-    BOX_PERTURBATION,
-    MECHANISMS,
-    OBJECTIVES,
-    SELECTIONS,
-)
+from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVES, SELECTIONS
 from privcurve.privacy.seeds import Start
 
 # How far the script's answers to a compiled loop are from 0 and from each other: no score outweighs
@@ -156,10 +151,7 @@ class Replay(Curator):
 
     def _event(self, kind: str, calls: Any, exact: Floats) -> Event:
         """Note a call; its answer is the first side's, or still to be filled in."""
-        if isinstance(calls, Call):
-            one = np.empty((), dtype=object)
-            one[()] = calls
-            calls = one
+        calls = np.asarray(calls, dtype=object)
         event = Event(kind, calls, exact, np.empty(0))
         place = len(self.events)
         self.events.append(event)
@@ -202,10 +194,12 @@ class Replay(Curator):
     def _numbers(self, call: Call, exact: Floats) -> Floats:
         event = self._event("numbers", call, exact / call.scale)
         if self._followed is None:
-            spread = self._answers.choice(SPREADS)
-            drawn = MECHANISMS[call.mechanism].draw(self._answers, exact.shape)
-            event.answer = exact + spread * call.scale * drawn
+            event.answer = exact + self._drawn(call, exact.shape)
         return event.answer.copy()
+
+    def _drawn(self, call: Call, shape: tuple[int, ...]) -> Floats:
+        spread = self._answers.choice(SPREADS)
+        return spread * call.scale * MECHANISMS[call.mechanism].draw(self._answers, shape)
 
     def _signs(self, call: Call, margins: Floats, records: Ints | None) -> Bools:
         order = np.arange(len(margins)) if records is None else np.argsort(records, kind="stable")
@@ -225,9 +219,7 @@ class Replay(Curator):
     def _whole_numbers(self, call: Call, exact: Ints) -> Ints:
         event = self._event("whole numbers", call, exact / call.scale)
         if self._followed is None:
-            spread = self._answers.choice(SPREADS)
-            drawn = MECHANISMS[call.mechanism].draw(self._answers, exact.shape)
-            event.answer = exact + np.rint(spread * call.scale * drawn).astype(np.int64)
+            event.answer = exact + np.rint(self._drawn(call, exact.shape)).astype(np.int64)
         return event.answer.copy()
 
     def _choose_exactly(self, call: Call, scores: Ints) -> int:
@@ -237,22 +229,21 @@ class Replay(Curator):
         return self._numbers(call, exact)
 
     def _holder(self, start: Start) -> Curator:
-        place = len(self.parties)
-        leader = None
-        if self._leader is not None:
-            if place >= len(self._leader.parties):
-                raise OtherCallsError("a holder more")
-            leader = self._leader.parties[place]
-        return Replay([*self._seed, 1000 + place], leader, party=True)
+        leader = self._next("parties", "a holder more")
+        return Replay([*self._seed, 1000 + len(self.parties)], leader, party=True)
 
     def _inner(self, start: Start) -> Curator:
-        place = len(self.inners)
-        leader = None
-        if self._leader is not None:
-            if place >= len(self._leader.inners):
-                raise OtherCallsError("a run more")
-            leader = self._leader.inners[place]
-        return Replay([*self._seed, place], leader)
+        return Replay([*self._seed, len(self.inners)], self._next("inners", "a run more"))
+
+    def _next(self, name: str, more: str) -> Curator | None:
+        """Return whom the next curator of a kind follows."""
+        if self._leader is None:
+            return None
+        leaders: list[Curator] = getattr(self._leader, name)
+        place = len(getattr(self, name))
+        if place >= len(leaders):
+            raise OtherCallsError(more)
+        return leaders[place]
 
     def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
         points = np.linspace(ends[0], ends[-1], POINTS + 2)[1:-1]
@@ -268,15 +259,15 @@ class Replay(Curator):
         self,
         call: Call,
         dimension: int,
-        gradient: Callable[[Vector], Vector],
-        minimise: Callable[[Vector], Vector],
+        gradient: Callable[[Floats], Floats],
+        minimise: Callable[[Floats], Floats],
         old: bool,
-    ) -> Vector:
+    ) -> Floats:
         """Answer with a minimum, which other noise has made on the other side."""
         event = self._event(OBJECTIVE, call, np.zeros(dimension))
         if self._followed is None:
             event.answer = self._answers.choice(MINIMA) * self._answers.standard_normal(dimension)
-        at: Vector = event.answer.copy()
+        at: Floats = event.answer.copy()
         event.exact = gradient(at) / call.scale
         steps = 1e-5 * np.eye(dimension)
         slopes = [(gradient(at + step) - gradient(at - step)) / 2e-5 for step in steps]

@@ -12,13 +12,7 @@ import pandas as pd
 from privcurve.audit.bounds import largest_epsilon
 from privcurve.audit.claim import SAMPLED, Claim, generator
 from privcurve.audit.pairs import Pair, Target, check_pair
-from privcurve.audit.search import (
-    VERDICT_ERROR,
-    Found,
-    search_exact,
-    search_losses,
-    search_sampled,
-)
+from privcurve.audit.search import VERDICT_ERROR, Found, search_exact, search_losses, search_sampled
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import Seed
@@ -28,27 +22,10 @@ VIOLATED = "violated"
 FOUND_NOTHING = "found nothing"
 
 COLUMNS = (
-    "learner",
-    "calibration",
-    "mechanism",
-    "neighbours",
-    "stated_neighbours",
-    "setting",
-    "method",
-    "dataset",
-    "n_records",
-    "n_pairs",
-    "pair",
-    "n_trainings",
-    "refutable_epsilon",
-    "epsilon",
-    "delta",
-    "found_epsilon",
-    "found_delta",
-    "verdict",
-    "not_covered",
-    "event",
-)
+    "learner", "calibration", "mechanism", "neighbours", "stated_neighbours", "setting", "method",
+    "dataset", "n_records", "n_pairs", "pair", "n_trainings", "refutable_epsilon",
+    "epsilon", "delta", "found_epsilon", "found_delta", "verdict", "not_covered", "event",
+)  # fmt: skip
 
 
 def n_comparisons(claims: Iterable[Claim]) -> int:

@@ -272,7 +272,8 @@ def _choose_view(
     chooses = slice(n_learning, n_choosing)
     columns = []
     for one, other in zip(of_left.T, of_right.T, strict=True):
-        if _few_values(np.concatenate([one[chooses], other[chooses]])):
+        some = np.concatenate([one[chooses], other[chooses]])
+        if len(np.unique(some)) <= min(MOST_OUTCOMES, len(some) // PER_OUTCOME):
             one, other = _numbered(one), _numbered(other)
         columns.append((one, other))
     promise = [_promise(one[chooses], other[chooses], delta) for one, other in columns]
@@ -286,11 +287,6 @@ def _choose_view(
     return best[1], *columns[best[2]]
 
 
-def _few_values(values: Floats) -> bool:
-    n_values = len(np.unique(values))
-    return n_values <= min(MOST_OUTCOMES, len(values) // PER_OUTCOME)
-
-
 def _numbered(values: Floats) -> Ints:
     """Return the bits of each number: equal outcomes have equal ones."""
     return np.ascontiguousarray(values + 0.0).view(np.int64)
@@ -300,9 +296,8 @@ def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
     """Return roughly the bound that a column could give, for a fraction of the time."""
     n = len(left)
     most = -math.inf
-    for _, hits_left, hits_right in (_outcome_sets if left.dtype.kind in "iu" else _tails)(
-        left, right
-    ):
+    candidates = _outcome_sets if left.dtype.kind in "iu" else _tails
+    for _, hits_left, hits_right in candidates(left, right):
         for p, q in ((hits_left, hits_right), (hits_right, hits_left)):
             above = p - 4 * np.sqrt(p) - delta * n
             bound = np.log(np.maximum(above, 1e-9) / (q + 4 * np.sqrt(q) + 8))
@@ -310,11 +305,7 @@ def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
     return most
 
 
-_Candidates = tuple[
-    Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]],
-    Ints,
-    Ints,
-]
+_Candidates = tuple[Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]], Ints, Ints]
 
 
 def _outcome_sets(left: NDArray[Any], right: NDArray[Any]) -> Iterator[_Candidates]:
@@ -346,10 +337,7 @@ def _tails(left: NDArray[Any], right: NDArray[Any]) -> Iterator[_Candidates]:
         hits = [np.searchsorted(np.sort(sign * side), cuts, side="right") for side in (left, right)]
 
         def event_of(
-            i: int,
-            sign: float = sign,
-            cuts: Floats = cuts,
-            relation: str = relation,
+            i: int, sign: float = sign, cuts: Floats = cuts, relation: str = relation
         ) -> tuple[Callable[[NDArray[Any]], Bools], str]:
             text = f"score {relation} {sign * cuts[i]:.6g}"
             return lambda output: sign * output <= cuts[i], text

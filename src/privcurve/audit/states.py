@@ -16,23 +16,6 @@ from privcurve.coding import Floats, Records
 from privcurve.learners.base import REQUESTS, CodedClassifier
 from privcurve.privacy.ledger import PrivacyStatement
 
-# What the fit of any learner may leave on the model, and why.
-PUBLIC: Mapping[str, str] = {
-    "n_features_in_": "the number of columns, of the public domain",
-    "feature_names_in_": "the names of the columns, of the public domain",
-    "n_bins_": "the parameter n_bins, of the public domain",
-    "classes_": "the parameter classes; without it, that both labels occur, which is assumed",
-    "_fitted_parameters": "a copy of the parameters, without the seed",
-    "_labels_from_rows": "whether the parameter classes was given",
-    "_fitted_statement": "made from parameters, the number of records and what was released",
-    "n_features_used_": "counted on the model itself",
-}
-
-# An exact count that is public where neighbours have equally many records, and nowhere else.
-COUNT: Mapping[str, str] = {
-    "n_records_": "the number of records, public where one is replaced; not if it is added",
-}
-
 # The score of the canary, beside the attributes.
 SCORE = "score of the canary"
 

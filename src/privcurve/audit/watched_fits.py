@@ -16,7 +16,7 @@ from scipy.special import gammainc
 
 from privcurve.audit.replay_fits import norms
 from privcurve.coding import Floats, Ints
-from privcurve.privacy.curator import Call, Curator, Vector
+from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.mechanisms import (
     EXPONENTIAL,
     GAUSSIAN,
@@ -105,12 +105,6 @@ class Watch(Curator):
     def _note(self, mechanism: str, noise: Floats) -> None:
         self.drawn.append((mechanism, LAWS[mechanism](noise).ravel()))
 
-    def _note_place(self, law: str, chances: Floats, chosen: int) -> None:
-        """Note a point of the interval of a candidate's chances."""
-        below = float(chances[:chosen].sum())
-        level = below + self._within.random() * float(chances[chosen])
-        self.drawn.append((law, np.array([level / float(chances.sum())])))
-
     def _numbers(self, call: Call, exact: Floats) -> Floats:
         answer = super()._numbers(call, exact)
         self._note(call.mechanism, (answer - exact) / call.scale)
@@ -140,7 +134,10 @@ class Watch(Curator):
     def _chosen(self, call: Call, scores: NDArray[Any], chosen: int) -> int:
         probabilities = MECHANISMS[call.mechanism].probabilities
         assert probabilities is not None
-        self._note_place("choice", probabilities(scores, 1 / call.scale), chosen)
+        # A point of the interval of the candidate's chances.
+        chances = probabilities(scores, 1 / call.scale)
+        level = float(chances[:chosen].sum()) + self._within.random() * float(chances[chosen])
+        self.drawn.append(("choice", np.array([level / float(chances.sum())])))
         return chosen
 
     def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
@@ -152,7 +149,7 @@ class Watch(Curator):
             self.drawn.append(("threshold", np.array([level])))
         return point
 
-    def _tilt(self, call: Call, dimension: int, old: bool) -> Vector:
+    def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
         tilt = super()._tilt(call, dimension, old)
         # The norm has Gamma's distribution.
         levels = gammainc(dimension, norms(call.mechanism, tilt[None]) / call.scale)
@@ -207,16 +204,13 @@ def faults(fit: Callable[[Watch], Any], seed: int) -> str:
             fits.append(np.concatenate([levels for _, levels in watch.drawn])[:COMPARED])
     for law, parts in drawn.items():
         levels = np.concatenate(parts)
-        p = min(1.0, 2 * min(_uniform(levels), _spread(levels)))
+        even = float(stats.kstest(levels, "uniform").pvalue)
+        p = min(1.0, 2 * min(even, _spread(levels)))
         if p < FALSE_ALARM:
             return f"{law} noise is not distributed as announced (p = {p:.2g})"
         if len(np.unique(levels)) < len(levels):
             return f"a number of {law} noise serves twice"
     return _together(fits)
-
-
-def _uniform(levels: Floats) -> float:
-    return float(stats.kstest(levels, "uniform").pvalue)
 
 
 def _spread(levels: Floats) -> float:

@@ -107,49 +107,49 @@ class _Coordinator:
         release = Release(LAPLACE, self.noise.label_scale)
         for node in tree.leaves:
             messages = (holder.labels(node, release) for holder in self.holders)
-            counts = self.transcript.collect(0, "labels", messages, self.sums, release)
+            counts = self.transcript.collect(messages, self.sums, release)
             tree.label(node, int(np.argmax(counts)))
         return tree
 
     def _weigh(self, node: int, level: int) -> float:
         release = Release(LAPLACE, self.noise.weight_scale(level))
         messages = (holder.weight(node, release) for holder in self.holders)
-        total = self.transcript.collect(level, "weight", messages, self.sums, release)
+        total = self.transcript.collect(messages, self.sums, release)
         return float(total[0]) / self.plan.n
 
     def _choose(self, nodes: list[int], level: int) -> list[Chosen]:
         """Return a question for each node of a level: PrivateSplit."""
         plan, budget = self.plan, self.noise.split_budget(level)
         if self.noise.protocol == SINGLE:
-            return [self._best(node, level, budget) for node in nodes]
+            return [self._best(node, budget) for node in nodes]
         everything: list[Sequence[int]] = [range(len(plan.questions.columns))] * len(nodes)
         if self.noise.protocol == LOCAL_RNM:
             budget /= 2
-            everything = [self._vote(node, level, budget) for node in nodes]
+            everything = [self._vote(node, budget) for node in nodes]
             self.transcript.begin_round()
         chosen = []
         for node, asked in zip(nodes, everything, strict=True):
             release = Release(LAPLACE, self.noise.families_scale(budget, len(asked)))
             messages = (holder.families(node, asked, release) for holder in self.holders)
-            families = self.transcript.collect(level, "counts", messages, self.sums, release)
+            families = self.transcript.collect(messages, self.sums, release)
             gains = family_gains(families, self.place)
             best = int(np.argmax(gains))
             chosen.append(Chosen(int(asked[best]), float(gains[best])))
         return chosen
 
-    def _best(self, node: int, level: int, budget: float) -> Chosen:
+    def _best(self, node: int, budget: float) -> Chosen:
         (curator,) = self.holders
         found = curator.best(node, self.plan.criterion, budget)
-        self.transcript.send(level, 0, "best", found, True)
+        self.transcript.send(0, found)
         return Chosen(int(found[0]), float(found[1]))
 
-    def _vote(self, node: int, level: int, budget: float) -> list[int]:
+    def _vote(self, node: int, budget: float) -> list[int]:
         """Return one candidate a holder, repeated where several name the same."""
         ballot = Ballot(LAPLACE, self.plan.criterion, budget)
         named = []
         for i, holder in enumerate(self.holders):
             vote = holder.vote(node, ballot)
-            self.transcript.send(level, i, "vote", vote, True)
+            self.transcript.send(i, vote)
             named.append(int(vote[0]))
         self.transcript.tell(len(named))
         return named

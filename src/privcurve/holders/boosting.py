@@ -116,7 +116,7 @@ def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Tran
         chosen = Stumps(trees.columns[of_batch], trees.low[of_batch], trees.high[of_batch], unit)
         transcript.begin_round()
         messages = (holder.leaves(chosen, release) for holder in holders)
-        total = transcript.collect(start, "leaves", messages, sums, release)
+        total = transcript.collect(messages, sums, release)
         curvature = share * np.maximum(total[:, :, -1:], 0.0)
         values = np.clip(-total[:, :, :-1] / (curvature + least), -LARGEST_VALUE, LARGEST_VALUE)
         values *= plan.learning_rate / len(values)

@@ -136,7 +136,7 @@ class _Coordinator:
                 vote = holder.vote(
                     node, Ballot(EXPONENTIAL, criterion, rate, noise.vote_what(level))
                 )
-                self.transcript.send(level, i, "vote", vote, True)
+                self.transcript.send(i, vote)
                 named.add(int(asked.columns[vote[0]]))
             found[node] = sorted(named)
             self.transcript.tell(len(named))
@@ -146,7 +146,7 @@ class _Coordinator:
         """Return noisy counts by class and bin, 0 where none are asked for, and their variance."""
         plan, release = self.plan, self._release(level, len(columns))
         messages = (holder.counts(node, columns, release) for holder in self.holders)
-        total = self.transcript.collect(level, "counts", messages, self.sums, release)
+        total = self.transcript.collect(messages, self.sums, release)
         starts = plan.questions.starts
         table = np.zeros((plan.n_classes, int(starts[-1])))
         table[:, np.concatenate([np.arange(starts[j], starts[j + 1]) for j in columns])] = total

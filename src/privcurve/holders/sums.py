@@ -78,11 +78,6 @@ class LocalNoise:
     n_holders: int
 
     @property
-    def shows_messages(self) -> bool:
-        """Whether the coordinator sees single messages."""
-        return True
-
-    @property
     def excess(self) -> float:
         """Variance of a sum's noise over that of the noise that the guarantee needs."""
         return float(self.n_holders)
@@ -115,11 +110,6 @@ class SecureSum:
 
     n_holders: int
     n_colluding: int = 0
-
-    @property
-    def shows_messages(self) -> bool:
-        """Whether the coordinator sees single messages."""
-        return False
 
     @property
     def parts(self) -> int:
@@ -156,10 +146,6 @@ class SecureSum:
 
 class Sums(Protocol):
     """What :class:`LocalNoise` and :class:`SecureSum` share."""
-
-    @property
-    def shows_messages(self) -> bool:
-        """Whether the coordinator sees single messages."""
 
     @property
     def excess(self) -> float:

@@ -1,4 +1,4 @@
-"""What was sent: by whom, in which round, of which kind, how many bits. No records."""
+"""What was sent: by whom, in which round, how many bits. No records."""
 
 from __future__ import annotations
 
@@ -12,61 +12,26 @@ from numpy.typing import NDArray
 from privcurve.coding import Floats, Ints
 from privcurve.holders.sums import Release, Sums
 
-# In place of a holder's number: the sum that a secure sum shows.
-THE_SUM = -1
-
-
-@dataclass(frozen=True)
-class Message:
-    """One message to the coordinator.
-
-    Attributes
-    ----------
-    round, level : int
-        When it was sent, and the level of the tree (or the batch of trees) that it is about.
-    holder : int
-        Its number, or `THE_SUM`.
-    kind : str
-        ``vote``, ``counts``, ``weight``, ``labels``, ``best`` or ``leaves``.
-    numbers : ndarray
-        What it says.
-    bits : int
-        Its length: of the numbers alone, without framing or the exchange of keys.
-    """
-
-    round: int
-    level: int
-    holder: int
-    kind: str
-    numbers: NDArray[Any]
-    bits: int
-
 
 @dataclass
 class Transcript:
-    """Totals of messages, and the messages themselves where they are kept.
+    """Totals of messages; their bits are those of the numbers, without framing or keys.
 
     Attributes
     ----------
     n_holders : int
-    keep : bool
-        Whether messages are kept: for audits.
     sent : list of list of int
         Bits that each holder sent to the coordinator, by round.
     received : int
         Bits that the coordinator sent to each holder: all get the same.
     n_messages : int
         Both ways.
-    messages : list of Message
-        In the order they were sent; under a secure sum the sum alone, as no more is seen.
     """
 
     n_holders: int
-    keep: bool = False
     sent: list[list[int]] = field(default_factory=list)
     received: int = 0
     n_messages: int = 0
-    messages: list[Message] = field(default_factory=list)
 
     def begin_round(self) -> None:
         """Begin a round: what is sent from here on does not wait for the answer to another."""
@@ -77,38 +42,23 @@ class Transcript:
         """How many rounds there were."""
         return len(self.sent)
 
-    def send(self, level: int, holder: int, kind: str, numbers: NDArray[Any], seen: bool) -> None:
+    def send(self, holder: int, numbers: NDArray[Any]) -> None:
         """Record a message of a holder.
 
         Parameters
         ----------
-        level, holder : int
-        kind : str
+        holder : int
         numbers : ndarray
             As it is sent; its type says how many bits a number has.
-        seen : bool
-            Whether the coordinator sees it: not under a secure sum.
         """
-        bits = 8 * numbers.nbytes
-        self.sent[-1][holder] += bits
+        self.sent[-1][holder] += 8 * numbers.nbytes
         self.n_messages += 1
-        if self.keep and seen:
-            self.messages.append(Message(self.rounds, level, holder, kind, numbers, bits))
 
-    def show_sum(self, level: int, kind: str, numbers: NDArray[Any]) -> None:
-        """Record what a secure sum shows."""
-        if self.keep:
-            self.messages.append(Message(self.rounds, level, THE_SUM, kind, numbers, 0))
-
-    def collect(
-        self, level: int, kind: str, messages: Iterable[NDArray[Any]], sums: Sums, release: Release
-    ) -> Floats:
+    def collect(self, messages: Iterable[NDArray[Any]], sums: Sums, release: Release) -> Floats:
         """Record a message of each holder, as it comes, and return their sum.
 
         Parameters
         ----------
-        level : int
-        kind : str
         messages : iterable of ndarray
             One a holder, in their order.
         sums : Sums
@@ -122,12 +72,9 @@ class Transcript:
         """
         sent = []
         for holder, message in enumerate(messages):
-            self.send(level, holder, kind, message, sums.shows_messages)
+            self.send(holder, message)
             sent.append(message)
-        total = sums.add_up(sent, release)
-        if not sums.shows_messages:
-            self.show_sum(level, kind, total)
-        return total
+        return sums.add_up(sent, release)
 
     def tell(self, n_numbers: int, bits: int = 16) -> None:
         """Record what the coordinator tells every holder."""

@@ -353,7 +353,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     def _guarantee(self, n: int) -> PrivacyStatement:
         """Return what a fit on n records guarantees; overridden by published calibrations."""
         budget = {name: getattr(self, name) for name in BUDGET}
-        return noise_of(self._learner, self._calls(n), **budget)
+        return noise_of(self._learner, tuple(self._calls(n)), **budget)
 
     def _calls(self, n: int) -> Sequence[Announced]:
         """Return the mechanism calls of a fit on n records, by public facts alone."""

@@ -187,7 +187,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     def _guarantee(self, n: int) -> PrivacyStatement:
         budget = {name: getattr(self, name) for name in BUDGET}
         if self.calibration == CERTIFIED:
-            return noise_of(self._learner, self._calls(n), **budget, accountants=ACCOUNTANTS)
+            return noise_of(self._learner, tuple(self._calls(n)), **budget, accountants=ACCOUNTANTS)
         return published(
             n_trees=int(self.n_trees),
             depth=int(self.depth),
@@ -255,7 +255,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         scores, reach = np.zeros(len(signs)), 0.0
         for t in range(n_trees):
             weights = record_weights(scores, signs, alpha)
-            bound = self._weight_bound(reach)
+            bound = ensemble_weight_bound(reach, alpha)
             if weights.max() > bound * (1 + 1e-12):
                 raise AssertionError(f"a record weighs {weights.max()}, more than {bound}")
             weights *= counts
@@ -266,10 +266,6 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             scores += beta * votes[leaves]
             reach += abs(beta) * float(np.abs(votes).max())
         self._count_questions()
-
-    def _weight_bound(self, reach: float) -> float:
-        """Return w̄, the largest weight where |H| is at most `reach`."""
-        return ensemble_weight_bound(reach, float(self.boost_alpha))
 
     def _sensitivity(self, n: int, alpha: float) -> float:
         """Return that of a split's score, for weights of at most 1: Δ₀ + α(Δ₁ − Δ₀)."""

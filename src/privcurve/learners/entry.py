@@ -135,10 +135,13 @@ class LearnerEntry:
         The word that a study uses for it.
     path : str
         ``module:Class`` of the estimator.
-    version : int
-        Raised whenever the same cell would give another result: part of a cell's id.
     title : str
         The name in tables and figures.
+    seconds : callable
+        ``seconds(setting, n_rows, n_columns)``: about how many one fit takes; the setting is
+        a whole one. See :meth:`cost`.
+    version : int
+        Raised whenever the same cell would give another result: part of a cell's id.
     calibrations : tuple of str
         Which of ``published`` and ``certified`` it offers; empty for a method
         without privacy, which is run at ε = ∞ alone.
@@ -146,9 +149,6 @@ class LearnerEntry:
         Whether it offers δ > 0.
     parameters : mapping of str to Parameter
         Its hyperparameters: what a grid may hold.
-    seconds : callable
-        ``seconds(setting, n_rows, n_columns)``: about how many one fit takes; the setting is
-        a whole one. See :meth:`cost`.
     shared : tuple of str
         Parameters whose equal values (and ε) share costly work, such as a calibration:
         their cells are trained by the same job. Empty: no cells share any.
@@ -177,12 +177,12 @@ class LearnerEntry:
 
     name: str
     path: str
-    version: int
     title: str
-    calibrations: tuple[str, ...]
-    approximate: bool
-    parameters: Mapping[str, Parameter]
     seconds: Callable[[Mapping[str, Any], int, int], float]
+    version: int = 1
+    calibrations: tuple[str, ...] = ()
+    approximate: bool = False
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
     pure: bool = True
     needs: tuple[str, ...] = ()

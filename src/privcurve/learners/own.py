@@ -17,7 +17,6 @@ from __future__ import annotations
 import importlib.util
 import sys
 import zlib
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -85,8 +84,7 @@ def claims() -> dict[str, tuple[Any, ...]]:
     for name in names():
         of_module = getattr(_module(path_of(name).resolve()), "claims", None)
         if of_module is not None:
-            given: Iterable[Any] = of_module()
-            found[name] = tuple(given)
+            found[name] = tuple(of_module())
     return found
 
 

@@ -89,7 +89,7 @@ def pate_statement(
     )
     return noise_of(
         "pate",
-        [answers],
+        (answers,),
         epsilon=epsilon,
         calibration=calibration,
         public=public,

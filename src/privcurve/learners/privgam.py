@@ -12,7 +12,7 @@ from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.additive.model import AdditiveModel
-from privcurve.learners.additive.plan import Settings, plan_of
+from privcurve.learners.additive.plan import plan_of
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.log_odds import LogOddsClassifier
@@ -113,7 +113,7 @@ class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
         self.n_features_used_ = self.model_.n_used
         if self.neighbours != ADD_REMOVE:
             self.n_records_ = records.n
-        return statement(fit.budget, curator.ledger, self._settings().by_rule)
+        return statement(fit.budget, curator.ledger, self._by_rule())
 
     def _fitted(
         self, records: Records, curator: Curator, kind: type[Fit] = Fit
@@ -121,25 +121,17 @@ class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
         """Run the fit; its transcript is not kept on the model."""
         ordered = self._ordered(len(self.n_bins_))
         n = records.n if self.n_estimate is None else int(self.n_estimate)
-        plan = plan_of(self._settings(), n, ordered)
+        plan = plan_of(self, n, ordered)
         maps = bin_maps(self.n_bins_, ordered, plan.merged)
         residuals = Residuals(*records[:3], maps, plan.budget.bits)
         fit = kind(residuals, ordered, plan.budget, curator)
         fit.run(plan)
         return fit, maps
 
-    def _settings(self) -> Settings:
-        return Settings(
-            method=self.method,
-            n_rounds=int(self.n_rounds),
-            n_steps=None if self.n_steps is None else int(self.n_steps),
-            bins=self.bins,
-            linear=self.linear,
-            pairs=self.pairs,
-            neighbours=self.neighbours,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-        )
+    def _by_rule(self) -> bool:
+        """Whether the rule decides all settings."""
+        free = self.method == self.bins == self.linear == self.pairs == rule.RULE
+        return free and self.n_rounds == rule.ROUNDS and self.n_steps is None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -71,7 +71,6 @@ class PublicClassifier:
 
 NO_START = "none"
 PUBLIC_START = "public"
-STARTS = (NO_START, PUBLIC_START)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import importlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from privcurve.coding import class_labels
 from privcurve.learners import own
@@ -132,17 +132,9 @@ def estimator_class(name: str) -> type[Any]:
     return found
 
 
-class PublicFacts(Protocol):
-    """What is public of a dataset: a `Domain`, or :class:`~privcurve.learners.entry.Facts`."""
-
-    @property
-    def n_bins(self) -> Any:
-        """How many codes each column has."""
-
-
 def make(
     name: str,
-    domain: PublicFacts,
+    domain: Any,
     parameters: Mapping[str, Any] | None = None,
     neighbours: str = REPLACE_ONE,
 ) -> Any:

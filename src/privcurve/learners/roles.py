@@ -14,7 +14,6 @@ from privcurve.coding import Codes, Ints, Signs
 ALL = "all"
 PUBLIC = "public"
 PRIVATE = "private"
-COLUMNS = (ALL, PUBLIC, PRIVATE)
 
 # Of so many possible numbers a key, sorting is faster than marking those that occur.
 SPARSE = 16

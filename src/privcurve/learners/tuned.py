@@ -22,7 +22,6 @@ from privcurve.learners.tuning import (
     candidates_of,
     check_spent,
     terms,
-    training_delta,
 )
 from privcurve.privacy.accountants.selection import runs
 from privcurve.privacy.budget import CERTIFIED, is_private
@@ -122,9 +121,6 @@ class TunedClassifier(PrivateClassifier):
         candidates = candidates_of(self.learner, self.settings)
         return list(dict.fromkeys(one.learner for one in candidates))
 
-    def _facts_of_columns(self) -> Facts:
-        return Facts(self.n_bins_, self.ordered)
-
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         coins = curator.coins
         candidates = candidates_of(self.learner, self.settings)
@@ -132,7 +128,7 @@ class TunedClassifier(PrivateClassifier):
         budget: SelectionBudget | None = None
         if is_private(self.epsilon):
             budget = self._budget()
-            told = terms(candidates, budget, self._facts_of_columns(), self.n_records_)
+            told = terms(candidates, budget, Facts(self.n_bins_, self.ordered), self.n_records_)
             each = [one.epsilon for one in told]
             whole = budget.statement(
                 " or ".join(self._names()),
@@ -185,8 +181,11 @@ class TunedClassifier(PrivateClassifier):
             mine = [k for k, place in enumerate(drawn) if candidates[place].learner == name]
             if not mine:
                 continue
-            common = {"delta": training_delta(name, self.delta), "calibration": CERTIFIED}
-            base = registry.make(name, self._facts_of_columns(), common)
+            common = {
+                "delta": registry.entry(name).told_delta(self.delta),
+                "calibration": CERTIFIED,
+            }
+            base = registry.make(name, Facts(self.n_bins_, self.ordered), common)
             settings = [{**candidates[drawn[k]].setting, "epsilon": each[drawn[k]]} for k in mine]
             doors = [inners[k] for k in mine]
             made = base._train(records.codes, records.labels, settings, doors, records.counts)

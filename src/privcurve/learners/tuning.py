@@ -233,28 +233,20 @@ def terms(
     ValueError
         If a candidate can't be trained; the message names it.
     """
-    public = (tuple(int(k) for k in facts.n_bins), _of_columns(facts.ordered))
+    ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
+    public = (tuple(int(k) for k in facts.n_bins), ordered)
     guess = budget.training_epsilon
     found = []
     for one in candidates:
         name, setting = one.learner, one.setting
         known = (name, json.dumps(setting, sort_keys=True), *public, n)
-        delta = training_delta(name, 0.0 if budget.pure else budget.delta)
+        delta = base_entry(name).told_delta(0.0 if budget.pure else budget.delta)
         try:
             found.append(_terms(known, delta, budget.pure, budget.training, guess))
         except ValueError as error:
             raise ValueError(f"{NAME}: the setting {dict(setting)} of {name}: {error}") from error
         guess = found[-1].epsilon
     return found
-
-
-def training_delta(name: str, delta: float) -> float:
-    """Return δ that a learner whose settings are chosen is told."""
-    return base_entry(name).told_delta(delta)
-
-
-def _of_columns(ordered: Any) -> tuple[bool, ...] | None:
-    return None if ordered is None else tuple(bool(one) for one in ordered)
 
 
 Known = tuple[str, str, tuple[int, ...], tuple[bool, ...] | None, int]

@@ -165,16 +165,14 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
             learner._adopt(released, n, plan.noise.statement)
 
     def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
-        for name, value in self._weak.attributes(released, self._seen_bins()).items():
-            setattr(self, name, value)
+        self.__dict__.update(self._weak.attributes(released, self._seen_bins()))
         self.n_features_used_ = self.model_.n_features_used
         self.n_records_ = n
         self._fitted_statement = statement
 
     def _restore(self) -> None:
         released = self.model_.check(self._seen_bins())
-        for name, value in self._weak.attributes(released, self._seen_bins()).items():
-            setattr(self, name, value)
+        self.__dict__.update(self._weak.attributes(released, self._seen_bins()))
 
     def _scores(self, codes: Codes) -> Floats:
         votes: Ints = self.model_.tally(self._seen(codes))

@@ -14,16 +14,12 @@ from privcurve.numerals import amount, count
 from privcurve.privacy import selection_table
 from privcurve.privacy.calibration.one_rules import lazybb_table
 
-LEARNERS = ("lazybb", "one_rule")
-
-# The first word, for the table of what private selection costs.
-TUNE = "tune"
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words[:1] == [TUNE]:
+    # The table of what private selection costs.
+    if words[:1] == ["tune"]:
         return selection_table.main(words[1:])
     parser = _parser()
     given = parser.parse_args(words)
@@ -47,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         "noise. docs/privacy.md explains the lines. With tune as the first word: what it costs to "
         "choose settings privately.",
     )
-    parser.add_argument("--learner", choices=LEARNERS, default="lazybb")
+    parser.add_argument("--learner", choices=("lazybb", "one_rule"), default="lazybb")
     parser.add_argument("--rounds", type=count, help="number of rounds (lazybb)")
     parser.add_argument("--density", type=amount, help="density, in (0, 1] (lazybb)")
     parser.add_argument(

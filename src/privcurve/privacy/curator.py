@@ -96,8 +96,6 @@ def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
     return Call(mechanism or entry.mechanism, 1 / entry.noise_rate, entry)
 
 
-Vector = Floats
-
 # What a call is of, when there is no noise to be charged.
 EXACT = call_of(None)
 
@@ -189,12 +187,7 @@ class Curator:
         """Return one number with noise."""
         return float(self.numbers(call, [exact])[0])
 
-    def signs(
-        self,
-        call: Call | str,
-        margins: Floats,
-        records: Ints | None = None,
-    ) -> Bools:
+    def signs(self, call: Call | str, margins: Floats, records: Ints | None = None) -> Bools:
         """Return for each margin whether the label drawn for it is +; exact: if it is above 0.
 
         The chance of + is that of ``margin + noise > 0``: nothing but the labels is released.
@@ -347,11 +340,11 @@ class Curator:
         self,
         call: Call | str,
         dimension: int,
-        gradient: Callable[[Vector], Vector],
-        minimise: Callable[[Vector], Vector],
+        gradient: Callable[[Floats], Floats],
+        minimise: Callable[[Floats], Floats],
         *,
         old: bool = False,
-    ) -> Vector:
+    ) -> Floats:
         """Return the minimum of an objective with a random linear term b·θ.
 
         Parameters
@@ -405,13 +398,13 @@ class Curator:
         self,
         call: Call,
         dimension: int,
-        gradient: Callable[[Vector], Vector],
-        minimise: Callable[[Vector], Vector],
+        gradient: Callable[[Floats], Floats],
+        minimise: Callable[[Floats], Floats],
         old: bool,
-    ) -> Vector:
+    ) -> Floats:
         return minimise(self._tilt(call, dimension, old))
 
-    def _tilt(self, call: Call, dimension: int, old: bool) -> Vector:
+    def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
         """Draw b."""
         source: Source = self.coins
         if old and seeds.is_chacha(self.coins):
@@ -573,23 +566,7 @@ def party_of(start: Start) -> Curator:
 
 def _spread(calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Return the call of each place along the first axes of a shape."""
-    if isinstance(calls, Call):
-        one = np.empty((), dtype=object)
-        one[()] = calls
-        return one
-    axes = []
-    level: Any = calls
-    while not isinstance(level, Call):
-        axes.append(len(level))
-        if not axes[-1]:
-            return np.empty(axes, dtype=object)
-        level = level[0]
-    spread = np.empty(axes, dtype=object)
-    for place in np.ndindex(*axes):
-        call: Any = calls
-        for i in place:
-            call = call[i]
-        spread[place] = call
-    if spread.shape != shape[: spread.ndim]:
+    spread = np.array(calls, dtype=object)
+    if spread.size and spread.shape != shape[: spread.ndim]:
         raise ValueError(f"{spread.shape} calls do not fit noise of the shape {shape}")
     return spread

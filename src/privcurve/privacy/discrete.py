@@ -19,9 +19,6 @@ from numba import njit
 
 from privcurve.coding import Ints
 
-# Bits of one random word: those of a random number of NumPy, k/2^53.
-_BITS = 53
-
 
 @njit(cache=True, nogil=True)
 def _word(rng: np.random.Generator) -> int:

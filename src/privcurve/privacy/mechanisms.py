@@ -120,35 +120,24 @@ def score_range(sensitivity: float, neighbours: str, monotone: bool = False) -> 
 # Noise ---------------------------------------------------------------------------------
 
 
-def _gumbel(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    return rng.gumbel(scale=scale, size=size)
+def _law(name: str) -> Draw:
+    """Return the draws of a law, by NumPy's name of it."""
 
+    def draw(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
+        return np.asarray(getattr(rng, name)(scale=scale, size=size))
 
-def _exponential(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    return rng.exponential(scale=scale, size=size)
-
-
-def _laplace(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    return rng.laplace(scale=scale, size=size)
+    return draw
 
 
 def _two_laplace(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    noise = _laplace(rng, size, scale)
-    noise -= _laplace(rng, size, scale)
+    noise = rng.laplace(scale=scale, size=size)
+    noise -= rng.laplace(scale=scale, size=size)
     return noise
-
-
-def _logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    return rng.logistic(scale=scale, size=size)
 
 
 def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw logistic noise from 1 − U: the label is + just where a uniform U is below its chance."""
     return -rng.logistic(scale=scale, size=size)
-
-
-def _normal(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    return rng.normal(scale=scale, size=size)
 
 
 def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
@@ -249,7 +238,7 @@ _TABLE = (
         "choice",
         "by the exponential mechanism",
         BOUNDED_RANGE_KIND,
-        _gumbel,
+        _law("gumbel"),
         exponential_probabilities,
     ),
     # η·range-DP, never worse than the exponential mechanism (§g, cited); its range
@@ -259,11 +248,13 @@ _TABLE = (
         "choice",
         "by permute-and-flip",
         PURE_KIND,
-        _exponential,
+        _law("exponential"),
         permute_and_flip_probabilities,
     ),
     # Δ/scale-DP, Δ the L1 sensitivity of all numbers together.
-    Mechanism(LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _laplace, _laplace_labels),
+    Mechanism(
+        LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _law("laplace"), _laplace_labels
+    ),
     # One such number on the weight of either label: the thesis' leaves (§c).
     Mechanism(
         TWO_LAPLACE,
@@ -275,7 +266,7 @@ _TABLE = (
     ),
     # P(+) = σ(rate · margin): an exponential mechanism of two candidates (§c, §f6).
     Mechanism(
-        LOGISTIC, "label", "drawn at random", BOUNDED_RANGE_KIND, _logistic, _logistic_labels
+        LOGISTIC, "label", "drawn at random", BOUNDED_RANGE_KIND, _law("logistic"), _logistic_labels
     ),
     Mechanism(
         NOISY_LABEL,
@@ -286,7 +277,7 @@ _TABLE = (
         _logistic_labels,
     ),
     # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
-    Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _normal),
+    Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _law("normal")),
     # Δ/scale-DP for the vector, Δ its L2 sensitivity; what is minimised with it costs
     # more: calibration/objective.py.
     Mechanism(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -134,9 +133,10 @@ class Announced:
         ]
 
 
+@lru_cache(maxsize=64)
 def noise_of(
     learner: str,
-    announced: Sequence[Announced],
+    announced: tuple[Announced, ...],
     *,
     epsilon: float,
     delta: float = 0.0,
@@ -149,7 +149,7 @@ def noise_of(
     Parameters
     ----------
     learner : str
-    announced : sequence of Announced
+    announced : tuple of Announced
         In the order of the ledger; their shares add up to 1.
     epsilon, delta : float
         The budget; ε may be infinite.
@@ -171,20 +171,6 @@ def noise_of(
     check_budget(epsilon, delta)
     if not is_private(epsilon):
         return PrivacyStatement.not_private(learner)
-    words = {name: tuple(word) if isinstance(word, list) else word for name, word in words.items()}
-    return _noise_of(learner, tuple(announced), epsilon, delta, calibration, accountants, **words)
-
-
-@lru_cache(maxsize=64)
-def _noise_of(
-    learner: str,
-    announced: tuple[Announced, ...],
-    epsilon: float,
-    delta: float,
-    calibration: str,
-    accountants: tuple[str, ...] | None,
-    **words: Any,
-) -> PrivacyStatement:
     whole = math.fsum(each.share for each in announced)
     if abs(whole - 1) > 1e-9:
         raise ValueError(f"{learner}: the shares of its calls add up to {whole}, not to 1")

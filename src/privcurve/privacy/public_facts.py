@@ -20,6 +20,7 @@ def state(
     calibration: str,
     composition: str,
     ledger: Sequence[LedgerEntry],
+    neighbours: str = REPLACE_ONE,
     public: Sequence[int] | None = None,
     assumptions: Sequence[str] = (),
     exclusions: Sequence[str] = (),
@@ -31,13 +32,17 @@ def state(
 
     Parameters
     ----------
-    learner, epsilon, delta, calibration, composition, ledger, status, caveat, proved_epsilon
+    learner, epsilon, delta, calibration, composition, ledger
         See :class:`~privcurve.privacy.ledger.PrivacyStatement`.
+    neighbours : str
+        Where there are no public columns.
     public : sequence of int or None
         Positions of the columns that are read without noise, beside the label; None if
         nothing is, and the guarantee is about replacing a record.
     assumptions, exclusions : sequence of str
         What there is beside the usual ones; exclusions come first.
+    status, caveat, proved_epsilon
+        As above.
 
     Returns
     -------
@@ -46,25 +51,21 @@ def state(
     """
     if not is_private(epsilon):
         return PrivacyStatement.not_private(learner)
-    excluded = [*exclusions, *NOT_COVERED]
-    if public is not None:
-        excluded.append(NOT_IMPLIED)
-    return PrivacyStatement(
+    said = PrivacyStatement(
         learner=learner,
         epsilon=epsilon,
         delta=delta,
-        neighbours=REPLACE_ONE if public is None else PRIVATE_COLUMNS,
+        neighbours=neighbours,
         calibration=calibration,
         composition=composition,
         ledger=tuple(ledger),
         assumptions=(*ASSUMED, *assumptions),
-        exclusions=tuple(excluded),
+        exclusions=(*exclusions, *NOT_COVERED),
         status=status,
         caveat=caveat,
         proved_epsilon=proved_epsilon,
-        public_columns=tuple(public or ()),
-        public_label=public is not None,
     )
+    return said if public is None else with_public(said, public)
 
 
 def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
@@ -76,18 +77,8 @@ def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
     public : sequence of int
         Positions of the public columns.
     """
-    return PrivacyStatement(
-        learner=learner,
-        epsilon=0.0,
-        delta=0.0,
-        neighbours=PRIVATE_COLUMNS,
-        calibration=None,
-        composition=BASIC,
-        ledger=(),
-        exclusions=(*NOT_COVERED, NOT_IMPLIED),
-        public_columns=tuple(public),
-        public_label=True,
-    )
+    said = PrivacyStatement(learner, 0.0, 0.0, REPLACE_ONE, None, BASIC, ())
+    return with_public(said, public)
 
 
 def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacyStatement:

@@ -31,11 +31,11 @@ def gather(parts: Iterable[Attack]) -> dict[str, Attack]:
     """
     found: dict[str, Attack] = {}
     for part in parts:
-        before = found.get(part.learner, Attack(part.learner, (), {}))
+        before = found.get(part.learner, Attack(part.learner, ()))
         claims = (*before.claims, *part.claims)
         if len({claim.name for claim in claims}) < len(claims):
             raise ValueError(f"an attack of {part.learner} has the same claim twice")
-        found[part.learner] = Attack(part.learner, claims, {**before.released, **part.released})
+        found[part.learner] = Attack(part.learner, claims)
     return found
 
 

@@ -137,67 +137,6 @@ def _holders() -> Iterator[Claim]:
     yield from recipe("random_trees", [{**forest, "trust": t} for t in ("secure_sum", "local")])
 
 
-VOTES = "made of margins or counts with noise"
-QUESTIONS = "drawn without the data"
-START = "log-odds by public columns: exact, and the same for neighbours"
-ROLES = "which columns are public, a parameter"
-HALF_SPACES = {
-    "votes_": "half-spaces drawn blindly or with noise, α of noisy errors, and public classifiers",
-    "estimates_": "errors with noise",
-    "_roles": ROLES,
-}
-
-MESSAGES = {
-    "model_": "made of messages that are private, or of their sums",
-    "transcript_": "sizes of messages, which follow from what the coordinator announced",
-}
-
-RELEASED: dict[str, dict[str, str]] = {
-    "brc": HALF_SPACES,
-    "boosting_for_people": HALF_SPACES,
-    "pate": {
-        "student_": "a function of public columns, labels and noisy answers",
-        "_teachers": "not private, and not released: what is claimed is about answers",
-        "_key": "drawn at random",
-        "_scale": "of the noise, from parameters",
-        "_left": "answers that are left, from parameters and the number of records",
-        "_asked": "what was asked since the fit",
-        "_own_rows": "where the rows of the fit are, and whether they were asked about since",
-        "_roles": ROLES,
-    },
-    "dp_logistic_regression": {
-        "coef_": "the minimum of the perturbed objective",
-        "intercept_": "the minimum of the perturbed objective",
-        "start_": START,
-    },
-    "noisy_majority": {"margin_": "with Laplace noise"},
-    "noisy_bayes": {
-        "columns_": "chosen privately, or all",
-        "log_ratios_": "made of counts with noise",
-        "prior_": f"made of counts with noise; or {START}",
-    },
-    "privgam": {
-        "model_": "made of sums with noise, choices with noise and public coins",
-        "method_": "by the public rule, from public facts",
-    },
-    "topdown": {"model_": "questions and labels, each chosen privately"},
-    "lazybb": {"start_": START},
-    "bdpe": {
-        "splits_": f"each chosen privately, or {QUESTIONS}",
-        "leaf_values_": f"{VOTES}; published: links with noise",
-        "leverages_": "public, or made of counts with noise; published: exact, the leak",
-        "alphas_": "public, or made of errors with noise",
-    },
-    "dp_forest": {"splits_": QUESTIONS, "leaf_values_": VOTES},
-    "dp_bagging": {
-        "coef_": "of the student, which sees queries from the public domain and noisy answers",
-        "intercept_": "of the student",
-    },
-    "dpboost": {"splits_": "each chosen privately", "leaf_values_": "with Laplace noise"},
-    "distributed_topdown": MESSAGES,
-    "random_trees": MESSAGES,
-}
-
 _CLAIMS = [
     claim
     for some in (_partial, _linear, _counts, _trees, _ensembles, _gradient, _holders)
@@ -205,6 +144,6 @@ _CLAIMS = [
 ]
 
 ATTACKS = tuple(
-    Attack(name, tuple(c for c in _CLAIMS if c.learner == name), released)
-    for name, released in RELEASED.items()
+    Attack(name, tuple(c for c in _CLAIMS if c.learner == name))
+    for name in dict.fromkeys(c.learner for c in _CLAIMS)
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,31 +24,8 @@ from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import EXACT, Call, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry
 
-# Stand in a transcript for the linear part, in place of a column: its products, and its slopes.
-PRODUCTS, LINE = -2, -1
-
 _SIZES = np.array(rule.SIZES)
 _LENGTHS = np.array(rule.LENGTHS)
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of a transcript: of public coins and of what was released.
-
-    Attributes
-    ----------
-    column : int
-        Of a release; the number of columns stands for the intercept, what is above for crossed
-        columns, `PRODUCTS` and `LINE` for the linear part.
-    rate : float
-        1/σ or 1/scale of the noise; 0 where nothing was asked.
-    shapes : mapping of int to ndarray of int64
-        What the shape functions were set to afterwards, by column.
-    """
-
-    column: int
-    rate: float
-    shapes: dict[int, Ints]
 
 
 class Running:
@@ -112,8 +88,6 @@ class Fit:
 
     Attributes
     ----------
-    steps : list of Step
-        The transcript.
     crossings : list of Crossing
         The pairs of columns that were asked.
     errors : list of ndarray
@@ -129,7 +103,6 @@ class Fit:
         self.ordered = [*ordered, False]
         self.intercept = len(ordered)
         widths = records.n_bins.tolist()
-        self.steps: list[Step] = []
         self.crossings: list[Crossing] = []
         self.errors = [np.zeros(width) for width in widths]
         self._running = [Running(width) for width in widths]
@@ -154,11 +127,9 @@ class Fit:
             Begins the ledger's words.
         """
         exact = self.records.sums(j)
-        name = self._name(j)
-        sums, variance, rate = self._noisy(
-            exact, share, self.budget.sensitivity(), f"{when}: residuals by bin of {name}"
-        )
-        self._take(j, sums, variance, rate, weight)
+        what = f"{when}: residuals by bin of {self._name(j)}"
+        sums, variance = self._noisy(exact, share, self.budget.sensitivity(), what)
+        self._take(j, sums, variance, weight)
 
     def margin(self, share: float, n_records: int) -> None:
         """Release the margin of the labels for the intercept, where nothing was asked before.
@@ -175,16 +146,13 @@ class Fit:
             Public, or an estimate.
         """
         exact = np.diff(self.records.sums(self.intercept), axis=0)
-        slope, variance, rate = self._noisy(
-            exact, share, self.budget.sensitivity(), "first: margin of the labels"
-        )
+        what = "first: margin of the labels"
+        slope, variance = self._noisy(exact, share, self.budget.sensitivity(), what)
         half = n_records * CLIP / 2
         sums = np.concatenate([half - slope / 2, half + slope / 2])
-        self._take(self.intercept, sums, variance / 2, rate, 1.0)
+        self._take(self.intercept, sums, variance / 2, 1.0)
 
-    def _take(
-        self, j: int, sums: NDArray[Any], variance: float, rate: float, weight: float
-    ) -> None:
+    def _take(self, j: int, sums: NDArray[Any], variance: float, weight: float) -> None:
         """Smooth the shape function of a column anew, with what was released."""
         z, noise = self._running[j].add(sums, variance, self._smooth[j], weight)
         if j == self.intercept:
@@ -198,7 +166,7 @@ class Fit:
             self._smooth[j] = mean
             # What smoothing leaves of the noise it leaves of the spread of records as well.
             self.errors[j] = np.sqrt(spread * (1.0 + self._running[j].of_records() / noise))
-        self._set(j, rate, [j])
+        self._set([j])
 
     def _name(self, j: int) -> str:
         if j > self.intercept:
@@ -220,13 +188,12 @@ class Fit:
         what = "first: products of places along the columns"
         gram = np.zeros(exact.shape)
         entry = self._spend(share, self.budget.release, what, sensitivity)
-        diagonal, variance, rate = self._with_noise(exact.diagonal(), entry, bits)
+        diagonal, variance = self._with_noise(exact.diagonal(), entry, bits)
         # Beside the diagonal the same call goes on, with noise of its own scale.
         gram[apart] = self._with_noise(exact[apart], entry, bits, beside=True)[0]
         gram += gram.T
         np.fill_diagonal(gram, diagonal)
         line.take_gram(gram, math.sqrt(variance * line.size))
-        self.steps.append(Step(PRODUCTS, rate, {}))
         for k in range(1, rule.LINE_STEPS + 1):
             self.line_step(steps_share / rule.LINE_STEPS, float(k), f"first, step {k}")
 
@@ -236,16 +203,15 @@ class Fit:
         assert line is not None
         exact = self.records.slopes(line.places)
         sensitivity = self.budget.of_slopes(line.size)
-        slopes, variance, rate = self._noisy(
-            exact, share, sensitivity, f"{when}: residuals along the columns"
-        )
+        what = f"{when}: residuals along the columns"
+        slopes, variance = self._noisy(exact, share, sensitivity, what)
         line.take_slopes(slopes, variance, weight)
-        self._set(LINE, rate, range(self.intercept + 1))
+        self._set(range(self.intercept + 1))
 
     def _noisy(
         self, exact: Ints, share: float, sensitivity: float, what: str
-    ) -> tuple[NDArray[Any], float, float]:
-        """Release whole numbers; return them, the variance of their noise, and its rate."""
+    ) -> tuple[NDArray[Any], float]:
+        """Release whole numbers; return them and the variance of their noise."""
         entry = self._spend(share, self.budget.release, what, sensitivity)
         return self._with_noise(exact, entry)
 
@@ -269,24 +235,23 @@ class Fit:
 
     def _with_noise(
         self, exact: Ints, entry: LedgerEntry | None, bits: int | None = None, beside: bool = False
-    ) -> tuple[NDArray[Any], float, float]:
+    ) -> tuple[NDArray[Any], float]:
         unit = 2.0 ** -(self.budget.bits if bits is None else bits)
         call = self._call(entry, bits, beside)
         released = self.curator.whole_numbers(call, exact, again=beside)
         if entry is None:
-            return released * unit, 0.0, 0.0
+            return released * unit, 0.0
         pure = self.budget.pure
         # Gaussian noise is rounded down.
         middle, times = (0.0, 2.0) if pure else (0.5, 1.0)
-        return (released + middle) * unit, times * (call.scale * unit) ** 2, entry.noise_rate
+        return (released + middle) * unit, times * (call.scale * unit) ** 2
 
-    def _set(self, asked: int, rate: float, changed: Sequence[int]) -> None:
-        """Return the records the shape functions as they are now, and note the step."""
+    def _set(self, changed: Sequence[int]) -> None:
+        """Hand the records some shape functions as they are now."""
         for j in changed:
             crossed = j > self.intercept
             line = 0.0 if self._line is None or crossed else self._line.shape(j)
             self.records.set_shape(j, self._smooth[j] + line)
-        self.steps.append(Step(asked, rate, {j: self.records.shapes[j] for j in changed}))
 
     # In which order ------------------------------------------------------------------
 
@@ -362,8 +327,7 @@ class Fit:
         for j in dropped:
             self._smooth[j] = np.zeros_like(self._smooth[j])
             self.errors[j] = np.zeros_like(self.errors[j])
-        if dropped:
-            self._set(self.intercept, 0.0, dropped)
+        self._set(dropped)
         return kept
 
     def greedy(self, n_steps: int, linear: bool, first: float, last: float, n_records: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from privcurve.learners.additive import rule
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS
@@ -16,26 +17,8 @@ from privcurve.privacy.calibration.privgam import (
     mixed_budget,
 )
 
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of a learner; see :class:`~privcurve.learners.privgam.PrivGAMClassifier`."""
-
-    method: str
-    n_rounds: int
-    n_steps: int | None
-    bins: str
-    linear: str
-    pairs: str
-    neighbours: str
-    epsilon: float
-    delta: float
-
-    @property
-    def by_rule(self) -> bool:
-        """Whether the rule decides all of them."""
-        free = self.method == self.bins == self.linear == self.pairs == rule.RULE
-        return free and self.n_rounds == rule.ROUNDS and self.n_steps is None
+if TYPE_CHECKING:
+    from privcurve.learners.privgam import PrivGAMClassifier
 
 
 @dataclass(frozen=True)
@@ -75,12 +58,12 @@ class Plan:
     line_sizes: tuple[float, ...]
 
 
-def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
+def plan_of(settings: PrivGAMClassifier, n: int, ordered: Sequence[bool]) -> Plan:
     """Apply the public rule.
 
     Parameters
     ----------
-    settings : Settings
+    settings : PrivGAMClassifier
     n : int
         The number of records; an estimate where it is not public.
     ordered : sequence of bool
@@ -90,9 +73,10 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
     -------
     Plan
     """
-    pure, private = settings.delta == 0, is_private(settings.epsilon)
+    epsilon, delta, neighbours = float(settings.epsilon), float(settings.delta), settings.neighbours
+    pure, private = delta == 0, is_private(epsilon)
     find = mixed_budget if pure else gaussian_budget
-    budget = find(settings.epsilon, settings.delta, settings.neighbours)
+    budget = find(epsilon, delta, neighbours)
     linear = settings.linear == "yes"
     if settings.linear == rule.RULE:
         linear = rule.has_line(ordered, n, budget.amount, pure)
@@ -104,21 +88,20 @@ def plan_of(settings: Settings, n: int, ordered: Sequence[bool]) -> Plan:
     merged = settings.bins == "few"
     if settings.bins == rule.RULE:
         merged = private and rule.merges(n, budget.amount, pure)
-    n_steps, intercept = settings.n_rounds, (rule.FIRST_SHARE, rule.LAST_SHARE)
+    n_steps, intercept = int(settings.n_rounds), (rule.FIRST_SHARE, rule.LAST_SHARE)
     if method == rule.GREEDY:
-        budget = mixed_budget(settings.epsilon, settings.delta, settings.neighbours)
-        n_steps = settings.n_steps or rule.steps(n, budget.amount, pure)
+        budget = mixed_budget(epsilon, delta, neighbours)
+        n_steps = int(settings.n_steps or 0) or rule.steps(n, budget.amount, pure)
         if private and settings.n_steps is None:
             intercept = rule.intercept_shares(n, budget.amount, pure)
             if intercept[0] == 1.0:
                 # One number: pure noise is the smaller one.
                 n_steps, linear = 0, False
-                budget = mixed_budget(settings.epsilon, 0.0, settings.neighbours)
+                budget = mixed_budget(epsilon, 0.0, neighbours)
         choices = n_steps - linear * (n_steps // rule.LINE_EVERY)
         if private and not pure and 0 < choices <= MAX_CALLS:
             _, share = rule.greedy_shares(n_steps, pure, linear, sum(intercept))
-            facts = (settings.epsilon, settings.delta, settings.neighbours)
-            budget = chosen_budget(*facts, choices, share)
+            budget = chosen_budget(epsilon, delta, neighbours, choices, share)
     wanted = rule.has_pairs(n, budget.amount, len(ordered))
     if settings.pairs != rule.RULE:
         wanted = settings.pairs == "yes"

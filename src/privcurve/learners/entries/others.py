@@ -12,7 +12,6 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_ebm",
         path="privcurve.learners.peers.ebm:DPExplainableBoostingClassifier",
-        version=1,
         title="DP-EBM (interpret)",
         calibrations=(PUBLISHED,),
         approximate=True,
@@ -32,10 +31,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dpl_random_forest",
         path="privcurve.learners.peers.diffprivlib:DiffprivlibRandomForestClassifier",
-        version=1,
         title="Random forest (diffprivlib)",
         calibrations=(PUBLISHED,),
-        approximate=False,
         parameters={
             "n_estimators": Parameter(10, int, low=1, size=True),
             "max_depth": Parameter(5, int, low=1, high=16, size=True),
@@ -47,10 +44,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dpl_decision_tree",
         path="privcurve.learners.peers.diffprivlib:DiffprivlibDecisionTreeClassifier",
-        version=1,
         title="Decision tree (diffprivlib)",
         calibrations=(PUBLISHED,),
-        approximate=False,
         parameters={"max_depth": Parameter(5, int, low=1, high=16, size=True)},
         seconds=costs.dpl_trees,
         neighbours=(ADD_REMOVE,),
@@ -60,10 +55,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="logistic_regression",
         path="privcurve.learners.linear:LogisticRegressionClassifier",
-        version=1,
         title="Logistic regression",
-        calibrations=(),
-        approximate=False,
         parameters={"C": C, **INPUTS},
         seconds=costs.logistic_regression,
         slow_by_class=True,
@@ -73,10 +65,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="gradient_boosting",
         path="privcurve.learners.gradient_boosting:GradientBoostingClassifier",
-        version=1,
         title="Gradient boosting",
-        calibrations=(),
-        approximate=False,
         parameters={
             "n_estimators": Parameter(100, int, low=1, size=True),
             "max_depth": Parameter(3, int, low=1),
@@ -87,11 +76,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="majority_class",
         path="privcurve.learners.majority:MajorityClassClassifier",
-        version=1,
         title="Majority class",
-        calibrations=(),
-        approximate=False,
-        parameters={},
         seconds=costs.majority,
         multiclass=True,
     ),

@@ -97,7 +97,6 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="one_rule",
         path="privcurve.learners.one_rule:OneRuleClassifier",
-        version=1,
         title="1-rule",
         calibrations=BOTH,
         approximate=True,
@@ -107,7 +106,6 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="topdown",
         path="privcurve.learners.trees:TopDownTreeClassifier",
-        version=1,
         title="DP-TopDown tree",
         calibrations=BOTH,
         approximate=True,
@@ -117,7 +115,6 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dpboost",
         path="privcurve.learners.dpboost:DPBoostClassifier",
-        version=1,
         title="DPBoost",
         calibrations=BOTH,
         approximate=True,
@@ -135,7 +132,6 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_bagging",
         path="privcurve.learners.dp_bagging:DPBaggingClassifier",
-        version=1,
         title="DP bagging",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -150,10 +146,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_logistic_regression",
         path="privcurve.learners.linear:DPLogisticRegressionClassifier",
-        version=1,
         title="DP logistic regression",
         calibrations=BOTH,
-        approximate=False,
         parameters={
             "C": C,
             **INPUTS,
@@ -187,21 +181,17 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="boosting_for_people",
         path="privcurve.learners.boosting_for_people:BoostingForPeopleClassifier",
-        version=1,
         title="Boosting for People",
         calibrations=BOTH,
-        approximate=False,
-        parameters={**HALF_SPACES},
+        parameters=HALF_SPACES,
         seconds=costs.boosting_for_people,
         neighbours=(REPLACE_ONE, PRIVATE_COLUMNS),
     ),
     LearnerEntry(
         name="pate",
         path="privcurve.learners.pate:PATEClassifier",
-        version=1,
         title="PATE",
         calibrations=BOTH,
-        approximate=False,
         parameters={
             "n_teachers": Parameter(50, int, low=1, size=True),
             "n_answers": Parameter(None, int, low=1),
@@ -212,7 +202,6 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="noisy_bayes",
         path="privcurve.learners.noisy_bayes:NoisyBayesClassifier",
-        version=1,
         title="Noisy naive Bayes",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -254,7 +243,6 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="random_trees",
         path="privcurve.learners.random_trees:RandomTreesClassifier",
-        version=1,
         title="Random trees",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -275,7 +263,6 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="bdpe",
         path="privcurve.learners.bdpe:BDPEClassifier",
-        version=1,
         title="BDPEα",
         calibrations=BOTH,
         approximate=True,
@@ -307,10 +294,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_forest",
         path="privcurve.learners.dp_forest:DPForestClassifier",
-        version=1,
         title="DP forest of random trees",
         calibrations=BOTH,
-        approximate=False,
         parameters={
             "n_trees": Parameter(7, int, low=1, size=True),
             "depth": Parameter(4, int, low=1, high=10, size=True),
@@ -324,11 +309,8 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="noisy_majority",
         path="privcurve.learners.majority:NoisyMajorityClassifier",
-        version=1,
         title="Noisy majority",
         calibrations=(CERTIFIED,),
-        approximate=False,
-        parameters={},
         seconds=costs.majority,
     ),
     # Additive models, whose settings follow from a public rule.

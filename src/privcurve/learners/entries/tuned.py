@@ -37,7 +37,6 @@ def entries(others: Iterable[LearnerEntry]) -> tuple[LearnerEntry, ...]:
         LearnerEntry(
             name="tuned",
             path="privcurve.learners.tuned:TunedClassifier",
-            version=1,
             title="Tuned, paid",
             calibrations=(CERTIFIED,),
             approximate=True,

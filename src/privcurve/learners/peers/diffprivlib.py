@@ -13,29 +13,29 @@ from diffprivlib.models.forest import DecisionTreeClassifier
 from diffprivlib.utils import PrivacyLeakWarning
 
 from privcurve.coding import Codes, Floats, Records
-from privcurve.learners.base import CodedClassifier, PrivateClassifier
+from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.threads import one_thread
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import NOT_COVERED, NOT_PROVED, LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import NOT_PROVED, LedgerEntry, PrivacyStatement
+from privcurve.privacy.public_facts import state
 
 # diffprivlib's forest hands its trees labels 0, 1, …, but looks for the values of
 # `classes`: with other labels than these it counts wrongly (0.6.6; docs/peers.md).
 LABELS = np.array([0, 1])
 
 
-class _RandomTrees(CodedClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class _RandomTrees(PrivateClassifier):
     """Trees with random splits; each leaf's label by permute-and-flip.
 
     At ε = ∞ leaves take the label that most of their records have, and the trees come
     from a fixed seed, so that there is no randomness left.
     """
 
-    epsilon: float
-    delta: float
-    calibration: str
-    max_depth: int
+    max_depth: int = 5
+    calibration: str = PUBLISHED
 
     # What the claim leaves open, beside what it does for both learners.
     _excluded: ClassVar[tuple[str, ...]] = ()
@@ -80,7 +80,7 @@ class _RandomTrees(CodedClassifier):
             seeded.random_state = None
         used = np.concatenate([tree.tree_.feature for tree in self._trees()])
         self.n_features_used_ = len(np.unique(used[used >= 0]))
-        return self._statement(records.n)
+        return self._statement()
 
     def _scores(self, codes: Codes) -> Floats:
         # A leaf holds a label, not a probability: the score is the margin of the votes.
@@ -88,12 +88,10 @@ class _RandomTrees(CodedClassifier):
         votes = sum(tree.tree_.predict(rows)[:, 1] for tree in self._trees())
         return np.asarray(2 * votes / len(self._trees()) - 1, dtype=np.float64)
 
-    def _statement(self, n: int) -> PrivacyStatement:
-        if not is_private(self.epsilon):
-            return PrivacyStatement.not_private(self._learner)
+    def _statement(self) -> PrivacyStatement:
         epsilon = float(self.epsilon)
-        return PrivacyStatement(
-            learner=self._learner,
+        return state(
+            self._learner,
             epsilon=epsilon,
             delta=0.0,
             neighbours=ADD_REMOVE,
@@ -118,13 +116,12 @@ class _RandomTrees(CodedClassifier):
                 f"epsilon = {2 * epsilon:g}",
                 *self._excluded,
                 "a guess of the seed that diffprivlib is given, which has 31 bits",
-                *NOT_COVERED,
             ),
         )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DiffprivlibRandomForestClassifier(_RandomTrees, PrivateClassifier):
+class DiffprivlibRandomForestClassifier(_RandomTrees):
     """diffprivlib's `RandomForestClassifier`, as it is.
 
     Each record is in one tree, drawn at random (``shuffle=True``: rows come sorted, so
@@ -159,8 +156,6 @@ class DiffprivlibRandomForestClassifier(_RandomTrees, PrivateClassifier):
     )
 
     n_estimators: int = 10
-    max_depth: int = 5
-    calibration: str = PUBLISHED
 
     def _model(self, **common: Any) -> Any:
         model = models.RandomForestClassifier(
@@ -174,7 +169,7 @@ class DiffprivlibRandomForestClassifier(_RandomTrees, PrivateClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DiffprivlibDecisionTreeClassifier(_RandomTrees, PrivateClassifier):
+class DiffprivlibDecisionTreeClassifier(_RandomTrees):
     """diffprivlib's `DecisionTreeClassifier`, as it is: one random tree.
 
     Its documentation says that it is a part of the forest, "not meant to be used
@@ -195,9 +190,6 @@ class DiffprivlibDecisionTreeClassifier(_RandomTrees, PrivateClassifier):
     """
 
     _learner = "dpl_decision_tree"
-
-    max_depth: int = 5
-    calibration: str = PUBLISHED
 
     def _model(self, **common: Any) -> Any:
         return DecisionTreeClassifier(**common)

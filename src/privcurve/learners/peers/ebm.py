@@ -22,7 +22,8 @@ from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import NOT_COVERED, NOT_PROVED, LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import NOT_PROVED, LedgerEntry, PrivacyStatement
+from privcurve.privacy.public_facts import state
 
 # interpret's share of ε for the bins (its default); it gives them half of δ.
 BIN_SHARE = 0.1
@@ -93,7 +94,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
             # interpret answers one label with infinite scores, and refuses to fit no record.
             self.model_ = None
             self.n_features_used_ = 0
-            return self._statement(records.n)
+            return self._statement()
         # A weight above 1 would get the noise of that many records: a row each instead.
         rows = np.repeat(codes, counts, axis=0).astype(np.float64)
         labels = np.repeat(signs, counts).astype(np.int64)
@@ -107,7 +108,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
         self.model_.random_state = None
         used = [np.ptp(scores[1:-1]) > 0 for scores in self.model_.term_scores_]
         self.n_features_used_ = int(sum(used))
-        return self._statement(records.n)
+        return self._statement()
 
     def _common(self) -> dict[str, Any]:
         return {
@@ -150,7 +151,7 @@ class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
             return np.full(len(codes), self.constant_)
         return np.asarray(self.model_.decision_function(codes.astype(np.float64)))
 
-    def _statement(self, n: int) -> PrivacyStatement:
+    def _statement(self) -> PrivacyStatement:
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self._learner)
         epsilon, delta = float(self.epsilon), float(self.delta)
@@ -160,7 +161,6 @@ class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
             "without noise)",
             "what interpret-core does in compiled code, such as drawing the cuts",
             "a guess of the seed that interpret-core is given, which has 31 bits",
-            *NOT_COVERED,
         ]
         rates = (0.0, 0.0)
         if self.model_ is not None:
@@ -188,15 +188,15 @@ class DPExplainableBoostingClassifier(LogOddsClassifier, PrivateClassifier):
                 calls=n_steps,
             ),
         )
-        return PrivacyStatement(
-            learner=self._learner,
+        return state(
+            self._learner,
             epsilon=epsilon,
             delta=delta,
             neighbours=ADD_REMOVE,
             calibration=PUBLISHED,
             composition=BASIC,
             ledger=ledger,
-            exclusions=tuple(exclusions),
+            exclusions=exclusions,
             status=NOT_PROVED,
             caveat="the claim is interpret-core's, and no proof of this project",
         )

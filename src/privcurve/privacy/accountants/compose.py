@@ -8,7 +8,7 @@ all earlier outputs, unless a description says otherwise. Sections are those of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from privcurve.privacy.accountants import selection
@@ -25,7 +25,6 @@ from privcurve.privacy.accountants.cost import (
     zcdp_delta,
     zcdp_simple,
 )
-from privcurve.privacy.budget import relation
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -339,24 +338,3 @@ def compose(name: str, costs: Costs, delta: float, near: float | None = None) ->
     if not chosen.admits(costs, delta):
         raise ValueError(f"the accountant {name!r} does not fit delta = {delta} and {costs}")
     return chosen.compose(costs, delta, near)
-
-
-def parallel(epsilons: Sequence[float], neighbours: str) -> float:
-    """Compose mechanisms, each run on its own part of a partition of the record space.
-
-    Each must be ε_i-DP under add/remove. Add/remove: max ε_i. Replace-one: the record
-    may leave one part and enter another, which costs up to 2 max ε_i (§0, L4: proved,
-    attained). Parts by record *index* are different: a replaced record stays in its part
-    and the cost is the max of the replace-one ε's.
-
-    Parameters
-    ----------
-    epsilons : sequence of float
-    neighbours : str
-        One of ``budget.NEIGHBOURS``.
-
-    Returns
-    -------
-    float
-    """
-    return relation(neighbours).touched * max(epsilons)

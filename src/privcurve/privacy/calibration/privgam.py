@@ -62,20 +62,13 @@ def cells_l2(clip: float, neighbours: str) -> float:
     return histogram_l2(neighbours, clip)
 
 
-def edge(clip: float, neighbours: str) -> float:
-    """Sensitivity of Σ_b |G_b|, G the signed sums of residuals: 2c (replace-one), c (add/remove).
-
-    It is 1-Lipschitz in the L1 norm of G. Source: docs/privgam.md, proof 2 (proved).
-    """
-    return cells_l1(clip, neighbours)
-
-
 def edge_range(clip: float, neighbours: str) -> float:
     """Range of the change of all columns' Σ_b |G_b|: 4c (replace-one), 2c (add/remove).
 
-    Source: docs/privgam.md, proof 2 (proved).
+    Each is 1-Lipschitz in the L1 norm of G, the signed sums of residuals. Source:
+    docs/privgam.md, proof 2 (proved).
     """
-    return score_range(edge(clip, neighbours), neighbours)
+    return score_range(cells_l1(clip, neighbours), neighbours)
 
 
 def slopes_l1(clip: float, size: int, neighbours: str) -> float:

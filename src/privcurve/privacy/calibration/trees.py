@@ -159,8 +159,46 @@ def lazybb_trees(
         zeta[:] = sensitivity.lazybb_zeta(n, density)
     of_weights = "P2 of docs/partial.md" if started else "§a (free refinement)"
     spread = sensitivity.lazybb_split_range(n, 1.0, criterion) * zeta
-    return _certified(
-        learner, zeta, spread, depth, split_share, leaves, epsilon, delta, mechanism, of_weights
+
+    rules, pure = leaves == RULES, delta == 0
+    n_levels = depth - 1 if rules else depth
+    level, last, accountant = _shares(
+        n_rounds, n_levels, split_share, SPLIT_SHARES[leaves], epsilon, delta
+    )
+    source = f"PRIVACY.md §c (level-parallel, unnormalised), {of_weights}, §0 L2, L3"
+    ledger: list[LedgerEntry] = []
+    for t, (bound, of_split) in enumerate(zip(zeta.tolist(), spread.tolist(), strict=True), 1):
+        for k in range(n_levels):
+            what = f"round {t}: splits of level {k + 1}, all nodes"
+            splits = Announced(
+                what, score_range=of_split, by=mechanism, calls=2**k, parallel=NODES, source=source
+            )
+            ledger += splits.entries(level, pure)
+        # The range of the errors' change and the L1 change of the margins are both 2ζ.
+        both = sensitivity.lazybb_margins_l1(bound)
+        if rules:
+            steps = Announced(
+                f"round {t}: 1-rules of the last level, all nodes", score_range=both, by=mechanism,
+                source="PRIVACY.md §b and §0, L3: errors have slopes in [0, 1]",
+            )  # fmt: skip
+        else:
+            steps = Announced(
+                f"round {t}: labels of all leaves", margins=both,
+                source="PRIVACY.md §c (leaf labels)",
+            )  # fmt: skip
+        ledger += replace(steps, calls=2**n_levels, parallel=NODES).entries(last, pure)
+    said = state(
+        learner,
+        epsilon=epsilon,
+        delta=delta,
+        calibration=CERTIFIED,
+        composition=accountant,
+        ledger=ledger,
+    )
+    label_rates = last / sensitivity.lazybb_margins_l1(1.0) / zeta
+    label_noise = LAPLACE if pure else LOGISTIC
+    return TreeNoiseRates(
+        frozen(level / spread), frozen(label_rates), mechanism, label_noise, rules, False, said
     )
 
 
@@ -221,60 +259,6 @@ def _published(learner: str, zeta: Floats, n_splits: int, epsilon: float) -> Tre
     )
     return TreeNoiseRates(
         frozen(rates), frozen(label_rates), EXPONENTIAL, TWO_LAPLACE, False, True, said
-    )
-
-
-def _certified(
-    learner: str,
-    zeta: Floats,
-    spread: Floats,
-    depth: int,
-    split_share: float | None,
-    leaves: str,
-    epsilon: float,
-    delta: float,
-    mechanism: str,
-    of_weights: str,
-) -> TreeNoiseRates:
-    rules, pure = leaves == RULES, delta == 0
-    n_levels = depth - 1 if rules else depth
-    level, last, accountant = _shares(
-        len(zeta), n_levels, split_share, SPLIT_SHARES[leaves], epsilon, delta
-    )
-    source = f"PRIVACY.md §c (level-parallel, unnormalised), {of_weights}, §0 L2, L3"
-    ledger: list[LedgerEntry] = []
-    for t, (bound, of_split) in enumerate(zip(zeta.tolist(), spread.tolist(), strict=True), 1):
-        for k in range(n_levels):
-            what = f"round {t}: splits of level {k + 1}, all nodes"
-            splits = Announced(
-                what, score_range=of_split, by=mechanism, calls=2**k, parallel=NODES, source=source
-            )
-            ledger += splits.entries(level, pure)
-        # The range of the errors' change and the L1 change of the margins are both 2ζ.
-        both = sensitivity.lazybb_margins_l1(bound)
-        if rules:
-            steps = Announced(
-                f"round {t}: 1-rules of the last level, all nodes", score_range=both, by=mechanism,
-                source="PRIVACY.md §b and §0, L3: errors have slopes in [0, 1]",
-            )  # fmt: skip
-        else:
-            steps = Announced(
-                f"round {t}: labels of all leaves", margins=both,
-                source="PRIVACY.md §c (leaf labels)",
-            )  # fmt: skip
-        ledger += replace(steps, calls=2**n_levels, parallel=NODES).entries(last, pure)
-    said = state(
-        learner,
-        epsilon=epsilon,
-        delta=delta,
-        calibration=CERTIFIED,
-        composition=accountant,
-        ledger=ledger,
-    )
-    label_rates = last / sensitivity.lazybb_margins_l1(1.0) / zeta
-    label_noise = LAPLACE if pure else LOGISTIC
-    return TreeNoiseRates(
-        frozen(level / spread), frozen(label_rates), mechanism, label_noise, rules, False, said
     )
 
 

@@ -148,15 +148,6 @@ def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> No
         )
 
 
-def one_rule_exact_epsilon(noise_rate: float, zeta: float) -> float:
-    """Pure ε of one choice of a 1-rule: ηζ + ln cosh(η/2) − ln cosh(η(½ − ζ)) ≤ 2ηζ.
-
-    Exact when the 1-rules are closed under negation; the bound 2ηζ is what calibration
-    uses. Replace-one. Source: §b (proved).
-    """
-    return noise_rate * zeta + _log_cosh(noise_rate / 2) - _log_cosh(noise_rate * abs(0.5 - zeta))
-
-
 def lazybb_margins_l1(zeta: float) -> float:
     """L1 sensitivity 2ζ of the weighted margins of all leaves together.
 
@@ -187,11 +178,6 @@ def check_largest_weight(largest: float, who: str) -> None:
             f"internal error in {who}: a record had {largest!r} times the weight that the privacy "
             "proof allows; the model is withheld. Please report this with the parameters."
         )
-
-
-def _log_cosh(x: float) -> float:
-    """Logarithm of cosh x, without overflow."""
-    return abs(x) + math.log1p(math.exp(-2 * abs(x))) - math.log(2)
 
 
 def _check_lazybb(n: int, density: float) -> None:
