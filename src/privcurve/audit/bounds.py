@@ -20,18 +20,6 @@ def exact_epsilon(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> float:
 
     The worst events hold the outcomes of the largest ratio p/q, so it is enough to try
     these sets, in both orders. With δ = 0 it is the largest log-ratio of an outcome.
-
-    Parameters
-    ----------
-    p, q : array-like of shape (n_outcomes,)
-        Probabilities of the same outcomes.
-    delta : float
-
-    Returns
-    -------
-    float
-        At least 0; infinite if an event of more than δ on one side cannot happen on the
-        other.
     """
     first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     return max(0.0, _one_way(first, second, delta), _one_way(second, first, delta))
@@ -56,15 +44,6 @@ def exact_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     """Return the smallest δ for which two known distributions are (ε, δ)-close.
 
     The hockey-stick divergence Σ max(0, p − e^ε q), the larger of both orders.
-
-    Parameters
-    ----------
-    p, q : array-like of shape (n_outcomes,)
-    epsilon : float
-
-    Returns
-    -------
-    float
     """
     first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     factor = math.exp(epsilon)
@@ -74,20 +53,7 @@ def exact_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
 
 
 def clopper_pearson(hits: ArrayLike, n: int, error: float) -> tuple[Floats, Floats]:
-    """Bound probabilities from counts, each side with its own error.
-
-    Parameters
-    ----------
-    hits : array-like of int
-        How often an event happened in `n` independent trials.
-    n : int
-    error : float
-        Chance that the lower bound is too high; also that the upper one is too low.
-
-    Returns
-    -------
-    lower, upper : ndarray
-    """
+    """Bound probabilities from counts, each side with its own error."""
     k = np.asarray(hits, dtype=np.float64)
     # The inverse wants positive parameters; the ends are known.
     lower = np.where(k > 0, betaincinv(np.maximum(k, 1), n - np.maximum(k, 1) + 1, error), 0.0)
@@ -99,24 +65,7 @@ def clopper_pearson(hits: ArrayLike, n: int, error: float) -> tuple[Floats, Floa
 def epsilon_from_counts(
     hits_p: ArrayLike, hits_q: ArrayLike, n: int, delta: float, error: float
 ) -> Floats:
-    """Bound ε from below by ln((p − δ)/q), p from below and q from above.
-
-    Parameters
-    ----------
-    hits_p, hits_q : array-like of int
-        How often an event, chosen without these trials, happened on either side.
-    n : int
-        Trials on each side.
-    delta : float
-        Claimed δ.
-    error : float
-        Chance that the bound is above the true ε: half of it for each of p and q.
-
-    Returns
-    -------
-    ndarray
-        −∞ where the counts say nothing.
-    """
+    """Bound ε from below by ln((p − δ)/q), p from below and q from above."""
     lower, _ = clopper_pearson(hits_p, n, error / 2)
     _, upper = clopper_pearson(hits_q, n, error / 2)
     above = np.asarray(lower) - delta
@@ -125,16 +74,5 @@ def epsilon_from_counts(
 
 
 def largest_epsilon(n: int, delta: float, error: float) -> float:
-    """Return the largest lower bound on ε that any counts give: all of `n` against none.
-
-    Parameters
-    ----------
-    n, delta, error
-        As of :func:`epsilon_from_counts`.
-
-    Returns
-    -------
-    float
-        −∞ where no counts say anything.
-    """
+    """Return the largest lower bound on ε that any counts give: all of `n` against none."""
     return float(epsilon_from_counts(n, 0, n, delta, error))

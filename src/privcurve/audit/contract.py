@@ -349,13 +349,7 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Return whether two values are the same, bit for bit, shapes, types and order included.
-
-    Raises
-    ------
-    TypeError
-        If there is nothing in them that could be read.
-    """
+    """Return whether two values are the same, bit for bit, shapes, types and order included."""
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray):

@@ -51,19 +51,7 @@ def fits(
 
 
 def untrained(learner: CodedClassifier, side: Records) -> Any:
-    """Return what `fit_many` makes of a learner before its training begins.
-
-    Parameters
-    ----------
-    learner : CodedClassifier
-        Not fitted.
-    side : Records
-
-    Returns
-    -------
-    CodedClassifier
-        With checked parameters and the facts of the domain.
-    """
+    """Return what `fit_many` makes of a learner before its training begins."""
 
     def nothing(blank: Any, learners: Any, *arguments: Any) -> None:
         """Train nothing."""

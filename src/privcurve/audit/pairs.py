@@ -67,17 +67,7 @@ class Pair:
 
 
 def check_pair(pair: Pair) -> None:
-    """Check that the two sides are neighbours in the way that the pair says.
-
-    Parameters
-    ----------
-    pair : Pair
-
-    Raises
-    ------
-    ValueError
-        If more or less than that differs.
-    """
+    """Check that the two sides are neighbours in the way that the pair says."""
     left, right, i = pair.left, pair.right, pair.where
     if not np.array_equal(left.n_bins, right.n_bins):
         raise ValueError(f"the pair '{pair.name}' has two domains")
@@ -185,14 +175,6 @@ def flipped_balance(n: int, surplus: int, dataset: str = "tiny") -> Pair:
 
     However large n is, the private choice between the two labels stays uncertain, so that
     the change of one record can be seen in few trainings.
-
-    Parameters
-    ----------
-    n : int
-    surplus : int
-        How many more of the others are positive than negative; one more if that is odd
-        where n − 1 is even, or the reverse.
-    dataset : str
     """
     positive = min(n - 1, (n - 1 + surplus + 1) // 2)
     name = f"{n} equal records, labels about balanced, one flipped"
@@ -233,16 +215,7 @@ def alone(n_codes: int = 2) -> Pair:
 
 
 def with_canary(target: Target, row: NDArray[Any], where: int = 0) -> Pair:
-    """Put a canary record into a dataset, with the label +1 on the left, −1 on the right.
-
-    Parameters
-    ----------
-    target : Target
-    row : ndarray of shape (n_columns,)
-        Codes of the canary.
-    where : int
-        The record that it replaces.
-    """
+    """Put a canary record into a dataset, with the label +1 on the left, −1 on the right."""
     base = target.records
     assert base.counts[where] == 1, "the canary replaces a single record"
     codes = base.codes.copy()

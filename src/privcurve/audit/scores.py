@@ -20,10 +20,6 @@ def sample_canary_scores(
     """Train n times, and score the canary with its left label less with its right one.
 
     All but the pair is given as to :func:`~privcurve.audit.fits.fits`.
-
-    Returns
-    -------
-    ndarray of shape (n,)
     """
     canaries, labels = pair.canaries, pair.labels
     with warnings.catch_warnings():
@@ -34,12 +30,7 @@ def sample_canary_scores(
 
 
 def rare_canary(base: Records) -> NDArray[Any]:
-    """Choose a canary that is unlike the others: the rarest code of each column.
-
-    Parameters
-    ----------
-    base : Records
-    """
+    """Choose a canary that is unlike the others: the rarest code of each column."""
     columns = zip(base.codes.T, base.n_bins, strict=True)
     return np.array([np.argmin(np.bincount(column, minlength=bins)) for column, bins in columns])
 

@@ -70,21 +70,7 @@ class Found:
 def search_exact(
     pairs: Iterable[Pair], distribution: Distribution, epsilon: float, delta: float
 ) -> Found:
-    """Find the worst of all pairs, with all transcripts enumerated.
-
-    Parameters
-    ----------
-    pairs : iterable of Pair
-    distribution : callable
-        Gives the probability of each transcript on given records.
-    epsilon, delta : float
-        The claim.
-
-    Returns
-    -------
-    Found
-        ε(δ) of the worst pair, and the largest δ(ε) of all pairs.
-    """
+    """Find the worst of all pairs, with all transcripts enumerated."""
     known: dict[bytes, Floats] = {}
 
     def of(side: Records) -> Floats:
@@ -121,19 +107,6 @@ def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon:
     """Find the pair of the largest log ratio of densities.
 
     For a pure claim alone: near that output every small set shows the ratio.
-
-    Parameters
-    ----------
-    pairs : iterable of Pair
-    loss : callable
-        Returns a ratio that some output reaches.
-    epsilon : float
-        The claim.
-
-    Returns
-    -------
-    Found
-        With a certain lower bound on ε.
     """
     losses = [(loss(pair), pair) for pair in pairs]
     if not losses:
@@ -177,24 +150,6 @@ def search_sampled(
     Half of the trainings choose one event; the other half bound its probabilities
     (Clopper–Pearson). The reported bound holds with 95 % over all pairs together; the
     verdict's is at `VERDICT_ERROR` over all comparisons of a run.
-
-    Parameters
-    ----------
-    pairs : iterable of Pair
-    sample : callable
-        ``sample(pair, side, n, rng)``: outputs of n trainings on one side, integers
-        (which outcome) or floats (a score).
-    n_trainings : int
-        On each side of each pair.
-    epsilon, delta : float
-        The claim.
-    rng : numpy.random.Generator
-    n_comparisons : int
-        Pairs of the whole run.
-
-    Returns
-    -------
-    Found
     """
     searched = list(pairs)
     worst: Found | None = None
@@ -230,16 +185,6 @@ def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event
     Outcomes (integers) are ordered by their estimated ratio, scores by their value; sets
     from either end are compared by the bound that these trainings would give at the error
     of a verdict, so that luck with a rare outcome counts little.
-
-    Parameters
-    ----------
-    left, right : ndarray of shape (n,)
-    delta : float
-        Claimed δ.
-
-    Returns
-    -------
-    Event
     """
     return _best_event(left, right, delta)[1]
 

@@ -131,11 +131,6 @@ def sample_states(
 
     The recipe for any learner: no insight into it is needed. All but the pair, whose canary is
     scored, is given as to :func:`~privcurve.audit.fits.fits`.
-
-    Returns
-    -------
-    States
-        With the score of the canary.
     """
     before = left_on(untrained(learner, side))
     always = {name: numbers(value) for name, value in before.items()}

@@ -34,22 +34,7 @@ _BITS = 48
 
 
 def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats, list[str]]:
-    """Return all columns, on both sides.
-
-    Parameters
-    ----------
-    left, right : States
-    n_learning : int
-        From so many first fits the likelihood ratio is estimated; they must not choose an
-        event, and not bound one.
-
-    Returns
-    -------
-    left, right : ndarray of shape (n_fits, n_columns)
-    names : list of str
-        What each column is. Columns that never change among the first fits of both sides
-        are left out, unless none changes.
-    """
+    """Return all columns, on both sides."""
     tables = left.widened(right), right.widened(left)
     rates = dict.fromkeys((1.0, *left.rates, *right.rates))
     parts: list[list[Floats]] = [[], []]

@@ -62,25 +62,7 @@ class Scripted(Replay):
 
 
 def worst_answers(learner: CodedClassifier, pair: Pair) -> float:
-    """Return the largest privacy loss of a fit's answers that a greedy search reaches.
-
-    Parameters
-    ----------
-    learner : CodedClassifier
-        Not fitted.
-    pair : Pair
-
-    Returns
-    -------
-    float
-        Infinite if the same answers lead to other calls.
-
-    Raises
-    ------
-    ValueError
-        Of answers whose loss has no bound or is not known here: Gaussian noise, thresholds,
-        objectives, and private selection, which does not release what its runs are told.
-    """
+    """Return the largest privacy loss of a fit's answers that a greedy search reaches."""
     return max(_reached(learner, pair.left, pair.right), _reached(learner, pair.right, pair.left))
 
 

@@ -53,13 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def dataset_name(given: str) -> str:
-    """Return the name of a dataset that is given by name or by the file of its description.
-
-    Raises
-    ------
-    CommandError
-        If it is another file.
-    """
+    """Return the name of a dataset that is given by name or by the file of its description."""
     from privcurve import schema
     from privcurve.datasets import catalogue
 

@@ -98,12 +98,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_stdout(model: Model, probabilities: bool) -> None:
-    """Refuse a standard output that the answers can't be written to, before any is.
-
-    Raises
-    ------
-    CommandError
-    """
+    """Refuse a standard output that the answers can't be written to, before any is."""
     from privcurve.models.answers import names
 
     if sys.stdout is None:

@@ -40,19 +40,7 @@ def check_numbers(what: str, values: Sequence[float]) -> None:
 
 
 def check_rounding(what: str, values: Iterable[object]) -> None:
-    """Check that no two of some values are one number but for rounding.
-
-    Parameters
-    ----------
-    what : str
-        What the message calls them.
-    values : iterable of object
-        What is no number is left out.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Check that no two of some values are one number but for rounding."""
     given = [value for value in values if isinstance(value, (int, float)) and value == value]
     try:
         numbers = sorted(set(map(canonical.real, given)))
@@ -64,24 +52,7 @@ def check_rounding(what: str, values: Iterable[object]) -> None:
 
 
 def check_curves(arms: Sequence[Arm], before: Iterable[Arm], *, selected: bool) -> None:
-    """Check that the curves of a learner can be told from those of the learners before it.
-
-    Parameters
-    ----------
-    arms : sequence of Arm
-        Those of one entry of a study's learners.
-    before : iterable of Arm
-        Those of the entries before it.
-    selected : bool
-        Whether the study selects a setting, which legends say.
-
-    Raises
-    ------
-    ValueError
-        If a title that was given is that of another curve, a name is too long for a folder or
-        differs in case alone, which not every file system tells apart, or an ε is that of another
-        curve but for rounding.
-    """
+    """Check that the curves of a learner can be told from those of the learners before it."""
     legends = {_legend(arm, selected): arm for arm in before}
     names = {arm.name.casefold(): arm for arm in before}
     epsilons = {epsilon for arm in before for epsilon in arm.epsilons}
@@ -109,14 +80,7 @@ def check_curves(arms: Sequence[Arm], before: Iterable[Arm], *, selected: bool) 
 
 
 def untitled(arms: Iterable[Arm], *, selected: bool) -> Iterator[str]:
-    """Name curves that have no title of their own, and so the one of their learner together.
-
-    Parameters
-    ----------
-    arms : iterable of Arm
-    selected : bool
-        As of :func:`check_curves`.
-    """
+    """Name curves that have no title of their own, and so the one of their learner together."""
     together: dict[Hashable, list[Arm]] = {}
     for arm in arms:
         together.setdefault(_legend(arm, selected), []).append(arm)

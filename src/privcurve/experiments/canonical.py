@@ -79,15 +79,7 @@ def digest(value: Any) -> str:
 
 
 def digest_of_texts(texts: Sequence[Sequence[str]], *others: Any) -> str:
-    """Return the digest of ``[texts, *others]``, quickly where there are many of them.
-
-    Parameters
-    ----------
-    texts : sequence of sequences of str
-        They are written as they are, so there may be nothing else among them.
-    *others : object
-        One at least.
-    """
+    """Return the digest of ``[texts, *others]``, quickly where there are many of them."""
     return _sha256(f"[{_encode(texts)},{text(others)[1:]}")
 
 

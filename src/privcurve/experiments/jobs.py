@@ -225,13 +225,7 @@ class Curve:
         return self.study.final_splits(second.draws) if second else []
 
     def fresh_splits(self, has_test: bool) -> list[Split]:
-        """Return the splits of the fresh trainings.
-
-        Parameters
-        ----------
-        has_test : bool
-            Whether the dataset has a test part.
-        """
+        """Return the splits of the fresh trainings."""
         return self.study.fresh_splits(has_test)
 
     @property

@@ -114,13 +114,7 @@ def _processor() -> str:
 
 
 def commit() -> dict[str, Any] | None:
-    """Return the commit of the working directory, and whether files differ from it.
-
-    Returns
-    -------
-    dict or None
-        None outside a repository, or without git.
-    """
+    """Return the commit of the working directory, and whether files differ from it."""
     try:
         head = _git("rev-parse", "HEAD").strip()
         return {"id": head, "dirty": bool(_git("status", "--porcelain"))}

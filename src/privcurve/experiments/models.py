@@ -85,19 +85,7 @@ class Inspection:
 
 
 def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
-    """Return the votes of trees: of each leaf what leads to it; leaves that are alike add up.
-
-    Parameters
-    ----------
-    model : TreeModel
-    bin_names : tuple of tuple of str
-        The name of each code of each column.
-
-    Returns
-    -------
-    list of (votes, condition)
-        The heaviest first; leaves that cancel out are left out.
-    """
+    """Return the votes of trees: of each leaf what leads to it; leaves that are alike add up."""
     columns, values = model.columns.tolist(), model.values.tolist()
     found: Counter[str] = Counter()
 

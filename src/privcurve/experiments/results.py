@@ -90,18 +90,7 @@ def write_cells(
 
 
 def read_facts(path: Path) -> dict[str, Any] | None:
-    """Return the facts that a file of cells was written with, and its number of `rows`.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    dict or None
-        None if there is no such file, or none that can be read. Files of earlier versions have
-        `rows` alone.
-    """
+    """Return the facts that a file of cells was written with, and its number of `rows`."""
     try:
         metadata = pq.read_metadata(path)
         facts = json.loads((metadata.metadata or {}).get(FACTS, b"{}"))
@@ -227,32 +216,7 @@ def read_shards(
     checksum: str | None,
     asked: Callable[[int], Iterable[Key]],
 ) -> Iterator[Any]:
-    """Read the cross-validation of an arm on a dataset, one shard at a time.
-
-    Parameters
-    ----------
-    path_of : callable
-        Gives the file of a shard.
-    shards : iterable of int
-        Those that have cells.
-    columns : list of str
-        Those to read.
-    digest : callable
-        Gives the digest of what a shard must train.
-    checksum : str or None
-        Of the coded dataset; see :func:`is_current`.
-    asked : callable
-        Gives the keys of the cells that a shard must have.
-
-    Yields
-    ------
-    pandas.DataFrame
-
-    Raises
-    ------
-    IncompleteError
-        If a shard was made for something else, is damaged, or has other cells than it must.
-    """
+    """Read the cross-validation of an arm on a dataset, one shard at a time."""
     for shard in shards:
         path = path_of(shard)
         check_current(path, digest(shard), checksum)

@@ -103,13 +103,7 @@ def fresh_holdouts(share: float, repeats: int) -> list[Split]:
 def partition_generator(
     dataset: str, checksum: str, n_folds: int, partition: int, seed: Seed, **more: Any
 ) -> np.random.Generator:
-    """Return the stream that draws a partition of a dataset into folds.
-
-    Parameters
-    ----------
-    more
-        What the stream is for, if for something else.
-    """
+    """Return the stream that draws a partition of a dataset into folds."""
     key = {
         "dataset": dataset,
         "checksum": checksum,
@@ -122,26 +116,7 @@ def partition_generator(
 
 
 def held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
-    """Draw records of each label: the rounded share, at least one, never all of them.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-        Labels.
-    share : float
-        In (0, 1).
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of bool of shape (n_rows,)
-        Which records are held out.
-
-    Raises
-    ------
-    ValueError
-        If a label has fewer than two records, or the share is next to nothing of all.
-    """
+    """Draw records of each label: the rounded share, at least one, never all of them."""
     chosen = np.zeros(len(y), dtype=bool)
     labels = np.unique(y)
     if share * len(y) < LEAST_HELD_OUT:
@@ -158,24 +133,7 @@ def held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
 
 
 def sub_sample(y: Any, rows: Any, order: Any, share: float) -> Any:
-    """Take a share of some rows: of each label the rounded share, at least one.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-        Labels of all rows.
-    rows : ndarray of int
-        Those to take from.
-    order : ndarray of shape (n_rows,)
-        Ranks of all rows. With the same ranks a smaller share is a part of a larger one.
-    share : float
-        In (0, 1].
-
-    Returns
-    -------
-    ndarray of int
-        In increasing order.
-    """
+    """Take a share of some rows: of each label the rounded share, at least one."""
     taken = []
     for label in np.unique(y[rows]):
         mine = rows[y[rows] == label]

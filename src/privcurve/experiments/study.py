@@ -131,13 +131,7 @@ class Study:
         return final_splits(self.selection_splits, draws)
 
     def fresh_splits(self, has_test: bool) -> list[Split]:
-        """Return the splits whose runs are the results of a setting.
-
-        Parameters
-        ----------
-        has_test : bool
-            Whether the dataset has a test part; hold-outs do not use it.
-        """
+        """Return the splits whose runs are the results of a setting."""
         if self.holdout:
             return fresh_holdouts(self.holdout, self.repeats)
         if not self.repeats:

@@ -55,21 +55,7 @@ class Transcript:
         self.n_messages += 1
 
     def collect(self, messages: Iterable[NDArray[Any]], sums: Sums, release: Release) -> Floats:
-        """Record a message of each holder, as it comes, and return their sum.
-
-        Parameters
-        ----------
-        messages : iterable of ndarray
-            One a holder, in their order.
-        sums : Sums
-        release : Release
-            How the messages were made.
-
-        Returns
-        -------
-        ndarray
-            What the coordinator gets.
-        """
+        """Record a message of each holder, as it comes, and return their sum."""
         sent = []
         for holder, message in enumerate(messages):
             self.send(holder, message)

@@ -451,17 +451,7 @@ class StagedClassifier(CodedClassifier):
 
     @as_fitted
     def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
-        """Score rows by the first round alone, by the first two, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_columns)
-
-        Yields
-        ------
-        ndarray of shape (n_rows,)
-            The last is the decision function.
-        """
+        """Score rows by the first round alone, by the first two, and so on."""
         check_is_fitted(self)
         yield from self._stages(self._code(X, fit=False))
 

@@ -27,19 +27,7 @@ def only_label(signs: Signs) -> int | None:
 
 
 def log_shares(labels: NDArray[Any], counts: Ints, n_classes: int) -> Floats:
-    """Return the logarithm of each class's share of the records, at least minus `CERTAIN`.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_rows,)
-        Positions of classes.
-    counts : ndarray of shape (n_rows,)
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-    """
+    """Return the logarithm of each class's share of the records, at least minus `CERTAIN`."""
     shares = np.bincount(labels, weights=counts, minlength=n_classes) / counts.sum()
     return np.asarray(np.log(np.maximum(shares, np.exp(-CERTAIN))))
 
@@ -102,15 +90,7 @@ def whole_residuals(scores: Floats) -> Floats:
 
 
 def succession(votes: Floats, n_voters: int) -> Floats:
-    """Return the log-odds by Laplace's rule of succession: of (v₊ + 1)/(T + 2).
-
-    Parameters
-    ----------
-    votes : ndarray of shape (n_rows,)
-        Votes for the positive label less those against it.
-    n_voters : int
-        T.
-    """
+    """Return the log-odds by Laplace's rule of succession: of (v₊ + 1)/(T + 2)."""
     return np.asarray(np.log(n_voters + 2 + votes) - np.log(n_voters + 2 - votes))
 
 
@@ -120,18 +100,6 @@ def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
     A record of margin σ weighs min(1, e^{cap − λσ}). The chance of its label is then such that
     both labels weigh the same, and the mean weight by these chances, 2ab/(a + b) of the weights a
     and b of the labels, is κ: so dense is the measure of every round.
-
-    Parameters
-    ----------
-    votes : ndarray of shape (n_rows,)
-        Scores of rows that no record had a part in.
-    learning_rate, density : float
-        λ and κ.
-
-    Returns
-    -------
-    float
-        At least ln κ, where rounds begin.
     """
     margins, counts = np.unique(np.abs(votes), return_counts=True)
     low, high = float(np.log(density)), float(learning_rate * margins.max() + 1)

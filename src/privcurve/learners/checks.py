@@ -33,23 +33,6 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
     numbers, two noisy answers at different ε would give away the answer without noise. So
     the stream follows from the seed and from all that is public of the fit. Two fits that
     differ in their records alone do share it: one seed is for one data set.
-
-    Parameters
-    ----------
-    random_state : int, Generator, RandomState or None
-        A generator is used as it is, and moves on. None: ChaCha20, by the system's entropy.
-    facts : mapping
-        Public: parameters, number of records, domain. Texts, numbers, None, and sequences or
-        mappings of them.
-
-    Returns
-    -------
-    numpy.random.Generator
-
-    Raises
-    ------
-    ValueError
-        If `random_state` is something else.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state
@@ -91,15 +74,6 @@ def check_places(X: object) -> None:
     """Refuse columns that would be taken by their place, where they have other names.
 
     Names that are texts are compared with those of the fit; of numbers nothing is remembered.
-
-    Parameters
-    ----------
-    X : object
-        What a learner is given; anything but a frame passes.
-
-    Raises
-    ------
-    ValueError
     """
     names = list(getattr(X, "columns", ()))
     if any(isinstance(name, str) for name in names) or names == list(range(len(names))):
@@ -112,24 +86,13 @@ def check_places(X: object) -> None:
 
 
 def check_unmasked(values: object, name: str) -> None:
-    """Refuse an array of which some values are masked: they would count as if they were not.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse an array of which some values are masked: they would count as if they were not."""
     if np.ma.is_masked(values):
         raise ValueError(f"{name} is masked in some places: give those values a code of their own")
 
 
 def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> Ints:
-    """Return the number of codes of each column.
-
-    Raises
-    ------
-    ValueError
-        If they are not whole numbers from 1 to 65,536, one for all or one a column.
-    """
+    """Return the number of codes of each column."""
     given = np.asarray(n_bins)
     if given.dtype.kind not in "iuf" or not (given == np.floor(given)).all():
         raise ValueError(f"n_bins must be whole numbers, not {n_bins!r}")
@@ -143,13 +106,7 @@ def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> Ints:
 
 
 def check_bounds(bounds: Any, n_columns: int) -> tuple[Floats, Floats]:
-    """Return the lowest and the highest value of all columns, or of each.
-
-    Raises
-    ------
-    ValueError
-        If they are not a pair, of a number or of one number a column.
-    """
+    """Return the lowest and the highest value of all columns, or of each."""
     pair = isinstance(bounds, (tuple, list, np.ndarray)) and len(bounds) == 2
     sides = [np.asarray(side) for side in bounds] if pair else []
     if not pair or any(side.dtype.kind not in "iuf" for side in sides):
@@ -164,13 +121,7 @@ def check_bounds(bounds: Any, n_columns: int) -> tuple[Floats, Floats]:
 
 
 def check_codes(given: NDArray[Any], n_bins: Ints) -> Codes:
-    """Return a matrix as codes.
-
-    Raises
-    ------
-    ValueError
-        If an entry is not one of the codes 0, 1, …, n_bins − 1 of its column.
-    """
+    """Return a matrix as codes."""
     if given.dtype.kind != "u":
         whole = given.astype(np.int64) if given.dtype.kind in "ifb" else None
         if whole is None or not np.array_equal(whole, given) or (whole.size and whole.min() < 0):
@@ -190,12 +141,7 @@ def check_codes(given: NDArray[Any], n_bins: Ints) -> Codes:
 
 
 def refuse_others(name: str, others: Mapping[str, Any]) -> None:
-    """Refuse arguments that no learner's `fit` takes.
-
-    Raises
-    ------
-    TypeError
-    """
+    """Refuse arguments that no learner's `fit` takes."""
     if "sample_weight" in others:
         raise TypeError(
             f"{name} takes no sample_weight: noise is made for records that count once each, and "
@@ -207,13 +153,7 @@ def refuse_others(name: str, others: Mapping[str, Any]) -> None:
 
 
 def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
-    """Return how many records each row stands for.
-
-    Raises
-    ------
-    ValueError
-        If they are not whole numbers of at least 1, one a row, or too many to add up.
-    """
+    """Return how many records each row stands for."""
     if counts is None:
         return np.ones(n_rows, dtype=np.int64)
     check_unmasked(counts, "counts")
@@ -229,28 +169,7 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
 def check_labels(
     y: ArrayLike, classes: Sequence[Any] | None, n_rows: int, learner: LearnerEntry
 ) -> tuple[NDArray[Any], Ints]:
-    """Return the classes, and the position of each row's label among them.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-    classes : sequence or None
-        All labels that there may be; the first is position 0. None takes those of `y`, sorted.
-    n_rows : int
-    learner : LearnerEntry
-        Says whether it takes more than two classes.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_classes,)
-    positions : ndarray of shape (n_rows,)
-
-    Raises
-    ------
-    ValueError
-        If there are fewer classes than two or more than are taken, a label is not one of them, or a
-        row has none.
-    """
+    """Return the classes, and the position of each row's label among them."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     check_unmasked(y, "y")
@@ -300,13 +219,7 @@ def check_labels(
 
 
 def require(condition: object, fault: str) -> None:
-    """Refuse what was read from a model's file.
-
-    Raises
-    ------
-    ValueError
-        With `fault`, if the condition does not hold.
-    """
+    """Refuse what was read from a model's file."""
     if not condition:
         raise ValueError(fault)
 

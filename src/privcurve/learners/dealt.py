@@ -35,13 +35,7 @@ class Dealing(Protocol):
 
 
 def check_ordered(ordered: Sequence[bool] | None, n_columns: int) -> Sequence[bool]:
-    """Return which columns have an order: by default all.
-
-    Raises
-    ------
-    ValueError
-        If there is not one word a column.
-    """
+    """Return which columns have an order: by default all."""
     if ordered is None:
         return [True] * n_columns
     if len(ordered) != n_columns:
@@ -64,17 +58,6 @@ def deal_to_holders(
 
     Of the generator first the placement is drawn, then a seed for each holder: what a holder
     draws does not depend on where it runs.
-
-    Parameters
-    ----------
-    learner : distributed learner
-    questions : Questions
-    records : Records
-    curator : Curator
-
-    Returns
-    -------
-    list of Holder
     """
     n_holders = 1 if learner._trust() == CENTRAL else int(learner.n_holders)
     n_classes = len(learner.classes_)
@@ -100,14 +83,6 @@ def as_dealt(learner: Dealing, n_holders: int, statement: PrivacyStatement) -> P
     Proofs are about a replaced record that stays with its holder. Where records are dealt by
     their values it may move, and others with it: several holders' messages change, each by up to
     ε. That refutes a claim where single messages are seen; of secure sums nothing is proved.
-
-    Parameters
-    ----------
-    learner : distributed learner
-    n_holders : int
-        Who got records.
-    statement : PrivacyStatement
-        For a record that stays.
     """
     why = entry(learner._learner).parameters["placement"].unproved.get(learner.placement)
     if why is None or not statement.private or n_holders == 1:

@@ -63,11 +63,6 @@ class PrivateWeights:
         """Return by how much classifiers are better or worse than a coin: |½ − error|, or |edge|.
 
         In the unit of what is estimated, so that it has the sensitivity of an estimate.
-
-        Parameters
-        ----------
-        missed : ndarray of shape (n_classifiers,)
-            Mass of the rows that each gets wrong.
         """
         total = int(self.mass.sum())
         if self._noise.estimate == EDGE:

@@ -23,25 +23,7 @@ MOST_STEPS = 5_000
 def logistic_loss(
     model: Floats, rows: csr_array | Floats, signs: Signs, counts: Ints, penalty: float
 ) -> tuple[float, Floats]:
-    """Return the mean logistic loss with an L2 penalty, and its gradient.
-
-    Parameters
-    ----------
-    model : ndarray of shape (n_features,) or (n_features + 1,)
-        Coefficients; then the intercept, if there is one, which is not penalised.
-    rows : csr_array of shape (n_rows, n_features)
-    signs : ndarray of shape (n_rows,)
-        −1 or +1.
-    counts : ndarray of shape (n_rows,)
-        Records that a row stands for.
-    penalty : float
-        What multiplies ‖coefficients‖²/2.
-
-    Returns
-    -------
-    loss : float
-    gradient : ndarray, of the shape of `model`
-    """
+    """Return the mean logistic loss with an L2 penalty, and its gradient."""
     n_features = rows.shape[1]
     weights = model[:n_features]
     margins = signs * (rows @ weights + model[n_features:].sum())
@@ -68,16 +50,7 @@ def perturbed_logistic(
     penalty: Floats,
     offset: Floats | float = 0.0,
 ) -> Floats:
-    """Return the minimum of a logistic objective with a random linear term.
-
-    Parameters
-    ----------
-    curator : Curator
-    call : Call
-        By objective or box perturbation.
-    rows, signs, weights, penalty, offset
-        See :func:`~privcurve.kernels.newton.minimise_logistic`.
-    """
+    """Return the minimum of a logistic objective with a random linear term."""
     posed = rows, signs, weights, penalty
     return curator.objective(
         call,

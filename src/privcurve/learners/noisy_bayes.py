@@ -173,20 +173,7 @@ class NoisyBayesClassifier(LogOddsClassifier, PrivateClassifier):
 
 
 def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) -> Ints:
-    """Count the records of each code by label.
-
-    Parameters
-    ----------
-    column : ndarray of shape (n_rows,)
-        Codes.
-    n_bins : int
-    signs, counts : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    ndarray of shape (n_bins, 2)
-        Negative ones first.
-    """
+    """Count the records of each code by label."""
     cells = 2 * column.astype(np.int64) + (signs > 0)
     # Sums of whole numbers below 2^53: exact in floating point.
     totals = np.bincount(cells, weights=counts, minlength=2 * n_bins)

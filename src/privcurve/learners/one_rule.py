@@ -53,14 +53,7 @@ class VoteModel:
 
     @classmethod
     def from_picks(cls, picks: Ints, n_bins: Ints) -> Self:
-        """Add up picked literals.
-
-        Parameters
-        ----------
-        picks : ndarray of shape (n_rounds,)
-            Literals, numbered as in :mod:`privcurve.kernels.lazybb_rules`.
-        n_bins : ndarray of shape (n_columns,)
-        """
+        """Add up picked literals."""
         starts = bin_starts(n_bins)
         net: Counter[int] = Counter()
         for literal in picks.tolist():

@@ -56,24 +56,7 @@ def margins_l1(n_answers: int, n_teachers: int) -> float:
 def pate_statement(
     *, n_answers: int, n_teachers: int, epsilon: float, calibration: str, public: tuple[int, ...]
 ) -> PrivacyStatement:
-    """Calibrate PATE: the noise of each answer is in the ledger.
-
-    Parameters
-    ----------
-    n_answers, n_teachers : int
-        Q and K; public.
-    epsilon : float
-        May be infinite.
-    calibration : str
-        ``certified``: Lap(2(Q − 1 + K)/ε) on each margin. ``published``: Lap(2/ε), enough for
-        a single answer about a row that no teacher was trained on.
-    public : tuple of int
-
-    Returns
-    -------
-    PrivacyStatement
-        With one entry in its ledger, for all answers.
-    """
+    """Calibrate PATE: the noise of each answer is in the ledger."""
     published = calibration == PUBLISHED
     whole = margins_l1(n_answers, n_teachers)
     bound = 2.0 if published else whole

@@ -146,13 +146,7 @@ class PublicStart:
 def started_roles(
     learner: str, start: str, public_columns: Sequence[int] | None, n_columns: int
 ) -> Roles:
-    """Return the roles that a learner with a `start` parameter reads.
-
-    Raises
-    ------
-    ValueError
-        If a public start is asked for and no columns are said to be public.
-    """
+    """Return the roles that a learner with a `start` parameter reads."""
     if start == NO_START:
         return Roles.of(learner, None, n_columns)
     if public_columns is None:
@@ -164,19 +158,7 @@ def started_roles(
 
 
 def check_start(learner: Any, roles: Roles) -> None:
-    """Check that a learner read from a file has a start where its roles say so, and the right one.
-
-    Parameters
-    ----------
-    learner : learner
-        Its `start_` is there or not.
-    roles : Roles
-        By its parameters; see :func:`started_roles`.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Check that a learner read from a file has a start where its roles say so."""
     started = roles.public is not None
     require(started == hasattr(learner, "start_"), "its start is not that of its parameters")
     if roles.public is not None:

@@ -13,7 +13,6 @@ from privcurve.coding import Codes, Ints, Signs
 
 ALL = "all"
 PUBLIC = "public"
-PRIVATE = "private"
 
 # Of so many possible numbers a key, sorting is faster than marking those that occur.
 SPARSE = 16
@@ -149,21 +148,7 @@ class PublicRows:
 
 
 def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any], Ints]:
-    """Return a number to each distinct (row, label) pair, in lexicographic order.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_columns)
-    signs : ndarray of shape (n_rows,)
-    n_bins : ndarray of shape (n_columns,)
-
-    Returns
-    -------
-    keys : ndarray of shape (n_distinct,)
-        One number for each, increasing.
-    row_of : ndarray of shape (n_rows,)
-        The place of each row among them.
-    """
+    """Return a number to each distinct (row, label) pair, in lexicographic order."""
     keys = (signs > 0).astype(np.int64)
     width = 2
     for j, bins in enumerate(n_bins.tolist()):

@@ -96,19 +96,7 @@ class TreePlan:
 
 
 def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
-    """Return all noise of a fit; how much follows from the setting alone.
-
-    Parameters
-    ----------
-    plan : TreePlan
-    width : int
-        All bins of all columns together.
-    curator : Curator
-
-    Returns
-    -------
-    TreeNoise
-    """
+    """Return all noise of a fit; how much follows from the setting alone."""
     noise, depth = plan.noise, plan.depth
     n_rounds = len(noise.rates)
     n_nodes = node_count(depth, plan.n_splits)

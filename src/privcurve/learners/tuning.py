@@ -286,19 +286,7 @@ def _stated(known: Known, epsilon: float, delta: float) -> PrivacyStatement:
 
 
 def check_spent(said: PrivacyStatement, budget: SelectionBudget) -> None:
-    """Refuse a training that spent more than a run may: a fault of its learner.
-
-    Parameters
-    ----------
-    said : PrivacyStatement
-        Of the training.
-    budget : SelectionBudget
-
-    Raises
-    ------
-    ValueError
-        Saying how much it spent.
-    """
+    """Refuse a training that spent more than a run may: a fault of its learner."""
     _check_spent(said, budget.pure, budget.training)
 
 

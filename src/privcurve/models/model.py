@@ -94,23 +94,7 @@ class Model:
         return self._estimator.decision_function(codes)
 
     def predict_frame(self, frame: Any) -> NDArray[Any]:
-        """Predict the name of the class of each row of a frame.
-
-        Parameters
-        ----------
-        frame : DataFrame, mapping of columns, or array
-            As of :meth:`privcurve.datasets.Domain.encode`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Of `labels`.
-
-        Raises
-        ------
-        DatasetError
-            If a column is not there, or a value has no code.
-        """
+        """Predict the name of the class of each row of a frame."""
         return self.named(self.domain.encode(frame))
 
     def named(self, codes: ArrayLike) -> NDArray[Any]:
@@ -143,12 +127,7 @@ class Model:
         return chances
 
     def check_probabilities(self) -> None:
-        """Refuse what :meth:`predict_proba` would refuse.
-
-        Raises
-        ------
-        ModelError
-        """
+        """Refuse what :meth:`predict_proba` would refuse."""
         if not self.has_probabilities:
             raise ModelError(f"{self.learner} gives no probabilities: ask for labels alone")
 

@@ -451,8 +451,13 @@ class Curator:
         return tuple(self._made)
 
     def _charge_all(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-        spread = _spread(calls, shape)
-        for call in dict.fromkeys(spread.ravel().tolist()):
+        # The call of each place along the first axes of the shape.
+        spread = np.array(calls, dtype=object)
+        if spread.size and spread.shape != shape[: spread.ndim]:
+            raise ValueError(f"{spread.shape} calls do not fit noise of the shape {shape}")
+        # Of thousands of calls few differ. An entry is one object: to compare its fields is slow.
+        distinct = {(id(call.entry), call.mechanism, call.scale): call for call in spread.flat}
+        for call in distinct.values():
             self._charge(call)
         return spread
 
@@ -562,11 +567,3 @@ def party_of(start: Start) -> Curator:
         Of its stream: known to the holder alone. 32 bytes of entropy are a key of ChaCha20.
     """
     return Curator(seeds.stream(start), party=True)
-
-
-def _spread(calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return the call of each place along the first axes of a shape."""
-    spread = np.array(calls, dtype=object)
-    if spread.size and spread.shape != shape[: spread.ndim]:
-        raise ValueError(f"{spread.shape} calls do not fit noise of the shape {shape}")
-    return spread

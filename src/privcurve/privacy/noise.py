@@ -77,8 +77,8 @@ class Announced:
     def __post_init__(self) -> None:
         said = (self.l1 > 0 or self.l2 > 0) + (self.score_range > 0) + (self.margins > 0)
         if said != 1:
-            raise ValueError(f"{self.what}: announce numbers (l1, l2), a choice (score_range) or "
-                             "labels (margins), and one of them")  # fmt: skip
+            one = "numbers (l1, l2), a choice (score_range) or labels (margins)"
+            raise ValueError(f"{self.what}: announce one of {one}")
         if not (self.times >= 1 and 0 < self.share <= 1 + 1e-12):
             raise ValueError(f"{self.what}: times = {self.times}, share = {self.share}")
 
@@ -103,8 +103,8 @@ class Announced:
         norm = self.l1 if pure else self.l2
         bound = self.score_range or self.margins or norm
         if not bound:
-            raise ValueError(f"{self.what}: delta {'= 0' if pure else '> 0'} needs its "
-                             f"{'L1' if pure else 'L2'} sensitivity")  # fmt: skip
+            needed = "= 0 needs its L1" if pure else "> 0 needs its L2"
+            raise ValueError(f"{self.what}: delta {needed} sensitivity")
         return bound
 
     def cost(self) -> Cost:

@@ -72,12 +72,7 @@ class Asked:
 
 
 def check_sample(asked: Asked, description: Description) -> None:
-    """Refuse records that were taken by what is private: one record decides on others there.
-
-    Raises
-    ------
-    ReleaseError
-    """
+    """Refuse records that were taken by what is private: one record decides on others there."""
     if description.public_benchmark:
         return
     known = asked.relation == words.PRIVATE_COLUMNS and description.domain.public_label
@@ -96,12 +91,7 @@ def check_sample(asked: Asked, description: Description) -> None:
 
 
 def check_accuracy(asked: Asked, description: Description) -> None:
-    """Refuse an accuracy that can't be paid for, or need not be.
-
-    Raises
-    ------
-    ReleaseError
-    """
+    """Refuse an accuracy that can't be paid for, or need not be."""
     if not asked.accuracy:
         return
     if not 0 < asked.accuracy < math.inf:

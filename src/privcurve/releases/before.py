@@ -48,10 +48,6 @@ def check_delta(asked: Asked, description: Description) -> None:
     """Refuse a δ by which a mechanism may show whole records: one over their number, or more.
 
     Where no number of records is public two are assumed, the fewest that there can be.
-
-    Raises
-    ------
-    ReleaseError
     """
     n = public_number(asked, description)
     if asked.delta * (n or 2) >= 1:
@@ -102,22 +98,7 @@ def deltas(released: Released) -> list[tuple[str, bool]]:
 
 
 def check_output(output: Path | None, home: Path) -> None:
-    """Check that the files of a release can be written, and are written over nothing.
-
-    Parameters
-    ----------
-    output : Path or None
-        The folder that was asked for; None for one of its own below `home`.
-    home : Path
-        Of the ledger.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder can't be made, or holds a release.
-    WriteError
-        If there is no room.
-    """
+    """Check that the files of a release can be written, and are written over nothing."""
     folder = output if output is not None else home
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -169,17 +150,6 @@ def rehearse(asked: Asked, description: Description, template: Any) -> None:
     Noise is calibrated by public facts alone. So whether there is any for ε, δ and settings shows
     on any records, as many as there are (of a number that is unknown, few; of a large one, some),
     and tells nothing of the holder's.
-
-    Parameters
-    ----------
-    asked : Asked
-    description : Description
-    template : CodedClassifier
-        Not fitted.
-
-    Raises
-    ------
-    ReleaseError
     """
     n = min(public_number(asked, description) or MADE_UP, MOST_MADE_UP)
     X, y, counts = made_up(description.domain, n)

@@ -124,31 +124,7 @@ class Book:
         facts: Mapping[str, Any],
         large_delta: bool = False,
     ) -> Release:
-        """Write down that a release begins, or refuse it: nothing may be trained before.
-
-        Parameters
-        ----------
-        budget : Budget
-            Of all releases.
-        price : Price
-            Of this one.
-        facts : mapping
-            What else is to be known of it; plain JSON.
-        large_delta : bool
-            Whether the deltas of all releases may add up to 1 or more.
-
-        Returns
-        -------
-        Release
-            On the disk when this returns.
-
-        Raises
-        ------
-        BookError
-            If the budget does not allow it, or the file is damaged.
-        OSError
-            If it can't be written; then nothing is spent.
-        """
+        """Write down that a release begins, or refuse it: nothing may be trained before."""
         with _locked(self.path) as file:
             content = self._read(file.read())
             before = list(content.releases.values())
@@ -169,20 +145,7 @@ class Book:
         return release
 
     def note_comparison(self, facts: Mapping[str, Any]) -> None:
-        """Write down that learners are compared on the records, which is not private.
-
-        Parameters
-        ----------
-        facts : mapping
-            What is to be known of it; plain JSON.
-
-        Raises
-        ------
-        BookError
-            If the file is damaged.
-        OSError
-            If it can't be written.
-        """
+        """Write down that learners are compared on the records, which is not private."""
         with _locked(self.path) as file:
             number = len(self._read(file.read()).comparisons) + 1
             line = {"comparison": number, "at": _now(), "epsilon": "inf", "private": False}

@@ -50,13 +50,7 @@ class Price:
         return None
 
     def for_neighbours(self, wanted: str) -> Price:
-        """Return the price for another relation of neighbours.
-
-        Raises
-        ------
-        BookError
-            If the guarantee says nothing for it.
-        """
+        """Return the price for another relation of neighbours."""
         price = self.converted(wanted)
         if price is None:
             raise BookError(

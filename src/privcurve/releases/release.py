@@ -322,17 +322,7 @@ def _statement(asked: Asked, learner: Any, seed: Seed) -> PrivacyStatement:
 
 
 def with_known_seed(statement: PrivacyStatement) -> PrivacyStatement:
-    """Return the statement of a model whose seed is known: ε is infinite.
-
-    Parameters
-    ----------
-    statement : PrivacyStatement
-        What would hold if it were not.
-
-    Returns
-    -------
-    PrivacyStatement
-    """
+    """Return the statement of a model whose seed is known: ε is infinite."""
     return dataclasses.replace(
         PrivacyStatement.not_private(statement.learner),
         neighbours=statement.neighbours,

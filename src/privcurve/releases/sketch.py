@@ -175,21 +175,7 @@ def _word(text: str, key: bytes) -> int:
 
 
 def siphash(key: bytes, words: Iterable[Words], n: int) -> Words:
-    """Hash many messages of the same length: SipHash-2-4 (Aumasson and Bernstein, 2012).
-
-    Parameters
-    ----------
-    key : bytes
-        16 bytes.
-    words : iterable of ndarray of shape (n,), uint64
-        Of each message the first eight bytes, then the next, read as little-endian numbers.
-    n : int
-        How many messages there are.
-
-    Returns
-    -------
-    ndarray of shape (n,), uint64
-    """
+    """Hash many messages of the same length: SipHash-2-4 (Aumasson and Bernstein, 2012)."""
     halves = [int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")] * 2
     v = [np.full(n, half ^ word, np.uint64) for half, word in zip(halves, _SIPHASH, strict=True)]
     length = 0

@@ -66,13 +66,7 @@ class _Finder(MetaPathFinder, Loader):
 
 @contextmanager
 def put_off(names: Iterable[str]) -> Iterator[None]:
-    """Put off the import of modules that are imported in this context till they are used.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Full names of modules. What is loaded already stays as it is.
-    """
+    """Put off the import of modules that are imported in this context till they are used."""
     finder = _Finder(names)
     sys.meta_path.insert(0, finder)
     try:

@@ -12,25 +12,7 @@ from privcurve.outputs.base import Asked, elsewhere
 def check_elsewhere(
     asked: Iterable[Asked], studies: Mapping[str, Study], broken: Mapping[str, str], where: str
 ) -> None:
-    """Check that what outputs read of other studies is there.
-
-    Parameters
-    ----------
-    asked : iterable of Asked
-        The outputs of a study.
-    studies : mapping of str to Study
-        All that can be read.
-    broken : mapping of str to str
-        Why others can't be.
-    where : str
-        What messages call the file.
-
-    Raises
-    ------
-    StudyError
-        If a study is unknown (naming the nearest) or can't be read, puts tables together itself, or
-        has no such output.
-    """
+    """Check that what outputs read of other studies is there."""
     read = [(one, *names) for one in asked for names in elsewhere(one.reads)]
     for one, name, word in read:
         key = "studies" if one.study.studies else f"outputs: {one.output.word}"

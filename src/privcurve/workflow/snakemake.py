@@ -32,13 +32,7 @@ TESTED = "snakemake>=9.27.1,<9.28"
 
 
 def _inside(owner: Any, name: str, fits: Callable[[Any], bool] = callable) -> Any:
-    """Return a part of Snakemake's insides, which must be what the tests have seen.
-
-    Raises
-    ------
-    WorkflowError
-        If it is not there, or is something else: naming it, and the versions to install.
-    """
+    """Return a part of Snakemake's insides, which must be what the tests have seen."""
     part = getattr(owner, name, None)
     if not fits(part):
         from snakemake.exceptions import WorkflowError

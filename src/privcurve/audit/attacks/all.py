@@ -13,22 +13,7 @@ from privcurve.audit.run import n_comparisons
 
 
 def gather(parts: Iterable[Attack]) -> dict[str, Attack]:
-    """Put together what several files say of the same learner.
-
-    Parameters
-    ----------
-    parts : iterable of Attack
-
-    Returns
-    -------
-    dict of str to Attack
-        By the learner's name.
-
-    Raises
-    ------
-    ValueError
-        If a claim comes twice.
-    """
+    """Put together what several files say of the same learner."""
     found: dict[str, Attack] = {}
     for part in parts:
         before = found.get(part.learner, Attack(part.learner, ()))

@@ -63,21 +63,7 @@ def recipe(
     answers: bool = True,
     canary: bool = True,
 ) -> Iterator[Claim]:
-    """Audit any learner, with each calibration and kind of δ that its entry offers.
-
-    Parameters
-    ----------
-    learner : str
-    certified, published : sequence of mapping
-        Settings that are tried with each calibration; of many parts two or three are enough.
-    n_trainings : int
-        On each side of each pair; three times as many with δ.
-    epsilon : float
-    answers : bool
-        Whether the worst answers are known (`worst_answers`).
-    canary : bool
-        Whether real fits are tried with a canary in real records, too.
-    """
+    """Audit any learner, with each calibration and kind of δ that its entry offers."""
     known = entry(learner)
     for calibration, settings in ((CERTIFIED, certified), (PUBLISHED, published)):
         if calibration not in known.calibrations:

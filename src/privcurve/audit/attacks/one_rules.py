@@ -26,20 +26,7 @@ MECHANISMS = (mechanisms.EXPONENTIAL, mechanisms.PERMUTE_AND_FLIP)
 
 
 def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds: int) -> Floats:
-    """Return the probability of every transcript of a learner that votes.
-
-    Parameters
-    ----------
-    choose : callable
-        Probabilities of the next choice after some choices. It is asked for each multiset
-        of choices once, because votes add up, whatever their order.
-    n_rounds : int
-
-    Returns
-    -------
-    ndarray of shape (n_choices ** n_rounds,)
-        In lexicographic order of the choices.
-    """
+    """Return the probability of every transcript of a learner that votes."""
     known: dict[tuple[int, ...], Floats] = {}
     histories: list[tuple[int, ...]] = [()]
     chances = np.ones(1)
@@ -60,16 +47,6 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
 
     The errors come from the learner's own kernel, rates and mechanism from its own
     calibration; only the choice is made exact.
-
-    Parameters
-    ----------
-    learner : VotingClassifier
-        Not fitted; epsilon finite.
-    side : Records
-
-    Returns
-    -------
-    ndarray of shape (n_literals ** n_rounds,)
     """
     plan = learner._plan(side.n)
     calibrated = plan.noise

@@ -47,19 +47,7 @@ def beyond(score: Ints, scale: int) -> Floats:
 
 
 def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
-    """Return the largest loss of margins beyond both sides, of either sign, with many scores.
-
-    Parameters
-    ----------
-    learner : TunedClassifier
-        Not fitted; of the noisy majority.
-    pair : Pair
-
-    Raises
-    ------
-    ValueError
-        If the learner is another.
-    """
+    """Return the largest loss of margins beyond both sides, of either sign, with many scores."""
     if learner.learner != MAJORITY["learner"]:
         raise ValueError(f"densities are known of the noisy majority, not of {learner.learner}")
     budget = learner._budget()

@@ -53,15 +53,7 @@ class LinearPart:
         return np.asarray(self.coefficients[j] * places / 2**PLACE_BITS)
 
     def take_gram(self, gram: Floats, noise_level: float) -> None:
-        """Take the released sums of products: the curvature is `LINE_CURVATURE` of them.
-
-        Parameters
-        ----------
-        gram : ndarray of shape (size, size)
-            With noise; symmetric.
-        noise_level : float
-            Eigenvalues below it are raised to it: about the largest that noise alone has.
-        """
+        """Take the released sums of products: the curvature is `LINE_CURVATURE` of them."""
         values, axes = np.linalg.eigh(gram)
         self._axes = np.asarray(axes)
         self._curvature = rule.LINE_CURVATURE * np.maximum(values, max(noise_level, 1e-9))

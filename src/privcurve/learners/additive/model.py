@@ -146,12 +146,7 @@ class AdditiveModel:
         return found
 
     def log_odds(self, codes: Codes) -> Floats:
-        """Return the log-odds of the positive label, ±(ln(1 + e^{|score|}) − ln 2), of rows.
-
-        Parameters
-        ----------
-        codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-        """
+        """Return the log-odds of the positive label, ±(ln(1 + e^{|score|}) − ln 2), of rows."""
         return whole_residuals(self.scores(codes))
 
     def in_words(

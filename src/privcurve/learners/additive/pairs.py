@@ -39,21 +39,7 @@ class Crossing:
 def crossings(
     shapes: Sequence[Floats], weights: Sequence[Floats], ordered: Sequence[bool]
 ) -> list[Crossing]:
-    """Return the pairs of the columns whose shape functions matter most.
-
-    Parameters
-    ----------
-    shapes : sequence of ndarray of shape (n_bins,)
-        As released, by column.
-    weights : sequence of ndarray of shape (n_bins,)
-        Of the bins: curvature, as released; above 0 about as many as there are uncertain records.
-    ordered : sequence of bool
-
-    Returns
-    -------
-    list of Crossing
-        Of columns that have an effect.
-    """
+    """Return the pairs of the columns whose shape functions matter most."""
     sizes = np.array([spread(*each) for each in zip(shapes, weights, strict=True)])
     first = np.argsort(-sizes, kind="stable")[: rule.PAIR_COLUMNS]
     some = sorted(int(j) for j in first if sizes[j] > 0)
@@ -71,18 +57,7 @@ def spread(shape: Floats, weights: Floats) -> float:
 
 
 def grouped(shape: Floats, weights: Floats, ordered: bool) -> Ints:
-    """Put bins into groups of about equal weight: neighbours along a column, or by their values.
-
-    Parameters
-    ----------
-    shape, weights : ndarray of shape (n_bins,)
-    ordered : bool
-
-    Returns
-    -------
-    ndarray of int64, shape (n_bins,)
-        At most `PAIR_GROUPS` of them; each bin its own if there are not more.
-    """
+    """Put bins into groups of about equal weight: neighbours along a column, or by their values."""
     n = len(shape)
     if n <= rule.PAIR_GROUPS:
         return np.arange(n)

@@ -59,20 +59,7 @@ class Plan:
 
 
 def plan_of(settings: PrivGAMClassifier, n: int, ordered: Sequence[bool]) -> Plan:
-    """Apply the public rule.
-
-    Parameters
-    ----------
-    settings : PrivGAMClassifier
-    n : int
-        The number of records; an estimate where it is not public.
-    ordered : sequence of bool
-        Of each column.
-
-    Returns
-    -------
-    Plan
-    """
+    """Apply the public rule."""
     epsilon, delta, neighbours = float(settings.epsilon), float(settings.delta), settings.neighbours
     pure, private = delta == 0, is_private(epsilon)
     find = mixed_budget if pure else gaussian_budget
