@@ -86,7 +86,7 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
         "l1": bounds.cells_l1(CLIP, neighbours),
         "l2": bounds.cells_l2(CLIP, neighbours),
         "margin": bounds.cells_l1(CLIP, neighbours),
-        "edge": bounds.edge(CLIP, neighbours),
+        "edge": bounds.cells_l1(CLIP, neighbours),
         "range": bounds.edge_range(CLIP, neighbours),
         "slopes1": bounds.slopes_l1(CLIP, 3, neighbours),
         "slopes2": bounds.slopes_l2(CLIP, 3, neighbours),
@@ -217,10 +217,9 @@ def test_noise_is_that_of_the_ledger():
     for delta, spread in ((1e-5, 1.0), (0.0, math.sqrt(2))):
         fit, _ = fitted(X, y, n_bins, np.random.default_rng(3), delta=delta)
         exact = np.arange(4000)
-        values, variance, rate = fit._with_noise(
-            exact, fit.budget.release("it", *quarter(fit.budget))
-        )
-        assert rate == pytest.approx(0.25)
+        entry = fit.budget.release("it", *quarter(fit.budget))
+        assert entry.noise_rate == pytest.approx(0.25)
+        values, variance = fit._with_noise(exact, entry)
         noise = values - exact * 2.0**-fit.budget.bits
         assert noise.std() == pytest.approx(4 * spread, rel=0.06)
         assert variance == pytest.approx((4 * spread) ** 2, rel=1e-6)
