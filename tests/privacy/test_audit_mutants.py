@@ -78,9 +78,13 @@ def mutant_of(c):
         # Published 1-rules have twice the noise that they need.
         share = 1 / (2.5 if c.learner == "one_rule" else 3)
         share *= 1 if c.calibration == CERTIFIED else 1 / 2
+        if c.method == SAMPLED and c.learner == "lazybb":
+            # Between too much noise for so few trainings and none for the outcome to be seen.
+            share = 1 / 10
         return lambda patch: BREAK[c.learner](patch, share), 30_000
     fewer = {"dp_logistic_regression": 200, "dp_bagging": 200, "privgam": 400}
-    return lambda patch: BREAK[c.learner](patch, 1 / 40), fewer.get(c.learner, 1_000)
+    share = 1 / 100 if c.pairs is audited.hidden_few else 1 / 40
+    return lambda patch: BREAK[c.learner](patch, share), fewer.get(c.learner, 1_000)
 
 
 RARE_OUTCOMES = audited.four_constant, large_balance
