@@ -503,6 +503,8 @@ FOREST = Case(
 
 MISTAKES = [
     (half_the_noise, MAJORITY, NOISE),
+    (broken.noise_of_single_precision, MAJORITY, NOISE),
+    (broken.noise_of_single_precision, COUNTS, NOISE),
     (half_the_noise, COUNTS, NOISE),
     (half_the_whole_noise, GAM, NOISE),
     (half_the_whole_noise, RUNS, NOISE),

@@ -1,10 +1,9 @@
 """The contract: learners of the project keep it, and each broken one breaks a named point.
 
-What it can't see is left to others: noise of single precision, which has the right law
-(`test_audit_broken.py`); the projection of LazyBB without its cap, a noisy maximum that is
-released with its value and noise divided by ζ twice, which are mechanisms without a learner
-(`test_audit_controls.py`); a holder's share of noise for more honest holders than there are, which
-no ledger knows (`test_holder_noise.py`); PATE's answers about scored rows (`test_pate.py`).
+What it can't see is left to others: the projection of LazyBB without its cap, a noisy maximum
+that is released with its value and noise divided by ζ twice, which are mechanisms without a
+learner (`test_audit_controls.py`); a holder's share of noise for more honest holders than there
+are, which no ledger knows (`test_holder_noise.py`); PATE's answers about scored rows (`test_pate.py`).
 """
 
 import re
