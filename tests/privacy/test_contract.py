@@ -3,7 +3,8 @@
 What it can't see is left to others: the projection of LazyBB without its cap, a noisy maximum
 that is released with its value and noise divided by ζ twice, which are mechanisms without a
 learner (`test_audit_controls.py`); a holder's share of noise for more honest holders than there
-are, which no ledger knows (`test_holder_noise.py`); PATE's answers about scored rows (`test_pate.py`).
+are, which no ledger knows (`test_holder_noise.py`); PATE's answers about scored
+rows (`test_pate.py`).
 """
 
 import re
