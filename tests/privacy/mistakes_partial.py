@@ -221,13 +221,13 @@ def prior_of_exact_counts(patch):
 
 def noise_for_half_of_the_answers(patch):
     """PATE: noise is for half of what a record moves."""
-    bound = answers.margins_l1
-    patch.setattr(answers, "margins_l1", lambda *given: bound(*given) / 2)
+    bound = answers.answers_l1
+    patch.setattr(answers, "answers_l1", lambda *given: bound(*given) / 2)
 
 
 def noise_without_own_answers(patch):
     """PATE: noise is for what a record moves in the answers of others, 2(Q − 1)."""
-    patch.setattr(answers, "margins_l1", lambda n_answers, n_teachers: 2.0 * (n_answers - 1))
+    patch.setattr(answers, "answers_l1", lambda n_answers, n_teachers: 2.0 * (n_answers - 1))
 
 
 def noise_of_answers_by_codes(patch):

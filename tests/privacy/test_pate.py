@@ -17,9 +17,9 @@ from privcurve.learners.pate import (
     PATEClassifier,
     _margins,
     _train_teachers,
-    margins_l1,
     pate_statement,
 )
+from privcurve.privacy.sensitivity.counts import answers_l1
 
 BINS = (3, 4)
 
@@ -52,7 +52,7 @@ def test_margins_of_neighbours():
             rows = np.column_stack([points, np.ones(n)])
             margins.append(_margins(rows, _train_teachers(rows, y, parts)))
         change = np.abs(margins[0] - margins[1])
-        assert change.sum() <= margins_l1(n, k)
+        assert change.sum() <= answers_l1(n, k)
         worst_own, worst_other = max(worst_own, change[0]), max(worst_other, change[1:].max())
     assert worst_own == 2 * k
     assert worst_other <= 2

@@ -13,10 +13,7 @@ from privcurve.learners.log_odds import OneHotClassifier
 from privcurve.privacy.budget import is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
-
-# A record is in one part of each of k partitions: replacing it turns at most k votes around, so
-# the margin of the votes, divided by k, changes by at most 2.
-MARGIN_SENSITIVITY = 2.0
+from privcurve.privacy.sensitivity.counts import VOTES_MARGIN
 
 # A teacher of fewer records knows nothing: small data get fewer teachers. Their number is
 # public, as the number of records is.
@@ -88,7 +85,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
             Announced(
                 "answer {} of the teachers",
                 times=int(self.n_queries),
-                margins=MARGIN_SENSITIVITY,
+                margins=VOTES_MARGIN,
                 source="docs/competitors.md, DP bagging",
             ),
         )

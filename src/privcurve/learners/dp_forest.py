@@ -11,11 +11,11 @@ from privcurve.kernels.boosted_trees import draw_tree, find_leaves, leaf_weights
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.chances import succession
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.mechanisms import NOISY_LABEL
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.sensitivity.counts import margins_l1
+from privcurve.privacy.sensitivity.counts import histogram_l1, margins_l1
 
 LAPLACE_LEAVES = "laplace"
 EXPONENTIAL_LEAVES = "exponential"
@@ -90,9 +90,9 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
             # The paper takes the scores of a label to change by 2, which is what margins do.
             calls = Announced("tree {}: labels of all leaves", margins=margins_l1(), by=NOISY_LABEL)
         else:
-            calls = Announced(
-                "tree {}: margins of all leaves", l1=1.0 if published else margins_l1()
-            )
+            # The paper's noise is for a record that is added.
+            l1 = histogram_l1(ADD_REMOVE) if published else margins_l1()
+            calls = Announced("tree {}: margins of all leaves", l1=l1)
         return (
             replace(
                 calls,

@@ -26,6 +26,7 @@ from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator, call_of
 from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.sensitivity.counts import answers_l1, margins_l1
 
 SOURCE = "docs/partial.md, PATE"
 NOT_OWN = "that no record that was trained on is asked about again, as predict does with its rows"
@@ -36,30 +37,14 @@ ASKED_AGAIN = (
 NOT_OBJECT = "the model object itself, which holds the teachers: what is protected is its answers"
 
 
-def margins_l1(n_answers: int, n_teachers: int) -> float:
-    """L1 sensitivity 2(Q − 1 + K) of all answers' margins n₊ − n₋.
-
-    A changed record changes one teacher, and so Q − 1 other margins by 2 at most; its own
-    margin asks all K teachers about other codes: 2K. Private-columns. Source: docs/partial.md,
-    PATE (proved).
-
-    Parameters
-    ----------
-    n_answers : int
-        Q, answers about training records and scored rows.
-    n_teachers : int
-        K.
-    """
-    return 2.0 * (n_answers - 1 + n_teachers)
-
-
 def pate_statement(
     *, n_answers: int, n_teachers: int, epsilon: float, calibration: str, public: tuple[int, ...]
 ) -> PrivacyStatement:
     """Calibrate PATE: the noise of each answer is in the ledger."""
     published = calibration == PUBLISHED
-    whole = margins_l1(n_answers, n_teachers)
-    bound = 2.0 if published else whole
+    whole = answers_l1(n_answers, n_teachers)
+    # The paper has noise for one margin, of which one teacher turns.
+    bound = margins_l1() if published else whole
     answers = Announced(
         ("one answer" if published else f"{n_answers} answers") + " of the teachers",
         l1=bound,
@@ -272,7 +257,6 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
         self._scale = call.scale
         self._left = answers - n
         self._asked: set[bytes] = set()
-        self.n_features_used_ = codes.shape[1]
         self.n_records_ = n
         return statement
 

@@ -10,6 +10,11 @@ from privcurve.privacy.budget import REPLACE_ONE, relation
 LARGEST_UNIT = 2.0**-10
 
 
+# DP bagging: a record is in one part of each of k partitions. Replacing it turns at most k votes
+# around, so the margin of the votes, divided by k, changes by at most this.
+VOTES_MARGIN = 2.0
+
+
 def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
     """L1 sensitivity of one vector of disjoint counts: 2 (replace-one), 1 (add/remove).
 
@@ -34,6 +39,23 @@ def margins_l1(weight_bound: float = 1.0) -> float:
     Replace-one. Source: §e (certified form), §f6 (proved).
     """
     return 2 * weight_bound
+
+
+def answers_l1(n_answers: int, n_teachers: int) -> float:
+    """L1 sensitivity 2(Q − 1 + K) of the margins of all of PATE's answers, n₊ − n₋.
+
+    A changed record changes one teacher, and so Q − 1 other margins by 2 at most; its own
+    margin asks all K teachers about other codes: 2K. Private-columns. Source: docs/partial.md,
+    PATE (proved).
+
+    Parameters
+    ----------
+    n_answers : int
+        Q, answers about training records and scored rows.
+    n_teachers : int
+        K.
+    """
+    return 2.0 * (n_answers - 1 + n_teachers)
 
 
 def noisy_counts_published(n_candidates: int) -> float:
