@@ -83,10 +83,10 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     int a column), ``bounds`` (None when X is already coded; or a pair of numbers or
     arrays: X is numeric, clipped to the bounds and cut into ``n_bins`` equal-width
     bins), ``classes`` (the two labels, negative first; None takes them from `y`, which
-    makes it a public fact that both occur), ``schema`` (a :class:`privcurve.Schema` in place of
-    these three: X is then a raw frame, and `y` holds its classes), ``random_state`` (a secret, where the model is to
-    be private, and for one data set alone: see ``checks.generator_of``). Private ones take
-    ``epsilon``, ``delta`` and ``calibration`` too.
+    makes it a public fact that both occur), ``schema`` (a :class:`privcurve.Schema` in place
+    of these three: X is then a raw frame, and `y` holds its classes), ``random_state`` (a secret,
+    where the model is to be private, and for one data set alone: see ``checks.generator_of``).
+    Private ones take ``epsilon``, ``delta`` and ``calibration`` too.
 
     A learner whose entry says ``multiclass`` takes two classes or more: :meth:`_fit_one` gets
     positions of classes in place of signs, and of K > 2 classes ``_scores`` gives a column each.
