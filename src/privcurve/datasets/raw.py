@@ -162,12 +162,11 @@ class Schema:
 
     def __setitem__(self, name: str, given: Any) -> None:
         """Decide what a column can hold: a pair of bounds, a list of categories, or a mapping."""
-        for place, entry in enumerate(self._facts["columns"]):
-            if entry["name"] == name:
-                break
-        else:
+        if name not in self.names:
             raise KeyError(f"no column {name!r}{nearest(name, self.names)}")
-        words = {key: word for key, word in entry.items() if key in ("missing", "n_bins")}
+        place = self.names.index(name)
+        drafted = self._facts["columns"][place]
+        words = {key: word for key, word in drafted.items() if key in ("missing", "n_bins")}
         decided = _entry(name, given, False, self._facts.get("unknown") == OTHER, N_BINS, MIXED)
         if decided.get("kind") == NUMERIC and not isinstance(given, Mapping):
             decided |= words
