@@ -38,6 +38,7 @@ class JointClassifier(LogOddsClassifier, PrivateClassifier):
     Subclasses say how a step is made of the slopes.
     """
 
+    delta: float = 1e-5
     n_groups: int = 16
     neighbours: str = REPLACE_ONE
     ordered: Sequence[bool] | bool | None = None
