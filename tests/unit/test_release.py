@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
-from own_release import LINES, QUICK, ROWS, asked, book, states
+from own_release import LINES, QUICK, ROWS, book, request, states
 
 from privcurve import datasets, models
 from privcurve.privacy import seeds
@@ -20,11 +20,11 @@ from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, SeedError
 from privcurve.releases import release as releasing
-from privcurve.releases.asked import CARD, MODEL, PAGE
-from privcurve.releases.book import DONE
-from privcurve.releases.errors import BookError, ReleaseError
+from privcurve.releases.budget_ledger import DONE
+from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.page import Page, Rows
 from privcurve.releases.release import release
+from privcurve.releases.released import CARD, MODEL, PAGE
 from privcurve.releases.traces import FOLDER
 
 # What is written -------------------------------------------------------------------
@@ -32,7 +32,7 @@ from privcurve.releases.traces import FOLDER
 
 @pytest.fixture
 def gam(mine):
-    return release(asked(learner="privgam"))
+    return release(request(learner="privgam"))
 
 
 def test_a_release_is_a_model_a_card_and_a_line_in_the_ledger(gam):
@@ -90,7 +90,7 @@ def test_the_card_says_what_the_model_is(gam):
 
 def test_a_name_that_is_markup_is_text_on_the_card(mine):
     mine(title="<b>*us*</b> | them")
-    found = release(asked())
+    found = release(request())
     page = found.path(PAGE).read_text()
     assert "<b>" not in page
     assert "&lt;b&gt;*us*&lt;/b&gt;" in page
@@ -112,7 +112,7 @@ def test_a_tree_is_in_words_and_one_of_a_single_column_is_a_table(mine):
     cards = []
     for lines in (both, one):
         mine([LINES[0], *lines], budget={"epsilon": 2000})
-        cards.append(release(asked(learner="topdown", epsilon=500)).path(CARD).read_text())
+        cards.append(release(request(learner="topdown", epsilon=500)).path(CARD).read_text())
     words = cards[0].partition("```")[2].partition("```")[0]
     for said in ("yes:", "age", "town"):
         assert said in words
@@ -124,7 +124,7 @@ def test_all_training_records_train_and_no_test_record(mine, tmp_path):
     Path("data/test.csv").write_text("\n".join([LINES[0], *["33,Oslo,x,no"] * 9]) + "\n")
     files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
     mine(files=files, n_test=9)
-    found = release(asked(learner="one_rule"))
+    found = release(request(learner="one_rule"))
     assert found.learner.n_records_ == ROWS
     # No accuracy either: these records are private too.
     assert found.accuracy is None
@@ -133,7 +133,9 @@ def test_all_training_records_train_and_no_test_record(mine, tmp_path):
 
 def test_with_add_remove_no_number_of_records_is_told(mine):
     mine(lines=LINES[:48], budget={"epsilon": 5, "neighbours": ADD_REMOVE})
-    found = release(asked(learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 100}))
+    found = release(
+        request(learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 100})
+    )
     assert found.statement.neighbours == ADD_REMOVE
     for name in (MODEL, CARD, PAGE):
         assert not re.search(r"\b47\b", found.path(name).read_text()), name
@@ -155,12 +157,12 @@ def test_each_release_has_a_stream_of_its_own(mine, monkeypatch):
 
     monkeypatch.setattr(releasing, "_stream", spied)
     for _ in range(2):
-        release(asked())
+        release(request())
     # Though every trace is lost, the first release has another stream than the first one had.
     shutil.rmtree("releases")
     shutil.rmtree(seeds.folder() / FOLDER)
-    release(asked())
-    release(asked(epsilon=2.0))
+    release(request())
+    release(request(epsilon=2.0))
     assert len(set(draws)) == 4
 
 
@@ -170,23 +172,23 @@ def test_a_stream_follows_from_all_that_a_release_is(secret):
     seed = SecretSeed(bytes(32), Path("a")) if secret else 7
     other = SecretSeed(bytes([1] * 32), Path("a")) if secret else 8
     same = {
-        "what": "release",
-        "asked": asked(),
-        "data": SimpleNamespace(checksum="one"),
+        "use": "release",
+        "request": request(),
+        "checksum": "one",
         "seed": seed,
         "number": 1,
         "token": "a",
     }
     changes = [
         {},
-        {"what": "accuracy"},
-        {"data": SimpleNamespace(checksum="another")},
+        {"use": "accuracy"},
+        {"checksum": "another"},
         {"seed": other},
         {"number": 2},
         {"token": "b"},
     ]
     changes += [
-        {"asked": asked(**one)}
+        {"request": request(**one)}
         for one in (
             {"epsilon": 2.0},
             {"delta": 1e-6},
@@ -202,7 +204,7 @@ def test_a_stream_follows_from_all_that_a_release_is(secret):
 
 
 def test_a_secret_is_made_once_and_used_again(mine):
-    first, second = release(asked()), release(asked(epsilon=0.5))
+    first, second = release(request()), release(request(epsilon=0.5))
     assert first.seed == second.seed
     # What has been spent is all of it, not the last release alone.
     assert [price.epsilon for price in second.prices] == [1.0, 0.5]
@@ -211,19 +213,19 @@ def test_a_secret_is_made_once_and_used_again(mine):
 
 def test_private_records_are_refused_a_public_seed(mine):
     with pytest.raises(SeedError, match="the records of 'mine' are private"):
-        release(asked(), seed=20210)
+        release(request(), seed=20210)
     assert not Path("releases").exists()
 
 
 def test_a_public_seed_is_named_and_epsilon_is_infinite(mine):
     mine(public_benchmark=True, budget={"epsilon": 2})
-    with pytest.raises(BookError, match="epsilon = inf"):
-        release(asked(), seed=20210)
+    with pytest.raises(LedgerError, match="epsilon = inf"):
+        release(request(), seed=20210)
     own = {"public_benchmark": True}
     content = yaml.safe_load(Path("resources/datasets/mine.yaml").read_text())
     del content["budget"]
     Path("resources/datasets/mine.yaml").write_text(yaml.safe_dump(content | own))
-    first, second = release(asked(), seed=20210), release(asked(), seed="20210")
+    first, second = release(request(), seed=20210), release(request(), seed="20210")
     for found in (first, second):
         assert found.statement.epsilon == math.inf
         assert models.load(found.path(MODEL)).statement.epsilon == math.inf
@@ -244,13 +246,13 @@ def test_a_public_benchmark_with_a_test_part_has_an_accuracy(mine):
     Path("data/test.csv").write_text("\n".join([LINES[0], *["33,Oslo,x,no"] * 9]) + "\n")
     files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
     mine(files=files, n_test=9, public_benchmark=True)
-    found = release(asked(epsilon=2.0))
+    found = release(request(epsilon=2.0))
     expected = 0.0 if found.learner.predict([[0, 0]])[0] > 0 else 1.0
     assert (found.accuracy.value, found.accuracy.epsilon) == (expected, 0)
     card = found.path(CARD).read_text()
     assert f"Accuracy {expected:.4f} (± 0.0000) on the 9 records" in card
     with pytest.raises(ReleaseError, match="an accuracy costs nothing"):
-        release(asked(accuracy=0.1))
+        release(request(accuracy=0.1))
 
 
 def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
@@ -262,7 +264,7 @@ def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
     monkeypatch.setattr(
         releasing, "_stream", lambda what, *given: streams.append(what) or stream(what, *given)
     )
-    found = release(asked(accuracy=0.5))
+    found = release(request(accuracy=0.5))
     # The noise of the number is not that of the model.
     assert streams == ["release", "accuracy"]
     assert found.accuracy.epsilon == 0.5
@@ -271,11 +273,11 @@ def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
     card = found.path(CARD).read_text().replace("\\", "")
     assert "epsilon = 1.5, pure, 0.5 of it for the accuracy" in card
     assert "has cost epsilon = 0.5, on top of that of the model" in card
-    with pytest.raises(BookError, match="is spent"):
-        release(asked(epsilon=1e-3))
+    with pytest.raises(LedgerError, match="is spent"):
+        release(request(epsilon=1e-3))
     # The sampler would have no room for its noise.
     with pytest.raises(ReleaseError, match="so small that the noise of an accuracy"):
-        release(asked(epsilon=1e-3, accuracy=1e-13))
+        release(request(epsilon=1e-3, accuracy=1e-13))
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 0.7, 3.0, 700.0, 5000.0])
@@ -289,7 +291,7 @@ def test_the_noise_of_an_accuracy_is_rounded_up(epsilon):
 def test_the_noise_of_an_accuracy_is_that_of_its_price():
     """4,000 draws; their spread is 4 standard errors off by chance in one of 15,000 seeds."""
     from privcurve.privacy.calibration.selection import PARTS
-    from privcurve.releases.accuracy import measured
+    from privcurve.releases.released import measured
 
     tested, draws, epsilon = 2000, 4000, 0.25
     answers = np.zeros(tested, dtype=np.int8)
@@ -324,7 +326,7 @@ def test_a_statement_with_a_known_seed_survives_its_file():
 
 def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
     from privcurve.learners.additive.model import AdditiveModel, PairShape
-    from privcurve.releases import decision
+    from privcurve.releases import card
 
     domain = datasets.describe("mine").domain
     widths = domain.n_bins
@@ -335,7 +337,7 @@ def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
     zeros = tuple(np.zeros(k) for k in widths)
     model = AdditiveModel(0.5, 0.1, zeros, zeros, (pair,))
     released = SimpleNamespace(learner=SimpleNamespace(model_=model), domain=domain)
-    text, rows, always = decision.decides(released)
+    text, rows, always = card.decides(released)
     assert "the label it gives is always yes" in always.text
     assert rows.header[:2] == ("age, beside its own", "and town")
     assert len(rows.rows) == values.size
@@ -349,12 +351,10 @@ def test_a_pair_of_columns_is_on_the_card_group_by_group(mine):
     ("constant", "label"), [(-0.75, "no"), (-0.5, None), (1.25, None), (1.5, "yes")]
 )
 def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
-    from privcurve.releases import decision
+    from privcurve.releases import card
 
     parts = [np.array([-1.0, 0.5]), np.array([-0.25, 0.25])]
-    said = [
-        text.text for text in decision.always(constant, parts, datasets.describe("mine").domain)
-    ]
+    said = [text.text for text in card.always(constant, parts, datasets.describe("mine").domain)]
     assert len(said) == (label is not None)
     assert not said or f"the label it gives is always {label}." in said[0]
 
@@ -362,14 +362,14 @@ def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
 def test_a_model_that_no_column_counts_in_is_not_said_to_tell_records_apart(mine):
     from dataclasses import replace
 
-    from privcurve.releases import decision
+    from privcurve.releases import card
 
-    found = release(asked(learner="privgam"))
+    found = release(request(learner="privgam"))
     model = found.learner.model_
     found.learner.model_ = replace(
         model, intercept=-0.5, shapes=[0 * values for values in model.shapes], pairs=()
     )
-    (only,) = decision.decides(found)
+    (only,) = card.decides(found)
     assert only.text == "It always says that sick is no: no column counts."
 
 
@@ -380,7 +380,7 @@ def test_a_score_that_is_a_sum_is_taken_apart(mine, learner):
     from privcurve.releases import shares
 
     mine(budget={"epsilon": 50})
-    found = release(asked(learner=learner, epsilon=50.0))
+    found = release(request(learner=learner, epsilon=50.0))
     apart = shares.of(found.learner, found.domain)
     codes = np.array(list(np.ndindex(*found.domain.n_bins)), dtype=np.uint8)
     summed = apart.constant + sum(v[codes[:, j]] for j, v in enumerate(apart.values))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from own_release import QUICK, ROWS, asked, book, states
+from own_release import QUICK, ROWS, book, request, states
 
 from privcurve import datasets
 from privcurve.cli import main
@@ -14,14 +14,20 @@ from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
-from privcurve.releases import book as books
+from privcurve.releases import budget_ledger as books
 from privcurve.releases import release as releasing
-from privcurve.releases.asked import CARD
-from privcurve.releases.before import check_delta, in_records, made_up, public_number, rehearse
-from privcurve.releases.book import FAILED, RESERVED
-from privcurve.releases.errors import BookError, ReleaseError
-from privcurve.releases.prices import Budget, Price
+from privcurve.releases.budget_ledger import FAILED, RESERVED, Budget, Price
+from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.release import release
+from privcurve.releases.released import CARD
+from privcurve.releases.request import (
+    check_delta,
+    in_records,
+    made_up,
+    make_estimator,
+    public_number,
+    rehearse,
+)
 
 # δ in records ----------------------------------------------------------------------
 
@@ -66,12 +72,14 @@ def test_deltas_of_all_releases_are_told_in_records_and_add_up_to_less_than_one(
         re.sub(r"budget:\n(  .*\n)+", "", Path("resources/datasets/mine.yaml").read_text())
     )
     for _ in range(2):
-        release(asked(learner="privgam", delta=0.4), large_delta=True)
-    with pytest.raises(BookError, match=r"add up to 1 or more.*Nothing was trained.*--allow-large"):
+        release(request(learner="privgam", delta=0.4), large_delta=True)
+    with pytest.raises(
+        LedgerError, match=r"add up to 1 or more.*Nothing was trained.*--allow-large"
+    ):
         book().check(Budget(), Price(1.0, 0.4, REPLACE_ONE))
     with pytest.raises(ReleaseError, match=r"delta = 0\.4: whatever epsilon is"):
-        release(asked(learner="privgam", delta=0.4))
-    found = release(asked(learner="privgam", delta=0.4), large_delta=True)
+        release(request(learner="privgam", delta=0.4))
+    found = release(request(learner="privgam", delta=0.4), large_delta=True)
     text = found.path(CARD).read_text()
     assert "Together, for replace-one neighbours: epsilon = 3.2, delta = 1: nothing is guar" in text
 
@@ -81,9 +89,9 @@ def test_where_the_number_of_records_is_not_public_its_estimate_counts(mine):
     description = datasets.describe("mine")
 
     def adding(delta, **parameters):
-        return asked(learner="privgam", neighbours=ADD_REMOVE, delta=delta, parameters=parameters)
+        return request(learner="privgam", neighbours=ADD_REMOVE, delta=delta, parameters=parameters)
 
-    assert public_number(asked(), description) == ROWS
+    assert public_number(request(), description) == ROWS
     assert public_number(adding(0.1, n_estimate=5000), description) == 5000
     for n, delta in ((5000, 1e-3), (5, 0.21), (None, 0.5)):
         given = {} if n is None else {"n_estimate": n}
@@ -114,7 +122,7 @@ def test_where_the_number_of_records_is_not_public_its_estimate_counts(mine):
 def test_noise_that_can_not_be_had_spends_nothing(mine, changes, says):
     mine(budget={"epsilon": 9, "delta": 1e-3})
     with pytest.raises(ReleaseError, match=says):
-        release(asked(**changes))
+        release(request(**changes))
     assert not book().path.exists()
     assert not seeds.folder().exists()
 
@@ -142,8 +150,8 @@ def test_whatever_can_be_trained_can_be_rehearsed(n, names):
     description = replace(description, n_rows=n, domain=domain)
     for name, neighbours, delta in (one for one in released() if one[0] in names):
         given = {"n_estimate": n} if neighbours == ADD_REMOVE else {}
-        one = asked(learner=name, neighbours=neighbours, delta=delta, parameters=given)
-        rehearse(one, description, releasing._template(one, domain))
+        one = request(learner=name, neighbours=neighbours, delta=delta, parameters=given)
+        rehearse(one, description, make_estimator(one, domain))
 
 
 def test_made_up_records_are_as_many_and_tell_nothing(mine):

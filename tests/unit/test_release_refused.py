@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from own_release import LINES, QUICK, asked, book, files_of, states
+from own_release import LINES, QUICK, book, files_of, request, states
 
 from privcurve import models
 from privcurve.cli import main
@@ -24,22 +24,23 @@ from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases import release as releasing
-from privcurve.releases.asked import MODEL, check_accuracy
-from privcurve.releases.book import DONE, FAILED, RESERVED, Book
-from privcurve.releases.errors import BookError, ReleaseError
+from privcurve.releases.budget_ledger import DONE, FAILED, RESERVED, BudgetLedger
+from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.release import release
+from privcurve.releases.released import MODEL
+from privcurve.releases.request import check_accuracy
 
 # Refused ---------------------------------------------------------------------------
 
 
 def test_the_third_of_three_is_refused_before_training(mine, monkeypatch):
-    release(asked())
-    release(asked())
+    release(request())
+    release(request())
     assert states() == [DONE, DONE]
     monkeypatch.setattr(releasing, "_trained", lambda *_: pytest.fail("trained"))
     monkeypatch.setattr(releasing, "_data", lambda *_: pytest.fail("read"))
-    with pytest.raises(BookError, match="epsilon = 2 of the budget, epsilon = 2, is spent"):
-        release(asked())
+    with pytest.raises(LedgerError, match="epsilon = 2 of the budget, epsilon = 2, is spent"):
+        release(request())
     assert states() == [DONE, DONE]
     assert not Path("releases/mine/3").exists()
 
@@ -48,37 +49,37 @@ def test_what_is_left_is_looked_at_again_where_it_is_reserved(mine, monkeypatch)
     """As if another release had begun between the first look and the second."""
     mine(budget={"epsilon": 2})
     for _ in range(2):
-        release(asked())
-    monkeypatch.setattr(Book, "check", lambda *_: None)
+        release(request())
+    monkeypatch.setattr(BudgetLedger, "check", lambda *_: None)
     monkeypatch.setattr(releasing, "_trained", lambda *_: pytest.fail("trained"))
-    with pytest.raises(BookError, match="Nothing was trained"):
-        release(asked())
+    with pytest.raises(LedgerError, match="Nothing was trained"):
+        release(request())
     assert states() == [DONE, DONE]
 
 
 def test_a_variant_spends_the_budget_of_its_records(mine):
-    release(asked(epsilon=1.5))
+    release(request(epsilon=1.5))
     Path("resources/datasets/fine.yaml").write_text(
         yaml.safe_dump({"title": "finer", "based_on": "mine", "n_bins": 4})
     )
-    with pytest.raises(BookError, match=r"releases/mine/ledger\.jsonl"):
-        release(asked(dataset="fine"))
-    assert release(asked(dataset="fine", epsilon=0.5)).release.number == 2
+    with pytest.raises(LedgerError, match=r"releases/mine/ledger\.jsonl"):
+        release(request(dataset="fine"))
+    assert release(request(dataset="fine", epsilon=0.5)).release.number == 2
 
 
 def test_a_copy_of_the_description_does_not_double_the_budget(mine):
-    release(asked())
+    release(request())
     content = Path("resources/datasets/mine.yaml").read_text()
     Path("resources/datasets/copy.yaml").write_text(content)
     with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
-        release(asked(dataset="copy"))
+        release(request(dataset="copy"))
     assert not Path("releases/copy/ledger.jsonl").exists()
     # Nor does a file that was saved again.
     again = Path("data/mine.csv").read_bytes().replace(b"\n", b"\r\n")
     Path("data/again.csv").write_bytes(again)
     Path("resources/datasets/copy.yaml").write_text(content.replace("mine.csv", "again.csv"))
     with pytest.raises(ReleaseError, match=r"is that of 'mine' too.*based_on: mine"):
-        release(asked(dataset="copy"))
+        release(request(dataset="copy"))
 
 
 def test_a_copy_at_the_same_time_does_not_either(mine, monkeypatch):
@@ -93,11 +94,11 @@ def test_a_copy_at_the_same_time_does_not_either(mine, monkeypatch):
             monkeypatch.setattr(releasing, "_check_other_ledgers", check)
             check(*arguments)
             # Nothing is in any ledger yet, and now another begins.
-            others.append(pool.submit(release, asked()))
+            others.append(pool.submit(release, request()))
             wait(others, timeout=0.3)
 
         monkeypatch.setattr(releasing, "_check_other_ledgers", checked)
-        release(asked(dataset="copy"))
+        release(request(dataset="copy"))
         with pytest.raises(ReleaseError, match=r"is that of 'copy' too"):
             others[0].result()
     assert not book().path.exists()
@@ -144,86 +145,86 @@ BAD = {
 def test_what_can_not_be_released_spends_nothing(mine, case):
     changes, message = BAD[case]
     with pytest.raises(ReleaseError, match=message):
-        release(asked(**changes))
+        release(request(**changes))
     assert not book().path.exists()
 
 
 def test_a_learner_for_other_neighbours_than_the_budgets_is_refused(mine):
     mine(budget={"epsilon": 2, "neighbours": ADD_REMOVE})
-    with pytest.raises(BookError, match="says nothing for 'add-remove'"):
-        release(asked())
+    with pytest.raises(LedgerError, match="says nothing for 'add-remove'"):
+        release(request())
     mine(budget={"epsilon": 2})
     adding = {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": 60}, "learner": "privgam"}
-    with pytest.raises(BookError, match="would cost epsilon = 3 for replace-one neighbours"):
-        release(asked(epsilon=1.5, **adding))
+    with pytest.raises(LedgerError, match="would cost epsilon = 3 for replace-one neighbours"):
+        release(request(epsilon=1.5, **adding))
 
 
 def test_records_that_were_taken_by_private_labels_are_not_released(mine):
     mine(n_rows=30, records={"balance": "first"})
     with pytest.raises(ReleaseError, match="takes records by their labels, which are private"):
-        release(asked())
+        release(request())
     # A label that is public is public to those alone whose guarantee says so.
     mine(n_rows=30, records={"balance": "first"}, public_label=True)
     with pytest.raises(ReleaseError, match="takes records by their labels"):
-        release(asked())
+        release(request())
     mine(n_rows=30, records={"first": 30})
     adding = {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": 30}, "learner": "privgam"}
     with pytest.raises(ReleaseError, match="lets a record that is added push another one out"):
-        release(asked(**adding))
+        release(request(**adding))
     assert not book().path.exists()
-    assert release(asked()).release.number == 1
+    assert release(request()).release.number == 1
     mine(n_rows=30, records={"balance": "first"}, public_benchmark=True, budget={"epsilon": 9})
-    assert release(asked()).release.number == 2
+    assert release(request()).release.number == 2
 
 
 def test_an_accuracy_needs_a_test_part_and_a_price(mine):
     with pytest.raises(ReleaseError, match="has no test part"):
-        release(asked(accuracy=0.1))
+        release(request(accuracy=0.1))
     for wrong in (-1.0, math.inf, math.nan):
         with pytest.raises(ReleaseError, match="not a finite epsilon"):
-            release(asked(accuracy=wrong))
+            release(request(accuracy=wrong))
     assert not book().path.exists()
 
 
 def test_an_accuracy_is_for_replaced_records_alone():
     own = SimpleNamespace(name="mine", public_benchmark=False, n_test=9)
-    check_accuracy(asked(accuracy=0.5), own)
+    check_accuracy(request(accuracy=0.5), own)
     with pytest.raises(ReleaseError, match="an accuracy is paid for with neighbours: replace-one"):
-        check_accuracy(asked(accuracy=0.5, neighbours=ADD_REMOVE), own)
+        check_accuracy(request(accuracy=0.5, neighbours=ADD_REMOVE), own)
 
 
 def test_a_folder_without_room_is_noticed_before_anything_is_spent(mine):
     # Enough for a line of the ledger, and not for a model.
     with files_of(2000), pytest.raises(OSError, match=r"^out can't be written: "):
-        release(asked(), output=Path("out"))
+        release(request(), output=Path("out"))
     assert not list(Path("out").iterdir())
     assert not book().path.exists()
-    release(asked(), output=Path("out"))
+    release(request(), output=Path("out"))
 
 
 def test_a_lost_ledger_is_noticed(mine):
-    release(asked())
+    release(request())
     book().path.unlink()
     with pytest.raises(ReleaseError, match=r"1/model\.json is there, but the ledger.* restore"):
-        release(asked())
+        release(request())
 
 
 def test_data_that_can_not_be_read_spend_nothing(mine):
     mine(lines=[*LINES, "31,Rome?,x,yes"])
     with pytest.raises(DatasetError, match="Rome"):
-        release(asked())
+        release(request())
     assert not book().path.exists()
 
 
 def test_what_is_there_is_not_overwritten(mine, tmp_path):
     out = tmp_path / "out"
-    release(asked(), output=out)
+    release(request(), output=out)
     with pytest.raises(ReleaseError, match=r"model\.json is there already"):
-        release(asked(), output=out)
+        release(request(), output=out)
     assert states() == [DONE]
     (tmp_path / "file").write_text("")
     with pytest.raises(ReleaseError, match="can't be made"):
-        release(asked(), output=tmp_path / "file/out")
+        release(request(), output=tmp_path / "file/out")
     assert states() == [DONE]
 
 
@@ -236,7 +237,7 @@ def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch
 
     monkeypatch.setattr(releasing, "_trained", louder)
     with pytest.raises(ReleaseError, match="is not what was asked for"):
-        release(asked())
+        release(request())
     assert states() == [FAILED]
     assert not list(Path("releases").rglob(MODEL))
 
@@ -253,10 +254,10 @@ def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch
 def test_a_statement_leaves_only_if_it_is_what_was_reserved(change):
     said = PrivacyStatement(QUICK, 1.0, 0.0, REPLACE_ONE, "certified", "basic", ())
     secret = seeds.SecretSeed(bytes(32), Path("a"))
-    assert releasing._statement(asked(), SimpleNamespace(privacy_=said), secret) is said
+    assert releasing._statement(request(), SimpleNamespace(privacy_=said), secret) is said
     other = SimpleNamespace(privacy_=dataclasses.replace(said, **change))
     with pytest.raises(ReleaseError, match="is not what was asked for"):
-        releasing._statement(asked(), other, secret)
+        releasing._statement(request(), other, secret)
 
 
 def test_a_training_that_fails_is_spent(mine, monkeypatch):
@@ -265,7 +266,7 @@ def test_a_training_that_fails_is_spent(mine, monkeypatch):
 
     monkeypatch.setattr(releasing, "_trained", failing)
     with pytest.raises(ReleaseError, match=r"a record is strange.*counts this release as spent"):
-        release(asked())
+        release(request())
     assert states() == [FAILED]
 
 
@@ -275,12 +276,12 @@ def test_a_model_that_can_not_be_written_is_spent_and_that_is_said(mine, monkeyp
 
     monkeypatch.setattr(releasing, "_write", full)
     with pytest.raises(ReleaseError, match=r"the disk is full.*counts this release as spent"):
-        release(asked())
+        release(request())
     assert states() == [FAILED]
     # Nor can the ledger: what was reserved stands there.
-    monkeypatch.setattr(Book, "close", full)
+    monkeypatch.setattr(BudgetLedger, "close", full)
     with pytest.raises(ReleaseError, match="Another try is another release"):
-        release(asked())
+        release(request())
     assert states() == [FAILED, RESERVED]
 
 
@@ -296,7 +297,7 @@ def test_a_ledger_that_can_not_be_closed_leaves_the_model_and_says_so(mine, monk
     with ExitStack() as stack:
         message = r"^releases/mine/ledger.jsonl can't be written: .*whole, in releases/mine/1: "
         with pytest.raises(ReleaseError, match=message):
-            release(asked())
+            release(request())
     models.load(Path("releases/mine/1", MODEL))
     assert states() == [RESERVED]
     assert book().path.read_bytes().endswith(b"\n")
@@ -308,16 +309,16 @@ def test_a_release_that_is_stopped_is_spent(mine, monkeypatch):
 
     monkeypatch.setattr(releasing, "_trained", stopped)
     with pytest.raises(KeyboardInterrupt):
-        release(asked())
+        release(request())
     assert states() == [FAILED]
 
 
 KILLED = f"""
 import os, signal
 from privcurve.releases import release as releasing
-from privcurve.releases.asked import Asked
+from privcurve.releases.request import Request
 releasing._trained = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-releasing.release(Asked("mine", 1.0, learner={QUICK!r}))
+releasing.release(Request("mine", 1.0, learner={QUICK!r}))
 """
 
 
@@ -325,9 +326,9 @@ def test_a_release_that_is_killed_while_it_trains_is_spent(mine):
     done = subprocess.run([sys.executable, "-c", KILLED], check=False)
     assert done.returncode == -signal.SIGKILL
     assert states() == [RESERVED]
-    release(asked())
-    with pytest.raises(BookError):
-        release(asked())
+    release(request())
+    with pytest.raises(LedgerError):
+        release(request())
 
 
 # The command -----------------------------------------------------------------------

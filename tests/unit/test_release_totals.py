@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 import yaml
-from own_release import asked, book
+from own_release import book, request
 
 from privcurve.audit.contract import Case, train
 from privcurve.audit.pairs import flipped_balance
 from privcurve.audit.replay_fits import Replay
 from privcurve.cli import main
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.releases.asked import CARD
-from privcurve.releases.prices import Budget, Price, claim, totals
+from privcurve.releases.budget_ledger import Budget, Price, claim, totals
 from privcurve.releases.release import release
+from privcurve.releases.released import CARD
 
 # As they are asked for: ε and whom it is for.
 FOUR = ((1.0, REPLACE_ONE), (1.0, ADD_REMOVE), (1.0, REPLACE_ONE), (2.0, REPLACE_ONE))
@@ -117,7 +117,9 @@ def test_what_nothing_is_guaranteed_for_is_said():
 
 def test_a_budget_and_the_totals_are_one_sum(mine):
     mine(budget={"epsilon": 5})
-    release(asked())
-    added = release(asked(learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 50}))
+    release(request())
+    added = release(
+        request(learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 50})
+    )
     (replaced, _) = added.together
     assert replaced == added.budget.total(added.prices) == Price(3.0, 0.0, REPLACE_ONE)

@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from own_release import LINES, QUICK, asked, book
+from own_release import LINES, QUICK, book, request
 
 from privcurve import datasets
 from privcurve.cli import main
 from privcurve.datasets.readers.table import RawTable
 from privcurve.privacy import seeds
 from privcurve.releases import sketch as sketches
-from privcurve.releases.asked import CARD, MODEL, PAGE
-from privcurve.releases.errors import BookError, ReleaseError
+from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.release import release
+from privcurve.releases.released import CARD, MODEL, PAGE
 from privcurve.releases.sketch import Sketch, Sketcher, siphash
 from privcurve.releases.traces import FOLDER, KEY
 
@@ -26,79 +26,79 @@ from privcurve.releases.traces import FOLDER, KEY
 
 
 def test_a_ledger_is_missed_though_the_first_model_was_moved(mine):
-    release(asked())
-    release(asked(epsilon=0.5))
+    release(request())
+    release(request(epsilon=0.5))
     Path("releases/mine/1").rename("elsewhere")
     shutil.rmtree(seeds.folder())
     book().path.unlink()
     with pytest.raises(ReleaseError, match=r"2/model\.json is there, but the ledger.* restore"):
-        release(asked(epsilon=0.5))
+        release(request(epsilon=0.5))
 
 
 def test_a_ledger_is_missed_wherever_its_models_went(mine, tmp_path):
-    release(asked(), output=tmp_path / "out")
+    release(request(), output=tmp_path / "out")
     assert not list(Path("releases/mine/1").iterdir())
     shutil.rmtree(seeds.folder())
     book().path.unlink()
     with pytest.raises(ReleaseError, match="releases/mine/1 is there, but the ledger"):
-        release(asked(), output=tmp_path / "other")
+        release(request(), output=tmp_path / "other")
 
 
 def test_a_folder_that_was_asked_for_may_have_a_number(mine):
-    release(asked(), output=Path("releases/mine/2024"))
-    assert release(asked()).release.number == 2
+    release(request(), output=Path("releases/mine/2024"))
+    assert release(request()).release.number == 2
 
 
 @pytest.mark.parametrize("kept", [0, 1])
 def test_the_holders_folder_knows_how_many_releases_a_ledger_had(mine, kept):
     """With the folder of releases gone; or with a backup of the ledger in it, an older one."""
-    release(asked(epsilon=0.5))
+    release(request(epsilon=0.5))
     older = book().path.read_bytes()
-    release(asked(epsilon=0.5))
+    release(request(epsilon=0.5))
     shutil.rmtree("releases")
     if kept:
         book().path.parent.mkdir(parents=True)
         book().path.write_bytes(older)
     message = rf"ledger\.jsonl (is gone|has 1, or others), but 2 releases stood in it \(.*{FOLDER}"
     with pytest.raises(ReleaseError, match=message):
-        release(asked(epsilon=0.5))
+        release(request(epsilon=0.5))
     assert len(book().releases()) == kept
 
 
 def test_a_folder_that_is_moved_goes_on_and_of_two_copies_one(mine, tmp_path, monkeypatch):
     mine(budget={"epsilon": 9})
-    release(asked())
+    release(request())
     for name in ("releases", "data", "resources"):
         shutil.copytree(tmp_path / name, tmp_path / "new" / name)
     monkeypatch.chdir(tmp_path / "new")
-    assert release(asked()).release.number == 2
+    assert release(request()).release.number == 2
     assert len(list((seeds.folder() / FOLDER).glob("*.json"))) == 1
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
         ReleaseError, match=r"whose ledger, new/releases/.* release 'mine', in /.*/new\."
     ):
-        release(asked())
+        release(request())
     assert len(book().releases()) == 1
 
 
 def test_a_trace_that_is_damaged_is_named(mine):
-    release(asked())
+    release(request())
     (trace,) = (seeds.folder() / FOLDER).glob("*.json")
     trace.write_text("{}")
     with pytest.raises(ReleaseError, match=rf"{trace}.* can't be read.*restored from a backup"):
-        release(asked())
+        release(request())
 
 
 def test_a_key_that_is_gone_is_missed(mine):
-    release(asked(epsilon=0.5))
+    release(request(epsilon=0.5))
     (seeds.folder() / FOLDER / KEY).unlink()
     with pytest.raises(ReleaseError, match=rf"{KEY} is gone, .* Restore it from a backup"):
-        release(asked(epsilon=0.5))
+        release(request(epsilon=0.5))
     # The seed itself may be deleted after a release.
     shutil.rmtree(seeds.folder())
-    assert release(asked(epsilon=0.5)).release.number == 2
+    assert release(request(epsilon=0.5)).release.number == 2
     seeds.path_of("mine").unlink()
-    assert release(asked(epsilon=0.5)).release.number == 3
+    assert release(request(epsilon=0.5)).release.number == 3
 
 
 def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(mine, tmp_path):
@@ -112,13 +112,13 @@ def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(mine, tmp_path):
         ({}, tmp_path / "file/out"),
         ({}, tmp_path / "full"),
     ):
-        with pytest.raises((BookError, ReleaseError)):
-            release(asked(**changes), output=output)
-        with pytest.raises((BookError, ReleaseError)):
-            release(asked(**changes), output=output, seed=str(tmp_path / "seeds/own.seed"))
+        with pytest.raises((LedgerError, ReleaseError)):
+            release(request(**changes), output=output)
+        with pytest.raises((LedgerError, ReleaseError)):
+            release(request(**changes), output=output, seed=str(tmp_path / "seeds/own.seed"))
     mine(lines=[*LINES, "31,Rome?,x,yes"])
     with pytest.raises(datasets.DatasetError):
-        release(asked())
+        release(request())
     assert not Path(os.environ["PRIVCURVE_SEEDS"]).exists()
 
 
@@ -175,23 +175,23 @@ COPIES = {
 
 @pytest.mark.parametrize("case", COPIES)
 def test_a_copy_has_no_fresh_budget(mine, case):
-    release(asked())
+    release(request())
     COPIES[case]()
     message = r"the file of 'copy' is that of 'mine' too.*\(based_on: mine\).*--other-records"
     with pytest.raises(ReleaseError, match=message):
-        release(asked(dataset="copy"))
+        release(request(dataset="copy"))
     assert not Path("releases/copy/ledger.jsonl").exists()
     assert not seeds.path_of("copy").exists()
 
 
 def test_other_records_have_a_budget_of_their_own(mine):
-    release(asked())
+    release(request())
     copied([HEADER, *OTHERS, *RECORDS[:29]])
-    assert release(asked(dataset="copy")).release.number == 1
+    assert release(request(dataset="copy")).release.number == 1
 
 
 def test_records_that_are_said_to_be_others_are_and_the_ledger_notes_it(mine, capsys):
-    release(asked())
+    release(request())
     COPIES["in another order"]()
     words = ["release", "copy", "--epsilon", "1", "--learner", QUICK]
     assert main.main(words) == 1
@@ -203,28 +203,28 @@ def test_records_that_are_said_to_be_others_are_and_the_ledger_notes_it(mine, ca
     copied(files={"train": {"local": "data/mine.csv"}})
     shutil.rmtree("releases/copy")
     with pytest.raises(ReleaseError, match="is that of 'mine' too"):
-        release(asked(dataset="copy"), other_records=True)
+        release(request(dataset="copy"), other_records=True)
 
 
 def test_a_table_that_grows_stays_known(mine):
     """By its records as they are, and under each description that it was released by."""
     mine(budget={"epsilon": 9})
-    release(asked())
+    release(request())
     fine = {"title": "by age alone", "based_on": "mine", "n_bins": 4}
     Path("resources/datasets/fine.yaml").write_text(yaml.safe_dump(fine))
-    release(asked(dataset="fine"))
+    release(request(dataset="fine"))
     mine(lines=[HEADER, *RECORDS, *OTHERS, *(f"{age}.25,Oslo,x,yes" for age in range(20, 99))])
-    with pytest.raises(BookError):
-        release(asked(epsilon=9.0))
+    with pytest.raises(LedgerError):
+        release(request(epsilon=9.0))
     mine([HEADER, *RECORDS[:40], *OTHERS], budget={"epsilon": 9})
-    release(asked())
+    release(request())
     copied([HEADER, *OTHERS])
     with pytest.raises(ReleaseError, match="is that of 'mine' too"):
-        release(asked(dataset="copy"))
+        release(request(dataset="copy"))
 
 
 def test_nothing_of_a_sketch_leaves_the_holders_folder(mine):
-    found = release(asked())
+    found = release(request())
     kept = seeds.folder() / FOLDER
     (trace,) = kept.glob("*.json")
     key = (kept / KEY).read_text().strip()
@@ -242,7 +242,7 @@ def test_nothing_of_a_sketch_leaves_the_holders_folder(mine):
 
 def test_records_that_are_public_leave_no_trace(mine):
     mine(public_benchmark=True)
-    release(asked())
+    release(request())
     assert not (seeds.folder() / FOLDER).exists()
 
 
@@ -257,9 +257,9 @@ def test_records_are_read_once_more_only_where_nobody_has_told_of_them(mine, mon
     monkeypatch.setattr(
         datasets.readers, "read", lambda *given: passes.append(given) or read(*given)
     )
-    release(asked())
+    release(request())
     assert len(passes) == 1
-    release(asked())
+    release(request())
     assert len(passes) == 1 + (not coded)
 
 

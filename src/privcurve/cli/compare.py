@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare, and print sentence, table and where the page is."""
     if arguments.private_choice:
         return private_choice(arguments)
-    from privcurve.releases import comparisons
+    from privcurve.releases.budget_ledger import note_comparison
     from privcurve.workflow import comparison, running
 
     if arguments.cores != "all" and not re.fullmatch(r"[1-9][0-9]*", arguments.cores):
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     for note in (*made.plan.notes([made.study.name]), *(f"left out: {w}" for w in made.left_out)):
         print(note, file=sys.stderr)
     log = running.LOGS / f"{made.study.name}.log"
-    comparisons.note(arguments.dataset, arguments.epsilon, arguments.delta)
+    note_comparison(arguments.dataset, arguments.epsilon, arguments.delta)
     try:
         running.run(made.arguments(arguments.cores), log, verbose=arguments.verbose)
     except running.RunError as error:
@@ -87,9 +87,9 @@ def private_choice(arguments: argparse.Namespace) -> int:
     """Say what will be spent; choose and release; say what was kept."""
     from privcurve import datasets
     from privcurve.cli import release as releasing
-    from privcurve.releases.asked import Asked
     from privcurve.releases.choice import CHOOSE, check_budget, choice
     from privcurve.releases.release import release
+    from privcurve.releases.request import Request
 
     if len(arguments.epsilon) > 1:
         raise CommandError(
@@ -111,19 +111,19 @@ def private_choice(arguments: argparse.Namespace) -> int:
             "leave out one of them"
         )
     (epsilon,) = arguments.epsilon
-    asked = Asked(arguments.dataset, epsilon, arguments.delta, CHOOSE)
-    description = datasets.describe(asked.dataset)
-    chosen = choice(asked, description)
+    request = Request(arguments.dataset, epsilon, arguments.delta, CHOOSE)
+    description = datasets.describe(request.dataset)
+    chosen = choice(request, description)
     check_budget(chosen.asked, description)
     for line in chosen.lines():
         print(line, file=sys.stderr)
     delta = f", delta = {arguments.delta:g}" if arguments.delta else ""
     print(
-        f"this is a release of {asked.dataset}: it spends epsilon = {epsilon:g}{delta}, for the "
+        f"this is a release of {request.dataset}: it spends epsilon = {epsilon:g}{delta}, for the "
         "choice and the model together",
         file=sys.stderr,
     )
-    releasing.report(release(asked))
+    releasing.report(release(request))
     return 0
 
 

@@ -11,7 +11,7 @@ from privcurve.cli.errors import CommandError
 from privcurve.numerals import amount, number
 
 if TYPE_CHECKING:
-    from privcurve.releases.asked import Released
+    from privcurve.releases.released import Released
 
 HELP = "train a private model on all records, within the dataset's budget, and write it down"
 EXAMPLES = """examples:
@@ -66,10 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Release, and say what was written."""
-    from privcurve.releases.asked import Asked
     from privcurve.releases.release import release
+    from privcurve.releases.request import Request
 
-    asked = Asked(
+    request = Request(
         arguments.dataset,
         _number("--epsilon", arguments.epsilon),
         _number("--delta", arguments.delta),
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     report(
         release(
-            asked,
+            request,
             seed=arguments.seed,
             output=arguments.output,
             large_delta=arguments.allow_large_delta,
@@ -102,7 +102,7 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
     from privcurve.releases.choice import is_choice
 
     try:
-        known = registry.entry(tuning.NAME if is_choice(learner) else learner).parameters
+        parameters = registry.entry(tuning.NAME if is_choice(learner) else learner).parameters
     except ValueError as error:
         raise CommandError(str(error)) from None
     options: dict[str, Any] = {}
@@ -113,8 +113,8 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
         if key in options:
             raise CommandError(f"--set {key} is given twice; keep one")
         # An unknown one is named by the registry, which knows the nearest.
-        structured = key in known and bool(known[key].structure)
-        kind = known[key].kind if key in known else str
+        structured = key in parameters and bool(parameters[key].structure)
+        kind = parameters[key].kind if key in parameters else str
         options[key] = _structure(key, value) if structured else _value(value, kind)
     return options
 
@@ -140,12 +140,11 @@ def _value(text: str, kind: type) -> Any:
 def report(released: Released) -> None:
     """Print what was kept of a choice, what was written, and what all releases have spent."""
     from privcurve.privacy.seeds import SecretSeed
-    from privcurve.releases.asked import CARD, MODEL, PAGE
-    from privcurve.releases.before import deltas
+    from privcurve.releases.budget_ledger import claim, level
     from privcurve.releases.choice import is_choice, kept
-    from privcurve.releases.prices import Price, claim, level
+    from privcurve.releases.released import CARD, MODEL, PAGE
 
-    if is_choice(released.asked.learner):
+    if is_choice(released.request.learner):
         print(kept(released))
     print(f"{released.path(MODEL)}: the model ({level(released.price)})")
     print(f"{released.path(CARD)}, {released.path(PAGE)}: its card")
@@ -156,12 +155,12 @@ def report(released: Released) -> None:
     together = "; ".join(f"{claim(one)} ({one.neighbours})" for one in released.together)
     budget = released.budget
     limit = (
-        f"of a budget of {level(Price(budget.epsilon, budget.delta, budget.neighbours))}"
+        f"of a budget of {level(budget)}"
         if budget.limited
         else "no budget is set (budget: {epsilon: …} in the description)"
     )
     number = released.release.number
-    for sentence, large in deltas(released):
+    for sentence, large in released.deltas():
         if large:
             print(f"warning: {sentence}", file=sys.stderr)
     print(f"ledger: {released.ledger}: release {number}, together {together}; {limit}")

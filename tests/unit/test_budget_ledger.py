@@ -18,9 +18,16 @@ from privcurve import datasets
 from privcurve.datasets import DatasetError
 from privcurve.files import WriteError
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.releases.book import DONE, FAILED, RESERVED, Book
-from privcurve.releases.errors import BookError
-from privcurve.releases.prices import Budget, Price, totals
+from privcurve.releases.budget_ledger import (
+    DONE,
+    FAILED,
+    RESERVED,
+    Budget,
+    BudgetLedger,
+    Price,
+    totals,
+)
+from privcurve.releases.errors import LedgerError
 
 ONE = Price(1.0, 0.0, REPLACE_ONE)
 TWO = Budget(2.0, 0.0)
@@ -28,7 +35,7 @@ TWO = Budget(2.0, 0.0)
 
 @pytest.fixture
 def book(tmp_path):
-    return Book(tmp_path / "releases/patients")
+    return BudgetLedger(tmp_path / "releases/patients")
 
 
 # Sums ------------------------------------------------------------------------------
@@ -40,13 +47,13 @@ def test_two_releases_add_up_and_the_third_is_refused(book):
         assert release.number == number
         book.close(release, DONE, {"folder": str(number)})
     before = book.path.read_bytes()
-    with pytest.raises(BookError, match=r"cost epsilon = 1, but epsilon = 2 .* 2 releases"):
+    with pytest.raises(LedgerError, match=r"cost epsilon = 1, but epsilon = 2 .* 2 releases"):
         book.check(TWO, ONE)
-    with pytest.raises(BookError, match="Nothing was trained"):
+    with pytest.raises(LedgerError, match="Nothing was trained"):
         book.reserve(TWO, ONE, {})
     assert book.path.read_bytes() == before
     # A smaller one does not fit either; under a larger budget it does.
-    with pytest.raises(BookError):
+    with pytest.raises(LedgerError):
         book.reserve(TWO, Price(1e-6, 0.0, REPLACE_ONE), {})
     assert book.reserve(Budget(3.0), ONE, {}).number == 3
 
@@ -55,17 +62,17 @@ def test_deltas_add_up_by_themselves(book):
     budget = Budget(10.0, 1e-5)
     price = Price(1.0, 6e-6, REPLACE_ONE)
     book.reserve(budget, price, {})
-    with pytest.raises(BookError, match="delta = 6e-06"):
+    with pytest.raises(LedgerError, match="delta = 6e-06"):
         book.reserve(budget, price, {})
     book.reserve(budget, Price(1.0, 4e-6, REPLACE_ONE), {})
-    with pytest.raises(BookError):
+    with pytest.raises(LedgerError):
         book.reserve(Budget(10.0, 0.0), ONE, {})
 
 
 def test_tenths_add_up_to_one(book):
     for _ in range(10):
         book.reserve(Budget(1.0, 0.0), Price(0.1, 0.0, REPLACE_ONE), {})
-    with pytest.raises(BookError):
+    with pytest.raises(LedgerError):
         book.reserve(Budget(1.0, 0.0), Price(1e-6, 0.0, REPLACE_ONE), {})
 
 
@@ -73,7 +80,7 @@ def test_what_was_only_begun_and_what_failed_is_spent(book):
     book.reserve(TWO, ONE, {})
     book.close(book.reserve(TWO, ONE, {}), FAILED, {})
     assert [one.state for one in book.releases()] == [RESERVED, FAILED]
-    with pytest.raises(BookError):
+    with pytest.raises(LedgerError):
         book.reserve(TWO, ONE, {})
 
 
@@ -85,7 +92,7 @@ def test_a_replacement_costs_a_leaving_and_a_coming():
     assert Price(1000.0, 1e-6, ADD_REMOVE).for_neighbours(REPLACE_ONE).delta == 1
     assert Price(1.0, 0.0, ADD_REMOVE).for_neighbours(ADD_REMOVE) == Price(1.0, 0.0, ADD_REMOVE)
     for stated, wanted in ((REPLACE_ONE, ADD_REMOVE), (PRIVATE_COLUMNS, REPLACE_ONE)):
-        with pytest.raises(BookError, match="says nothing for"):
+        with pytest.raises(LedgerError, match="says nothing for"):
             Price(1.0, 0.0, stated).for_neighbours(wanted)
 
 
@@ -95,7 +102,7 @@ def test_a_budget_counts_what_a_release_costs_for_its_own_neighbours(book):
     assert TWO.total([added, added]) == Price(4.0, 0.0, REPLACE_ONE)
     book.reserve(TWO, added, {})
     for price in (added, Price(0.1, 0.0, REPLACE_ONE)):
-        with pytest.raises(BookError):
+        with pytest.raises(LedgerError):
             book.reserve(TWO, price, {})
 
 
@@ -125,7 +132,7 @@ def test_all_releases_count_for_each_relation_where_there_is_no_budget(book):
         (REPLACE_ONE, math.inf),
         (PRIVATE_COLUMNS, 3.0),
     ]
-    with pytest.raises(BookError):
+    with pytest.raises(LedgerError):
         book.reserve(Budget(100.0), ONE, {})
 
 
@@ -170,7 +177,7 @@ def test_a_damaged_ledger_releases_nothing(book, change):
     for _ in range(3):
         book.reserve(Budget(9.0), ONE, {})
     book.path.write_text("\n".join(change(book.path.read_text().splitlines())) + "\n")
-    with pytest.raises(BookError, match=r"ledger\.jsonl, line \d: .*restored from a backup"):
+    with pytest.raises(LedgerError, match=r"ledger\.jsonl, line \d: .*restored from a backup"):
         book.reserve(Budget(9.0), ONE, {})
 
 
@@ -200,7 +207,7 @@ PROGRAM = textwrap.dedent(
     """
     import os, signal, sys
     from pathlib import Path
-    from privcurve.releases import book as books, prices
+    from privcurve.releases import budget_ledger as books
 
     folder, moment = sys.argv[1:]
     killed = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
@@ -210,11 +217,11 @@ PROGRAM = textwrap.dedent(
         books.append = torn
     if moment == "written":
         books.sync = killed
-    book = books.Book(Path(folder))
-    price = prices.Price(1.0, 0.0, "replace-one")
+    book = books.BudgetLedger(Path(folder))
+    price = books.Price(1.0, 0.0, "replace-one")
     try:
-        release = book.reserve(prices.Budget(2.0, 0.0), price, {})
-    except books.BookError:
+        release = book.reserve(books.Budget(2.0, 0.0), price, {})
+    except books.LedgerError:
         sys.exit(3)
     if moment == "training":
         killed()
@@ -236,7 +243,7 @@ def test_what_is_killed_has_spent_nothing_or_is_in_the_ledger(book, moment, spen
     # The lock died with it, and the next one is told what is spent.
     for _ in range(2 - spent):
         book.close(book.reserve(TWO, ONE, {}), DONE, {})
-    with pytest.raises(BookError):
+    with pytest.raises(LedgerError):
         book.reserve(TWO, ONE, {})
 
 
