@@ -1,4 +1,4 @@
-"""``privcurve check``: what is wrong with a description, all at once."""
+"""``privcurve check``: all problems of a description and its file at once."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
     from privcurve.datasets.drafts import Report
     from privcurve.datasets.drafts.tally import Tally
 
-HELP = "check a description and its file: each problem with its line and what to do"
+HELP = "check a description and its file; show each problem with its line and what to do"
 EXAMPLES = """\
 examples:
   privcurve check patients
   privcurve check descriptions/patients.yaml
 """
 
-# Worth a second look: what is clipped or other tells nothing apart.
+# Larger shares get a mark: clipped or other values are not told apart.
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
-# So many columns are named of which all values are in one bin.
+# How many columns with all values in one bin are named.
 _NAMED = 5
-# Of more columns only those with such a share have a line.
+# Of further columns only those with a mark have a line.
 MOST_SHOWN = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("name", help="of the dataset: its file is descriptions/<name>.yaml")
+    parser.add_argument("name", help="name of the dataset; its file is descriptions/<name>.yaml")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check, and show what was found."""
+    """Check, and print the shares and all problems."""
     from privcurve.datasets.drafts import check
     from privcurve.files import shown
 
@@ -48,12 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"ready: privcurve compare {name} --epsilon 0.5 1 2")
         return 0
     n = len(report.faults)
-    told = "\n".join(f"  line {fault.line}: {fault.message}" for fault in report.faults)
-    raise CommandError(f"{where}: {n} problem{'s' * (n > 1)}\n{told}")
+    lines = "\n".join(f"  line {fault.line}: {fault.message}" for fault in report.faults)
+    raise CommandError(f"{where}: {n} problem{'s' * (n > 1)}\n{lines}")
 
 
 def dataset_name(given: str) -> str:
-    """Return the name of a dataset that is given by name or by the file of its description."""
+    """Return the name of a dataset, given by name or by the file of its description."""
     from privcurve import schema
     from privcurve.datasets import catalogue
 

@@ -12,43 +12,49 @@ from privcurve.cli.errors import CommandError
 if TYPE_CHECKING:
     from privcurve.datasets.drafts import Draft
 
-HELP = "draft the description of a table of your own: what is public about it"
+HELP = "draft the description of your own table: what is public about it"
 EXAMPLES = """\
 examples:
   privcurve describe patients.csv --label sick
   privcurve describe patients.parquet --label outcome --positive died --negative alive
   privcurve describe iris2.csv --label species --public   # its records are public
 
-The draft is descriptions/<name>.yaml; edit it, and go on with: privcurve check <name>
+The draft is descriptions/<name>.yaml. Edit it, then run: privcurve check <name>
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument(
-        "file", type=Path, help="a table: CSV and its like (.gz too), Parquet, or an Excel sheet"
+        "file", type=Path, help="a table: CSV or similar (also .gz), Parquet, or an Excel sheet"
     )
-    parser.add_argument("--label", required=True, help="the column that is to be predicted")
-    parser.add_argument("--positive", nargs="+", default=[], help="its values of positive records")
-    parser.add_argument("--negative", nargs="+", default=[], help="its values of negative records")
-    parser.add_argument("--name", help="of the dataset; by default that of the file")
-    parser.add_argument("--test", type=Path, help="a file of records to test by, written alike")
+    parser.add_argument("--label", required=True, help="the column to predict")
+    parser.add_argument(
+        "--positive", nargs="+", default=[], help="label values of the positive class"
+    )
+    parser.add_argument(
+        "--negative", nargs="+", default=[], help="label values of the negative class"
+    )
+    parser.add_argument("--name", help="name of the dataset (default: that of the file)")
+    parser.add_argument("--test", type=Path, help="a file of test records, in the same format")
     parser.add_argument(
         "--public",
         action="store_true",
         help="the records are public: copy bounds and categories from them",
     )
     parser.add_argument(
-        "--no-header", action="store_true", help="the first line is a record: column1, column2, …"
+        "--no-header",
+        action="store_true",
+        help="the first line is a record; name the columns column1, column2, …",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, help="where to write it (descriptions/<name>.yaml)"
+        "-o", "--output", type=Path, help="where to write it (default: descriptions/<name>.yaml)"
     )
-    parser.add_argument("--force", action="store_true", help="write over a description")
+    parser.add_argument("--force", action="store_true", help="overwrite a description")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the draft, and show what was seen."""
+    """Write the draft, and print what the table holds."""
     from privcurve.datasets import catalogue
     from privcurve.datasets.drafts import draft
     from privcurve.datasets.drafts.draft import name_of
@@ -86,7 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _seen(file: Path, draft: Draft) -> Iterator[str]:
-    """Say what was seen, for the holder of the records."""
+    """Yield lines about the table, for the holder of the records."""
     how = draft.format.parser
     if how["kind"] == "delimited":
         written = f"separator {how.get('separator', ',')!r}, {how.get('encoding', 'UTF-8')}"
