@@ -356,19 +356,19 @@ def test_settings_are_read_as_what_they_are(mine):
 
 
 COMMANDS = {
-    "no dataset": (["nobody", "--epsilon", "1"], "unknown dataset 'nobody'"),
-    "a path": (["data/mine.csv", "--epsilon", "1"], "unknown dataset"),
-    "epsilon a word": (["mine", "--epsilon", "one"], "--epsilon 'one' is not a number"),
-    "epsilon nan": (["mine", "--epsilon", "nan"], "is not a number"),
-    "delta a word": (["mine", "--epsilon", "1", "--delta", "x"], "--delta 'x' is not a number"),
-    "learner": (["mine", "--epsilon", "1", "--learner", "lazzybb"], "did you mean 'lazybb'"),
-    "set without =": (["mine", "--epsilon", "1", "--set", "n_rounds"], "KEY=VALUE"),
+    "no dataset": ("nobody --epsilon 1", "unknown dataset 'nobody'"),
+    "a path": ("data/mine.csv --epsilon 1", "unknown dataset"),
+    "epsilon a word": ("mine --epsilon one", "--epsilon 'one' is not a number"),
+    "epsilon nan": ("mine --epsilon nan", "is not a number"),
+    "delta a word": ("mine --epsilon 1 --delta x", "--delta 'x' is not a number"),
+    "learner": ("mine --epsilon 1 --learner lazzybb", "did you mean 'lazybb'"),
+    "set without =": ("mine --epsilon 1 --set n_rounds", "KEY=VALUE"),
     "set twice": (["mine", "--epsilon", "1", *["--set", "method=rule"] * 2], "given twice"),
-    "set of words": (["mine", "--epsilon", "1", "--set", "n_rounds=many"], "n_rounds = 'many'"),
-    "set unknown": (["mine", "--epsilon", "1", "--set", "nrounds=2"], "did you mean 'n_rounds'"),
-    "seed a word": (["mine", "--epsilon", "1", "--seed", "secrt"], "neither a number"),
-    "seed public": (["mine", "--epsilon", "1", "--seed", "1"], "are private"),
-    "budget": (["mine", "--epsilon", "3"], "this release would cost epsilon = 3"),
+    "set of words": ("mine --epsilon 1 --set n_rounds=many", "n_rounds = 'many'"),
+    "set unknown": ("mine --epsilon 1 --set nrounds=2", "did you mean 'n_rounds'"),
+    "seed a word": ("mine --epsilon 1 --seed secrt", "neither a number"),
+    "seed public": ("mine --epsilon 1 --seed 1", "are private"),
+    "budget": ("mine --epsilon 3", "this release would cost epsilon = 3"),
 }
 
 
