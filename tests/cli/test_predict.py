@@ -236,62 +236,58 @@ def rows(old, new):
     return {"new.csv": TABLE.replace(old, new)}
 
 
-BAD = {
-    "no arguments": ("", "arguments are required: model, file"),
-    "no table": ("model.json", "arguments are required: file"),
-    "no such model": ("modl.json new.csv", "modl.json can't be read: No such file"),
-    "no such table": ("model.json x.csv", "x.csv can't be read: No such file"),
-    "no such Parquet file": ("model.json x.parquet", "there is no such file"),
-    "a folder": ("model.json .", "can't be read: Is a directory"),
-    "a folder for a model": (". new.csv", "can't be read: Is a directory"),
-    "a model for a table": ("model.json model.json", "no columns 'age', 'town', 'day'"),
-    "half a model": (ASK, "only a part of one", {"model.json": '{"format": "privcurve'}),
-    "an empty table": (ASK, "new.csv is empty", {"new.csv": ""}),
-    "no names": (ASK, "new.csv has no columns", {"new.csv": "P1,Oslo,31,2020-01-05,x\n"}),
-    "a column missing": (ASK, "no column 'age'.*did you mean 'agee'", rows("age", "agee")),
-    "two columns missing": (ASK, "no columns 'age', 'town'", rows("town,age", "city,years")),
-    "a column twice": (ASK, "more than one column 'age'", rows("note", "age")),
-    "no number": (ASK, "privcurve: line 3 of new.csv: 'age' is 'old', not", rows("95", "old")),
-    "an endless number": (ASK, "'age' is inf, not a finite number", rows("95", "inf")),
-    "no date": (ASK, "'day' is 'soon', not an ISO date", rows("2022-03-01", "soon")),
-    "an unknown category": (
+BAD = [
+    ("", "arguments are required: model, file"),
+    ("model.json", "arguments are required: file"),
+    ("modl.json new.csv", "modl.json can't be read: No such file"),
+    ("model.json x.csv", "x.csv can't be read: No such file"),
+    ("model.json x.parquet", "there is no such file"),
+    ("model.json .", "can't be read: Is a directory"),
+    (". new.csv", "can't be read: Is a directory"),
+    ("model.json model.json", "no columns 'age', 'town', 'day'"),
+    (ASK, "only a part of one", {"model.json": '{"format": "privcurve'}),
+    (ASK, "new.csv is empty", {"new.csv": ""}),
+    (ASK, "new.csv has no columns", {"new.csv": "P1,Oslo,31,2020-01-05,x\n"}),
+    (ASK, "no column 'age'.*did you mean 'agee'", rows("age", "agee")),
+    (ASK, "no columns 'age', 'town'", rows("town,age", "city,years")),
+    (ASK, "more than one column 'age'", rows("note", "age")),
+    (ASK, "privcurve: line 3 of new.csv: 'age' is 'old', not", rows("95", "old")),
+    (ASK, "'age' is inf, not a finite number", rows("95", "inf")),
+    (ASK, "'day' is 'soon', not an ISO date", rows("2022-03-01", "soon")),
+    (
         ASK,
         "line 2 of new.csv: 'town' is 'Osl', which is not.*did you mean 'Oslo'",
         rows("P1,Oslo", "P1,Osl"),
     ),
-    "many faults": (ASK, "privcurve: new.csv: 2 problems", rows("P1,Oslo,31", "P1,Osl,x")),
-    "a field too few": (ASK, "line 3 of new.csv has 4 fields, not 5.*--separator", rows("95,", "")),
-    "another encoding": (
+    (ASK, "privcurve: new.csv: 2 problems", rows("P1,Oslo,31", "P1,Osl,x")),
+    (ASK, "line 3 of new.csv has 4 fields, not 5.*--separator", rows("95,", "")),
+    (
         ASK,
         "not written in utf-8: say in which encoding",
         {"new.csv": TABLE.replace("a, b", "ø").encode("latin-1")},
     ),
-    "no such encoding": (f"{ASK} --encoding utf-88", "unknown encoding"),
-    "a long separator": (f"{ASK} --separator ';;'", "is not one character"),
-    "another separator": (f"{ASK} --separator ';'", "has no columns"),
-    "a damaged gz": (
+    (f"{ASK} --encoding utf-88", "unknown encoding"),
+    (f"{ASK} --separator ';;'", "is not one character"),
+    (f"{ASK} --separator ';'", "has no columns"),
+    (
         "model.json new.csv.gz",
         "new.csv.gz can't be read",
         {"new.csv.gz": gzip.compress(TABLE.encode() * 9)[:-9]},
     ),
-    "gz by name": ("model.json a.csv.gz", "a.csv.gz can't be read", {"a.csv.gz": TABLE}),
-    "a damaged Parquet file": (
-        "model.json a.parquet",
-        "a.parquet can't be read",
-        {"a.parquet": b"PAR1 and no more"},
-    ),
-    "Excel by name": ("model.json a.xlsx", "a.xlsx can't be read", {"a.xlsx": TABLE}),
-    "an output that is a folder": (f"{ASK} -o .", ". is a folder"),
-    "the table for an output": (f"{ASK} -o ./new.csv", "new.csv is read: name another"),
-    "the model for an output": (f"{ASK} -o model.json", "model.json is read: name"),
-    "an unknown option": (f"{ASK} --probs", "unrecognized arguments: --probs"),
-    "no text": (ASK, "can't be read|no columns|not written in", {"new.csv": b"\x00\xff" * 99}),
-}
+    ("model.json a.csv.gz", "a.csv.gz can't be read", {"a.csv.gz": TABLE}),
+    ("model.json a.parquet", "a.parquet can't be read", {"a.parquet": b"PAR1 and no more"}),
+    ("model.json a.xlsx", "a.xlsx can't be read", {"a.xlsx": TABLE}),
+    (f"{ASK} -o .", ". is a folder"),
+    (f"{ASK} -o ./new.csv", "new.csv is read: name another"),
+    (f"{ASK} -o model.json", "model.json is read: name"),
+    (f"{ASK} --probs", "unrecognized arguments: --probs"),
+    (ASK, "can't be read|no columns|not written in", {"new.csv": b"\x00\xff" * 99}),
+]
 
 
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("case", BAD, ids=lambda case: f"{case[0]}: {case[1]}"[:80])
 def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
-    command, *rest = BAD[case]
+    command, *rest = case
     refuse(folder, capsys, f"predict {command}", *rest)
 
 
