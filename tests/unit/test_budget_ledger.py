@@ -278,17 +278,21 @@ def test_a_damaged_ledger_releases_nothing(book, change):
         book.reserve(Budget(9.0), ONE, {})
 
 
-def test_on_a_full_disk_nothing_is_spent_and_the_ledger_is_named(book):
+def test_what_can_not_be_written_spends_nothing_and_the_ledger_is_named(book):
     release = book.reserve(TWO, ONE, {})
-    whole = book.path.read_bytes()
-    with files_of(len(whole) + 20):
+    content = book.path.read_bytes()
+    with files_of(len(content) + 20):
         for write in (
             lambda: book.reserve(TWO, ONE, {}),
             lambda: book.close(release, DONE, {}),
         ):
             with pytest.raises(WriteError, match=r"ledger\.jsonl can't be written"):
                 write()
-            assert book.path.read_bytes() == whole
+            assert book.path.read_bytes() == content
+    book.path.unlink()
+    book.path.mkdir()
+    with pytest.raises(OSError, match=r"ledger\.jsonl can't be written"):
+        book.reserve(TWO, ONE, {})
 
 
 # Processes -------------------------------------------------------------------------

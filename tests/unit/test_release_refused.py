@@ -180,18 +180,6 @@ def test_a_folder_without_room_is_noticed_before_anything_is_spent(mine):
     release(request(), output=Path("out"))
 
 
-def test_what_is_there_is_not_overwritten(mine, tmp_path):
-    out = tmp_path / "out"
-    release(request(), output=out)
-    with pytest.raises(ReleaseError, match=r"model\.json is there already"):
-        release(request(), output=out)
-    assert states() == [DONE]
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ReleaseError, match="can't be made"):
-        release(request(), output=tmp_path / "file/out")
-    assert states() == [DONE]
-
-
 def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch):
     trained = releasing._trained
 

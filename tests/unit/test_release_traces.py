@@ -97,9 +97,13 @@ def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(mine, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / MODEL).write_text("")
-    for epsilon, output in ((3.0, None), (1.0, tmp_path / "file/out"), (1.0, tmp_path / "full")):
+    for epsilon, output, message in (
+        (3.0, None, "Nothing was trained"),
+        (1.0, tmp_path / "file/out", "can't be made"),
+        (1.0, tmp_path / "full", r"model\.json is there already"),
+    ):
         for seed in (None, str(tmp_path / "seeds/own.seed")):
-            with pytest.raises(ReleaseError):
+            with pytest.raises(ReleaseError, match=message):
                 release(request(epsilon=epsilon), output=output, seed=seed)
     mine(lines=[*LINES, "31,Rome?,x,yes"])
     with pytest.raises(datasets.DatasetError):

@@ -205,8 +205,8 @@ def _sum(
     """Yield what each value, and each pair of values, adds to a score; columns by their span."""
     label = domain.label
     if not (pairs or any(each.any() for each in values)):
-        said = label.positive if constant > 0 else label.negative
-        yield Text(f"It always says that {label.column} is {said}: no column counts.")
+        answer = label.positive if constant > 0 else label.negative
+        yield Text(f"It always says that {label.column} is {answer}: no column counts.")
         return
     yield Text(
         f"A score is added up: {constant_words}, and to that the value of each column's bin. "
@@ -290,7 +290,7 @@ def _words(released: Released) -> str:
 
 
 def _steps(statement: PrivacyStatement, made: PrivacyStatement) -> Iterator[Block]:
-    """Return the mechanism calls: of a model whose seed is known, those of its noise."""
+    """Yield the mechanism calls: of a model with a public seed, those of its noise."""
     alike: dict[Any, list[LedgerEntry]] = {}
     for entry in made.ledger:
         alike.setdefault(replace(entry, what="", calls=1), []).append(entry)

@@ -35,7 +35,7 @@ from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import CARD, MODEL, PAGE, Released, measured
 from privcurve.releases.request import Request, check, rehearse
-from privcurve.releases.traces import Traces, the_same
+from privcurve.releases.traces import Traces, same_records
 
 if TYPE_CHECKING:
     import numpy as np
@@ -204,9 +204,9 @@ def _spent(error: BaseException, learner: str, ledger: Path) -> BaseException | 
 # Refused at no cost ----------------------------------------------------------------
 
 
-def _seed_place(given: int | str | None, description: Description) -> int | Path:
+def _seed_place(seed: int | str | None, description: Description) -> int | Path:
     """Return the public number, or the file of the secret, which is made when it is needed."""
-    place = seeds.path_of(description.of_records) if given is None else seeds.place_of(given)
+    place = seeds.path_of(description.of_records) if seed is None else seeds.place_of(seed)
     if isinstance(place, int):
         seeds.check(place, description.name, description.public_benchmark)
     else:
@@ -268,7 +268,7 @@ def _check_other_ledgers(releases: Path, records: str, data: Dataset) -> None:
             # A file that was saved again has other bytes, and mostly the same codes.
             alike = one.facts.get("checksum") == data.checksum
             if alike or mine & set(one.facts.get("sources", {}).values()):
-                raise ReleaseError(the_same(records, data.name, path.name, other.path))
+                raise ReleaseError(same_records(records, data.name, path.name, other.path))
 
 
 # Reserved and trained --------------------------------------------------------------

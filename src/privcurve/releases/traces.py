@@ -12,8 +12,8 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,21 +38,9 @@ ROOM = 2**20
 
 @dataclass(frozen=True)
 class Trace:
-    """A trace of a ledger.
+    """A trace of a ledger, which was last at `ledger`, of the dataset `records`.
 
-    Attributes
-    ----------
-    file : Path
-        Of the trace.
-    ledger : str
-        Where the ledger was last.
-    records : str
-        The dataset that it is of.
-    n_releases : int
-    head : str
-        Of :meth:`BudgetLedger.head`.
-    sketches : mapping of str to Sketch
-        By what each was drawn from: description and files.
+    `head` is that of :meth:`BudgetLedger.head`; `sketches` are by what each was drawn from.
     """
 
     file: Path
@@ -112,14 +100,9 @@ class Traces:
             self._sketch = self._sketcher.sketch
         self._made_from = made_from
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Let no other release of the holder's begin meanwhile, in whatever folder."""
-        if self._sketch is None:
-            yield
-            return
-        with alone(self.folder):
-            yield
+        return nullcontext() if self._sketch is None else alone(self.folder)
 
     def check(self, other_records: bool) -> list[str]:
         """Refuse a ledger that lacks releases, and records that are those of another ledger.
@@ -145,7 +128,7 @@ class Traces:
             elsewhere = releases != self._ledger.path.resolve().parent.parent
             there = f", in {releases.parent}" if elsewhere else ""
             raise ReleaseError(
-                the_same(about.of_records, about.name, other.records, shown(ledger), there)
+                same_records(about.of_records, about.name, other.records, shown(ledger), there)
                 + " (More than half of the smaller table's records are in both. If they are other "
                 "people's nevertheless, say --other-records, which the ledger notes.)"
             )
@@ -198,7 +181,7 @@ class Traces:
             return seeds.read(path).key
         if self._all():
             raise ReleaseError(
-                f"{path} is gone, without which no records are known again. Restore it from a "
+                f"{path} is gone, without which no records are recognised. Restore it from a "
                 f"backup; or, if there is none, move {self.folder} away: what is spent is in the "
                 "ledgers then, and nowhere else."
             )
@@ -227,7 +210,7 @@ class Traces:
         )
 
 
-def the_same(records: str, dataset: str, other: str, ledger: Path, there: str = "") -> str:
+def same_records(records: str, dataset: str, other: str, ledger: Path, there: str = "") -> str:
     """Say that records have a ledger under another name, and what to do."""
     return (
         f"the file of {records!r} is that of {other!r} too, whose ledger, {ledger}, has releases "
