@@ -282,10 +282,7 @@ def test_what_can_not_be_written_spends_nothing_and_the_ledger_is_named(book):
     release = book.reserve(TWO, ONE, {})
     content = book.path.read_bytes()
     with files_of(len(content) + 20):
-        for write in (
-            lambda: book.reserve(TWO, ONE, {}),
-            lambda: book.close(release, DONE, {}),
-        ):
+        for write in (lambda: book.reserve(TWO, ONE, {}), lambda: book.close(release, DONE, {})):
             with pytest.raises(WriteError, match=r"ledger\.jsonl can't be written"):
                 write()
             assert book.path.read_bytes() == content

@@ -32,8 +32,9 @@ released, and epsilon pays for the choice and the training together.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
-    parser.add_argument(
+    option = parser.add_argument
+    option("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
+    option(
         "--epsilon",
         type=amount,
         nargs="+",
@@ -41,27 +42,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ε",
         help="privacy levels to compare at (default: 1)",
     )
-    parser.add_argument(
-        "--delta", type=amount, default=0.0, help="default: 0, pure differential privacy"
-    )
-    parser.add_argument(
+    option("--delta", type=amount, default=0.0, help="default: 0, pure differential privacy")
+    option(
         "--tune",
         action="store_true",
         help="also compare settings that are chosen on the records and paid for out of ε",
     )
-    parser.add_argument(
+    option(
         "--private-choice",
         action="store_true",
         help="choose a learner privately and release it, paid for out of ε; show no comparison",
     )
-    parser.add_argument(
+    option(
         "--metric",
         choices=["accuracy", "balanced_accuracy", "auc"],
         help="rank by this (default: accuracy); if one label is rare, use another",
     )
-    parser.add_argument("--repeats", type=count, help="number of hold-outs (default: 10)")
-    parser.add_argument("--cores", default="all", help="number of cores (default: all)")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show Snakemake's output")
+    option("--repeats", type=count, help="number of hold-outs (default: 10)")
+    option("--cores", default="all", help="number of cores (default: all)")
+    option("-v", "--verbose", action="store_true", help="show Snakemake's output")
 
 
 def run(arguments: argparse.Namespace) -> int:

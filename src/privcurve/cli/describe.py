@@ -25,32 +25,27 @@ The draft is descriptions/<name>.yaml. Edit it, then run: privcurve check <name>
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument(
-        "file", type=Path, help="a table: CSV or similar (also .gz), Parquet, or an Excel sheet"
-    )
-    parser.add_argument("--label", required=True, help="the column to predict")
-    parser.add_argument(
-        "--positive", nargs="+", default=[], help="label values of the positive class"
-    )
-    parser.add_argument(
-        "--negative", nargs="+", default=[], help="label values of the negative class"
-    )
-    parser.add_argument("--name", help="name of the dataset (default: that of the file)")
-    parser.add_argument("--test", type=Path, help="a file of test records, in the same format")
-    parser.add_argument(
+    option = parser.add_argument
+    option("file", type=Path, help="a table: CSV or similar (also .gz), Parquet, or an Excel sheet")
+    option("--label", required=True, help="the column to predict")
+    option("--positive", nargs="+", default=[], help="label values of the positive class")
+    option("--negative", nargs="+", default=[], help="label values of the negative class")
+    option("--name", help="name of the dataset (default: that of the file)")
+    option("--test", type=Path, help="a file of test records, in the same format")
+    option(
         "--public",
         action="store_true",
         help="the records are public: copy bounds and categories from them",
     )
-    parser.add_argument(
+    option(
         "--no-header",
         action="store_true",
         help="the first line is a record; name the columns column1, column2, …",
     )
-    parser.add_argument(
+    option(
         "-o", "--output", type=Path, help="where to write it (default: descriptions/<name>.yaml)"
     )
-    parser.add_argument("--force", action="store_true", help="overwrite a description")
+    option("--force", action="store_true", help="overwrite a description")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -30,22 +30,19 @@ are ignored. The answer has one line for each record, in the same order; blank l
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument(
-        "model", type=Path, help="a model.json, written by privcurve release or privcurve.save"
-    )
-    parser.add_argument(
+    option = parser.add_argument
+    option("model", type=Path, help="a model.json, written by privcurve release or privcurve.save")
+    option(
         "file",
         type=Path,
         help="a table: CSV or similar (also .gz), Parquet, or Excel; - for standard input",
     )
-    parser.add_argument(
+    option(
         "-o", "--output", type=Path, help="where to write the answers (default: standard output)"
     )
-    parser.add_argument("--proba", action="store_true", help="write probabilities beside the label")
-    parser.add_argument(
-        "--separator", help="the character between fields (default: found by the column names)"
-    )
-    parser.add_argument("--encoding", help="encoding of a text table (default: utf-8)")
+    option("--proba", action="store_true", help="write probabilities beside the label")
+    option("--separator", help="the character between fields (default: found by the column names)")
+    option("--encoding", help="encoding of a text table (default: utf-8)")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -107,11 +104,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _write(
-    model: Model,
-    pieces: Iterable[Codes],
-    target: TextIO,
-    header: list[str],
-    answered: Counter[str],
+    model: Model, pieces: Iterable[Codes], target: TextIO, header: list[str], answered: Counter[str]
 ) -> None:
     """Write answers as CSV, piece after piece, and count them; nothing before there is one.
 

@@ -28,11 +28,12 @@ With --learner choose, the learner is chosen on the records, and epsilon pays fo
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
-    parser.add_argument("--epsilon", required=True, help="privacy budget of this model")
-    parser.add_argument("--delta", default="0", help="default: 0, pure differential privacy")
-    parser.add_argument("--learner", default="privgam", help="default: privgam; choose: see below")
-    parser.add_argument(
+    option = parser.add_argument
+    option("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
+    option("--epsilon", required=True, help="privacy budget of this model")
+    option("--delta", default="0", help="default: 0, pure differential privacy")
+    option("--learner", default="privgam", help="default: privgam; choose: see below")
+    option(
         "--set",
         action="append",
         default=[],
@@ -40,27 +41,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="parameters",
         help="a setting of the learner; can be repeated",
     )
-    parser.add_argument(
+    option(
         "--neighbours",
         default="",
         help="the neighbours that epsilon is for (default: the learner's)",
     )
-    parser.add_argument(
+    option(
         "--accuracy",
         default="0",
         help="extra epsilon for a noisy accuracy on the test part (default: none)",
     )
-    parser.add_argument(
+    option(
         "--seed",
         help="a file ….seed to use instead of the dataset's own; for public benchmarks a number",
     )
-    parser.add_argument("--output", type=Path, help="folder for the model and its card")
-    parser.add_argument(
+    option("--output", type=Path, help="folder for the model and its card")
+    option(
         "--allow-large-delta",
         action="store_true",
         help="allow a delta of one over the number of records or more, or deltas that add up to 1",
     )
-    parser.add_argument(
+    option(
         "--other-records",
         action="store_true",
         help="these are other people, although most records are those of another budget ledger",

@@ -148,7 +148,7 @@ def _guarantee(released: Released) -> Iterator[Block]:
             warning=True,
         )
         yield Text(
-            "With a secret seed it would be: " + str(released.learner.privacy_.drawn_by(OF_CHACHA)),
+            "With a secret seed it would be: " + str(released.learner.privacy_.drawn_by(OF_CHACHA))
         )
         return
     yield Text(str(released.statement))

@@ -102,38 +102,31 @@ def check(request: Request, description: Description, large_delta: bool = False)
 
 def make_estimator(request: Request, domain: Domain) -> Any:
     """Make the learner of a request, not fitted; ReleaseError if it can't be released."""
+    name = request.learner
     try:
-        entry = registry.entry(request.learner)
-        registry.check_parameters(request.learner, request.parameters)
-        registry.check_proved(request.learner, request.parameters)
-        words.check_budget(request.epsilon, request.delta, request.learner)
-        missing = registry.missing_package(request.learner)
-    except ValueError as error:
-        raise ReleaseError(str(error)) from None
-    if request.learner not in LEARNERS or not entry.certified:
-        certified = [name for name, one in LEARNERS.items() if one.certified and not one.requires]
-        raise ReleaseError(
-            f"{request.learner} has no certified guarantee of this project: its models may be "
-            f"compared, but not released. There are: {', '.join(certified)}."
-        )
-    if missing:
-        raise ReleaseError(missing)
-    kind = registry.estimator_class(request.learner)
-    if not (kind._released or request.learner == TUNED):
-        raise ReleaseError(f"{request.learner} can't be handed over: {kind._kept_back}")
-    if math.isinf(request.epsilon):
-        raise ReleaseError("epsilon = inf is a model without privacy: give a finite epsilon")
-    if why := entry.refuses(delta=request.delta, neighbours=request.relation):
-        raise ReleaseError(why)
-    try:
-        made = registry.make(
-            request.learner, domain, request.estimator_parameters, request.relation
-        )
-        made._check_parameters()
-        made.check_classes(domain.n_classes)
+        entry = registry.entry(name)
+        registry.check_parameters(name, request.parameters)
+        registry.check_proved(name, request.parameters)
+        if name not in LEARNERS or not entry.certified:
+            certified = [one for one, its in LEARNERS.items() if its.certified and not its.requires]
+            raise ValueError(
+                f"{name} has no certified guarantee of this project: its models may be compared, "
+                f"but not released. There are: {', '.join(certified)}."
+            )
+        kind = registry.estimator_class(name)
+        if not (kind._released or name == TUNED):
+            raise ValueError(f"{name} can't be handed over: {kind._kept_back}")
+        if request.epsilon == math.inf:
+            raise ValueError("epsilon = inf is a model without privacy: give a finite epsilon")
+        level = {"epsilon": request.epsilon, "delta": request.delta}
+        if why := entry.refuses(**level, neighbours=request.relation):
+            raise ValueError(why)
+        estimator = registry.make(name, domain, request.estimator_parameters, request.relation)
+        estimator._check_parameters()
+        estimator.check_classes(domain.n_classes)
     except (ValueError, ImportError) as error:
         raise ReleaseError(str(error)) from None
-    return made
+    return estimator
 
 
 def _check_sample(request: Request, description: Description) -> None:
