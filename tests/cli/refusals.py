@@ -24,8 +24,8 @@ def refuse(folder, capsys, command, message, files=None):
         code = main.main(shlex.split(command))
     except SystemExit as end:
         code = end.code
-    # What was left out of a table is a remark.
-    told = re.sub(r"^privcurve: left out .*\n", "", capsys.readouterr().err)
+    # Columns of a table that are ignored are a remark.
+    told = re.sub(r"^privcurve: ignored .*\n", "", capsys.readouterr().err)
     assert code
     assert re.search(message, told, re.DOTALL), told
     assert re.findall("^privcurve.*?: ", told, re.MULTILINE) == [told[: told.index(": ") + 2]] or (

@@ -72,7 +72,7 @@ DESCRIBE = [
         {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
     ),
     (NEW, "no column to learn from", {"t.csv": "a,sick\n1,yes\n1,no\n"}),
-    (f"describe patients.csv {SICK}", "there already.*--force"),
+    (f"describe patients.csv {SICK}", "exists already.*--force"),
     (f"{NEW} --name adult", "name of another dataset", {"t.csv": TABLE}),
     (f"{NEW} --name 'a b/c'", "letters, digits, - and _", {"t.csv": TABLE}),
     (f"describe 'ø.csv' {SICK}", "by --name", {"ø.csv": TABLE}),
@@ -89,7 +89,7 @@ DESCRIBE = [
     (NEW, "can't be read|no separator", {"t.csv": 'a,sick\n"' + "x" * 200_000}),
     (f"{OWN} --test test.csv", "test.csv is not there"),
     (f"{OWN} --test test.csv", "test.csv has no column 'id'", {"test.csv": "age,sick\n1,yes\n"}),
-    (f"{NEW} -o descriptions", "is there already", {"t.csv": TABLE}),
+    (f"{NEW} -o descriptions", "exists already", {"t.csv": TABLE}),
 ]
 
 CHECKS = [
@@ -123,7 +123,7 @@ CHECKS = [
         r"label.positive \(True\): .* put the word in quotes \(also line 17\)",
         {PATIENTS: DESCRIPTION.replace("[Oslo, Bergen]", "[No, Yes]").replace('"yes"', "yes")},
     ),
-    ("check data/patients.csv", "is no name of a dataset"),
+    ("check data/patients.csv", "is not the name of a dataset"),
     ("check descriptions/x.yaml", "there is no file"),
     ("check x.yaml", "is not in .*descriptions", {"x.yaml": "a: 1"}),
     (CHECK, "is not valid YAML", {PATIENTS: "columns: [a"}),
@@ -210,7 +210,7 @@ NUMBERS = [
 TUNED = f"{CHOOSE} tuned --set learner=lazybb"
 
 ODD = [
-    (f"{NEW} -o ./t.csv --force", "t.csv is read: name another file", {"t.csv": TABLE}),
+    (f"{NEW} -o ./t.csv --force", "t.csv is an input: name another", {"t.csv": TABLE}),
     (f"{NEW} --name=-x", "the first no -", {"t.csv": TABLE}),
     (f"{NEW} --name {'a' * 300}", "at most 100", {"t.csv": TABLE}),
     (f"compare {PATIENTS}", "did you mean 'patients'. A name is of"),

@@ -163,7 +163,9 @@ def test_columns_all_in_one_bin_are_not_ready(folder, capsys):
     assert columns_of(rows, '  - {name: "x{2..4}", kind: numeric, bounds: [0, 64000]}\n') == []
     capsys.readouterr()
     assert main.main(["check", "t"]) == 0
-    assert "All values in one bin, which tell nothing apart: 'x2', 'x4'." in capsys.readouterr().out
+    assert (
+        "All values in one bin, which distinguish nothing: 'x2', 'x4'." in capsys.readouterr().out
+    )
     # Of bounds that are another mistake, or are meant so, nothing more is said.
     ((_, message),) = columns_of(rows, "  - {name: x3, kind: numeric, bounds: [-2, -1]}\n")
     assert "lie outside its bounds" in message

@@ -324,7 +324,7 @@ def test_of_many_columns_those_are_shown_that_lose_something(folder, capsys, mon
     assert code == 0, said
     shown = [line.split()[0] for line in said.splitlines() if "gene" in line]
     assert shown == ["gene0", "gene1", "gene8"]
-    assert "… and 6 columns more" in said
+    assert "… and 6 more columns" in said
 
 
 def test_bounds_in_another_unit_are_told_of(folder, capsys):

@@ -195,6 +195,6 @@ def test_nothing_is_written_over_unless_it_is_said(folder, capsys):
     assert told(capsys, *argv, "-o", "patients.csv", "--force")[0] == 1
     assert (path.read_text(), table.read_text()) == (before, rows)
     said = told(capsys, *argv, "-o", "elsewhere.yaml")[1]
-    assert "Then: put it at descriptions/patients.yaml, and privcurve check patients" in said
+    assert "Then: move it to descriptions/patients.yaml, and privcurve check patients" in said
     assert '2 lines are marked "decide"' in told(capsys, *argv, "--force")[1]
     assert path.read_text() == Path("elsewhere.yaml").read_text() != before

@@ -104,7 +104,7 @@ def test_an_answer_begins_with_what_can_be_answered(folder, capsys, monkeypatch)
     assert predict() == 1
     told = capsys.readouterr()
     assert told.out.count("\n") == 1 + 4
-    assert told.err.endswith("\nThe 4 records before were answered, no more.\n")
+    assert told.err.endswith("\nOnly the 4 records before it were answered.\n")
     # Into a file nothing is written.
     (folder / "out.csv").write_text("what was there")
     assert predict("new.csv -o out.csv") == 1
@@ -121,7 +121,7 @@ def test_standard_input_and_output_may_be_closed(folder, capsys, monkeypatch):
     refuse(folder, capsys, "predict model.json -", "no standard input to read")
     monkeypatch.setattr(sys, "stdout", None)
     assert predict() == 1
-    assert "there is no standard output: name a file to write" in capsys.readouterr().err
+    assert "there is no standard output: name an output file" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -148,7 +148,10 @@ def test_answers_that_standard_output_has_no_letters_for_are_refused(
     domain = replace(DOMAIN, label=Label("sjúk", "not sick", "sick"))
     models.save(folder / "model.json", fitted, domain)
     assert written(monkeypatch, "ascii", f"predict {ASK}") == (1, b"")
-    assert "written in ascii, which has no '\\xfa': name a file" in capsys.readouterr().err
+    assert (
+        "standard output uses ascii, which has no '\\xfa': write to a file"
+        in capsys.readouterr().err
+    )
     code, answer = written(monkeypatch, "latin-1", f"predict {ASK}")
     assert code == 0
     assert answer.startswith("sjúk\n".encode("latin-1"))
@@ -165,7 +168,7 @@ def test_what_is_left_out_and_answers_that_are_all_alike_are_told(folder, capsys
     assert predict("new.csv -o deep/out.csv") == 0
     told = capsys.readouterr()
     # The label may be there too: it is neither read nor worth a word.
-    assert (told.out, told.err) == ("", "privcurve: left out 'id'\n")
+    assert (told.out, told.err) == ("", "privcurve: ignored 'id'\n")
     assert len((folder / "deep/out.csv").read_text().splitlines()) == 6
     (folder / "new.csv").write_text("age,town,day\n" + "95,Oslo,2020-01-05\n" * 3)
     alike = "privcurve: all 3 answers are 'sick'"
@@ -218,7 +221,7 @@ def test_other_commands_can_pipe_it(folder, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdout", Closed())
     monkeypatch.setattr(main.os, "dup2", lambda *_: None)
     assert predict() == 1
-    assert capsys.readouterr().err == "privcurve: left out 'id', 'note'\n"
+    assert capsys.readouterr().err == "privcurve: ignored 'id', 'note'\n"
 
 
 class Closed(io.StringIO):
@@ -278,8 +281,8 @@ BAD = [
     ("model.json a.parquet", "a.parquet can't be read", {"a.parquet": b"PAR1 and no more"}),
     ("model.json a.xlsx", "a.xlsx can't be read", {"a.xlsx": TABLE}),
     (f"{ASK} -o .", ". is a folder"),
-    (f"{ASK} -o ./new.csv", "new.csv is read: name another"),
-    (f"{ASK} -o model.json", "model.json is read: name"),
+    (f"{ASK} -o ./new.csv", "new.csv is an input: name"),
+    (f"{ASK} -o model.json", "model.json is an input: name"),
     (f"{ASK} --probs", "unrecognized arguments: --probs"),
     (ASK, "can't be read|no columns|not written in", {"new.csv": b"\x00\xff" * 99}),
 ]

@@ -100,7 +100,7 @@ def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(mine, tmp_path):
     for epsilon, output, message in (
         (3.0, None, "Nothing was trained"),
         (1.0, tmp_path / "file/out", "can't be made"),
-        (1.0, tmp_path / "full", r"model\.json is there already"),
+        (1.0, tmp_path / "full", r"model\.json exists already"),
     ):
         for seed in (None, str(tmp_path / "seeds/own.seed")):
             with pytest.raises(ReleaseError, match=message):

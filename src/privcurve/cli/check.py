@@ -64,21 +64,21 @@ def dataset_name(given: str) -> str:
         return given
     if path.suffix != schema.ENDING:
         raise CommandError(
-            f"{given} is no name of a dataset: say privcurve check <name>, of "
-            f"{catalogue.LOCAL}/<name>.yaml"
+            f"{given} is not the name of a dataset: give <name>, of {catalogue.LOCAL}/<name>.yaml"
         )
     if not path.is_file():
         raise CommandError(f"there is no file {path}")
     if path.resolve().parent not in [folder.resolve() for folder in catalogue.folders()]:
         raise CommandError(
-            f"{path} is not in {Path.cwd() / catalogue.LOCAL}: paths of files are from the folder "
-            "above descriptions/. Go there (cd), or put it there"
+            f"{path} is not in {Path.cwd() / catalogue.LOCAL}: file paths in a "
+            "description are relative to the folder above descriptions/. Go to its folder (cd), or "
+            "move it there"
         )
     return path.stem
 
 
 def _shares(report: Report) -> Iterator[str]:
-    yield f"{report.name}: {report.n_rows:,} records. Shares are of them: for their holder."
+    yield f"{report.name}: {report.n_rows:,} records. Their shares are for their holder only."
     yield ""
     width = min(max(len(tally.column.name) for tally in report.tallies), 24)
     yield f"  {'column':<{width}}   codes  clipped    other  missing"
@@ -90,13 +90,13 @@ def _shares(report: Report) -> Iterator[str]:
             continue
         yield f"  {tally.column.name:<{width}}  {tally.column.n_bins:>6}  {cells}"
     if left:
-        yield f"  … and {left} columns more, of which little is clipped, other or missing"
+        yield f"  … and {left} more columns with few clipped, other or missing values"
     alike = [tally.column.name for tally in report.tallies if tally.in_one_bin]
     if alike and report.ready:
         named = ", ".join(map(repr, alike[:_NAMED]))
         more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
         yield ""
-        yield f"  All values in one bin, which tell nothing apart: {named}{more}."
+        yield f"  All values in one bin, which distinguish nothing: {named}{more}."
         yield "  Are their bounds in the unit of the file?"
 
 

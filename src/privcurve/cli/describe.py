@@ -60,12 +60,12 @@ def run(arguments: argparse.Namespace) -> None:
     path = arguments.output or Path(catalogue.LOCAL, f"{name}.yaml")
     for read in filter(None, (arguments.file, arguments.test)):
         if read.exists() and path.exists() and read.samefile(path):
-            raise CommandError(f"{read} is read: name another file to write")
+            raise CommandError(f"{read} is an input: name another output file")
     # To a pipe or a terminal it is written as it is.
     if (path.is_file() or path.is_dir()) and not arguments.force:
         raise CommandError(
-            f"{path} is there already: check it by privcurve check {path.stem}, draft another by "
-            "--name, or write over it by --force"
+            f"{path} exists already: check it with privcurve check {path.stem}, draft another with "
+            "--name, or overwrite it with --force"
         )
     result = draft(
         arguments.file,
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
         lines = "1 line is" if result.blanks == 1 else f"{result.blanks} lines are"
         print(f'To do: {lines} marked "decide" there.')
     there = Path(catalogue.LOCAL, f"{name}.yaml")
-    move = "" if path.absolute() == there.absolute() else f"put it at {there}, and "
+    move = "" if path.absolute() == there.absolute() else f"move it to {there}, and "
     print(f"Then: {move}privcurve check {name}")
 
 
@@ -99,20 +99,20 @@ def _seen(file: Path, draft: Draft) -> Iterator[str]:
         if len(sheets) > 1:
             written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (parser: sheet)"
     yield f"{file}: {draft.n_rows:,} records, {len(draft.columns) + 1} columns; {written}"
-    yield "What follows is of the records: for their holder's eyes, not for the description.\n"
+    yield "The following describes the records: for their holder, not for the description.\n"
     width = min(max(map(len, draft.columns)), 24)
     for name, column in draft.columns.items():
         gaps = f"{share:.1%} missing; " if (share := draft.shares[name]) else ""
         yield f"  {name:<{width}}  {column.kind or 'not used':<11}  {gaps}{column.seen}"
     words = ", ".join(word for word in draft.missing if word)
     if words:
-        yield f"\nTaken for missing, beside nothing at all: {words}. Strike what means something."
+        yield f"\nTreated as missing, besides empty cells: {words}. Remove what has a meaning."
     yield f"\nThe label holds {draft.classes.seen}."
     if draft.classes.n_missing:
         n = draft.classes.n_missing
         yield (
-            f"{n:,} record{' has' if n == 1 else 's have'} no label: leave such out of the file, "
-            "or list their word as a value of the label."
+            f"{n:,} record{' has' if n == 1 else 's have'} no label: remove them from the "
+            "file, or list their word as a value of the label."
         )
     if draft.faults:
         yield "Lines that can't be read:"

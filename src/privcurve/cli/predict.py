@@ -57,11 +57,11 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.separator is not None and len(arguments.separator) != 1:
         raise CommandError(f"--separator {arguments.separator!r} is not one character")
     if output is not None and output.is_dir():
-        raise CommandError(f"{output} is a folder: name the file to write")
+        raise CommandError(f"{output} is a folder: name an output file")
     if output is not None and output.exists():
         for read in (arguments.model, arguments.file):
             if read.exists() and read.samefile(output):
-                raise CommandError(f"{read} is read: name another file to write")
+                raise CommandError(f"{read} is an input: name another output file")
     model = load(arguments.model)
     names = [f"probability of {name}" for name in model.labels] if probabilities else []
     header = [model.domain.label.column, *names]
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
         stdin=getattr(sys.stdin, "buffer", None),
     )
     if records.ignored:
-        print(f"privcurve: left out {shown([*map(repr, records.ignored)])}", file=sys.stderr)
+        print(f"privcurve: ignored {shown([*map(repr, records.ignored)])}", file=sys.stderr)
     answered: Counter[str] = Counter()
 
     def write(path: Path) -> None:
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> None:
                 raise
             n = answered.total()
             raise DatasetError(
-                f"{error}\nThe {n:,} records before were answered, no more."
+                f"{error}\nOnly the {n:,} records before it were answered."
             ) from None
     for remark in records.lost.remarks():
         print(f"privcurve: {remark}", file=sys.stderr)
@@ -135,13 +135,12 @@ def _write(
 def _check_stdout(texts: list[str]) -> None:
     """Refuse a standard output that the answers can't be written to, before any is."""
     if sys.stdout is None:
-        raise CommandError("there is no standard output: name a file to write (-o)")
+        raise CommandError("there is no standard output: name an output file (-o)")
     words = "".join(texts)
     try:
         words.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError as error:
         raise CommandError(
-            f"standard output is written in {sys.stdout.encoding}, which has no "
-            f"{words[error.start]!a}: name a file to write (-o), which is in UTF-8, or set "
-            "PYTHONIOENCODING=utf-8"
+            f"standard output uses {sys.stdout.encoding}, which has no {words[error.start]!a}: "
+            "write to a file (-o), which uses UTF-8, or set PYTHONIOENCODING=utf-8"
         ) from None

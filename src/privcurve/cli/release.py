@@ -162,4 +162,4 @@ def report(released: Released) -> None:
     for sentence, large in released.deltas():
         if large:
             print(f"warning: {sentence}", file=sys.stderr)
-    print(f"ledger: {released.ledger}: release {number}, together {together}; {limit}")
+    print(f"budget ledger: {released.ledger}: release {number}, together {together}; {limit}")

@@ -225,8 +225,8 @@ def _check_output(output: Path | None, home: Path) -> None:
     taken = [name for name in (MODEL, CARD, PAGE) if output and (output / name).exists()]
     if taken:
         raise ReleaseError(
-            f"{folder / taken[0]} is there already, of an earlier release: name another folder "
-            f"(--output), or leave it out for one of its own below {home}"
+            f"{folder / taken[0]} exists already, from an earlier release: name another folder "
+            f"(--output), or leave it out for a new one below {home}"
         )
 
 
