@@ -12,7 +12,8 @@ import pytest
 from own_table import DESCRIPTION, TABLE
 from refusals import refuse
 
-from privcurve import datasets
+from privcurve import __version__, datasets
+from privcurve.cli import main
 
 PATIENTS = "descriptions/patients.yaml"
 SICK = "--label sick"
@@ -34,6 +35,7 @@ def described(old, new):
 
 
 DESCRIBE = [
+    ("reelase", "invalid choice: 'reelase'"),
     ("describe", "arguments are required: file, --label"),
     ("describe patients.csv", "required: --label"),
     (f"{NEW} --lable x", "unrecognized arguments: --lable"),
@@ -291,3 +293,16 @@ def test_odd_descriptions_are_refused(folder, capsys, files, message):
     refuse(folder, capsys, CHECK, message, files)
     with pytest.raises(datasets.DatasetError):
         datasets.load("patients")
+
+
+def test_help_has_examples_of_each_command_and_there_is_a_version(capsys):
+    for name in main.COMMANDS:
+        with pytest.raises(SystemExit) as end:
+            main.main([name, "--help"])
+        assert end.value.code == 0
+        assert f"privcurve {name}" in capsys.readouterr().out.split("xample", 1)[1]
+    assert main.main([]) == 0
+    assert "predict" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main.main(["--version"])
+    assert capsys.readouterr().out == f"privcurve {__version__}\n"
