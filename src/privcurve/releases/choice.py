@@ -16,10 +16,10 @@ from privcurve.datasets import Description
 from privcurve.learners import by_rule, registry, tuning
 from privcurve.learners.entry import Facts
 from privcurve.privacy.calibration.selection import SelectionBudget
-from privcurve.releases.asked import RELEASES, Asked, Released, plain
-from privcurve.releases.book import Book
+from privcurve.releases.budget_ledger import RELEASES, Budget, BudgetLedger, Price, level
 from privcurve.releases.errors import ReleaseError
-from privcurve.releases.prices import Budget, Price, level
+from privcurve.releases.released import Released
+from privcurve.releases.request import Request, plain
 
 # In place of a learner's name.
 CHOOSE = "choose"
@@ -38,7 +38,7 @@ class Choice:
 
     Attributes
     ----------
-    asked : Asked
+    asked : Request
         The same release, with ``tuned`` for its learner.
     titles : tuple of str
         Of the candidates.
@@ -50,7 +50,7 @@ class Choice:
         How many trainings are expected.
     """
 
-    asked: Asked
+    asked: Request
     titles: tuple[str, ...]
     prices: tuple[float, ...]
     left_out: tuple[str, ...]
@@ -73,12 +73,12 @@ def is_choice(learner: str) -> bool:
     return learner in (CHOOSE, tuning.NAME)
 
 
-def choice(asked: Asked, description: Description) -> Choice:
+def choice(asked: Request, description: Description) -> Choice:
     """Return what is drawn from for a release, and check what can be checked without a record.
 
     Parameters
     ----------
-    asked : Asked
+    asked : Request
         Of the learner ``choose``, or ``tuned``.
     description : Description
 
@@ -123,19 +123,19 @@ def choice(asked: Asked, description: Description) -> Choice:
     return Choice(asked, titles(candidates), tuple(prices), tuple(left_out), runs)
 
 
-def _whole(asked: Asked) -> dict[str, Any]:
+def _whole(asked: Request) -> dict[str, Any]:
     registry.check_parameters(tuning.NAME, asked.parameters)
     return registry.entry(tuning.NAME).whole(asked.parameters)
 
 
-def _budget(asked: Asked, candidates: Sequence[tuning.Candidate]) -> SelectionBudget:
+def _budget(asked: Request, candidates: Sequence[tuning.Candidate]) -> SelectionBudget:
     whole = _whole(asked)
     names = list(dict.fromkeys(one.learner for one in candidates))
     shape = (whole["eta"], whole["expected_runs"], whole["score_share"])
     return tuning.budget_of(names, asked.epsilon, asked.delta, *shape)
 
 
-def check_budget(asked: Asked, description: Description, releases: Path = RELEASES) -> None:
+def check_budget(asked: Request, description: Description, releases: Path = RELEASES) -> None:
     """Refuse a choice that the budget of the records does not allow; a release checks it again.
 
     Raises
@@ -144,13 +144,15 @@ def check_budget(asked: Asked, description: Description, releases: Path = RELEAS
     """
     records = description.of_records
     budget = Budget.of(datasets.describe(records).budget)
-    Book(releases / records).check(budget, Price(asked.epsilon, asked.delta, asked.relation))
+    BudgetLedger(releases / records).check(
+        budget, Price(asked.epsilon, asked.delta, asked.relation)
+    )
 
 
 def kept(released: Released) -> str:
     """Return the sentence that a choice ends in: all in it is released, and paid for."""
     title = by_rule.name_of(released.learner_name, released.setting)
-    own = level(Price(released.asked.epsilon, released.asked.delta, released.asked.relation))
+    own = level(Price(released.request.epsilon, released.request.delta, released.request.relation))
     return f"At {own} the private choice kept {title} ({_words(released.setting)})."
 
 
