@@ -15,7 +15,7 @@ from own_dataset import DESCRIPTION
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError, Domain
-from privcurve.datasets.dates import days
+from privcurve.datasets.numbers import days
 
 NUMBER = {"name": "x", "kind": "numeric", "bounds": [0, 10], "missing": "bin"}
 DAY = {"name": "x", "kind": "date", "bounds": [date(2000, 1, 1), date(2000, 1, 11)]}
@@ -229,12 +229,13 @@ def test_groups_that_are_always_there_are_no_patterns_of_others(own: Any, word: 
 
 
 def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch: Any) -> None:
-    from privcurve.datasets import values
-    from privcurve.datasets.domain import CATEGORICAL, Column
+    from privcurve.datasets import encode
+    from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 
-    monkeypatch.setattr(values, "MOST_REMEMBERED", 5)
+    monkeypatch.setattr(encode, "MOST_REMEMBERED", 5)
     pairs = (("a*", "a"), ("other", "other"), ("?", "?"))
-    codes = values.Codes(Column("x", CATEGORICAL, categories=pairs, patterns=True), (), "fail")
+    column = Column("x", CATEGORICAL, categories=pairs, patterns=True)
+    codes = encode.TextCodes(Domain((column,), Label("y"), missing=()), column)
     assert [codes[f"a{k}"] for k in range(100)] == [0] * 100
     assert [codes[f"b{k}"] for k in range(100)] == [1] * 100
     assert len(codes) == 6

@@ -63,7 +63,7 @@ def test_data_that_earlier_versions_coded_otherwise_are_coded_again(
     own: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as earlier:
-        for module in ("description", "origin"):
+        for module in ("description", "dataset"):
             earlier.setattr(f"privcurve.datasets.{module}.CODING", 1)
         own(missing=["?", -999])
         datasets.save(datasets.load("mine"), saved)
@@ -127,10 +127,10 @@ def test_new_contents_with_an_old_time_are_noticed(saved: Path) -> None:
 def test_a_file_that_did_not_change_is_not_read(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from privcurve.datasets import origin
+    from privcurve.datasets import dataset
 
     read = []
-    monkeypatch.setattr(origin, "sha256_of", lambda path: read.append(path) or _sha256(path))
+    monkeypatch.setattr(dataset, "sha256_of", lambda path: read.append(path) or _sha256(path))
     assert datasets.is_current(saved)
     assert Path("data/mine.csv") not in read
     Path("data/mine.csv").touch()
@@ -142,7 +142,7 @@ def test_a_file_is_summed_once_a_load(own: Any, monkeypatch: pytest.MonkeyPatch)
     own(n_test=4, files={"train": {"local": "data/mine.csv"}, "test": {"local": "other.csv"}})
     Path("other.csv").write_text(Path("data/mine.csv").read_text() + "\n")
     read = []
-    for name in ("load", "origin"):
+    for name in ("load", "dataset"):
         module = import_module(f"privcurve.datasets.{name}")
         monkeypatch.setattr(module, "sha256_of", lambda path: read.append(path) or _sha256(path))
     found = datasets.load("mine")

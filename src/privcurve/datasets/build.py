@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.coding import MOST_CLASSES, MOST_CODES
-from privcurve.datasets.dates import ISO, days, tells_days
 from privcurve.datasets.description import (
     DELIMITED,
     EXCEL,
@@ -33,8 +32,9 @@ from privcurve.datasets.domain import (
     Domain,
     Label,
 )
+from privcurve.datasets.encode import pattern_faults
 from privcurve.datasets.errors import Problems
-from privcurve.datasets.values import pattern_faults
+from privcurve.datasets.numbers import ISO, days, tells_days
 from privcurve.schema import nearest
 
 DEFAULT_BINS = 10

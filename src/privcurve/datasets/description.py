@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import FAIL, MISSING, Domain
 
 TRAIN = "train"
 TEST = "test"
@@ -258,7 +258,9 @@ class Description:
         Words that change no code (title, sources, places, remarks) are not part of it.
         """
         local = any(file.local for file in self.source_files())
-        plain = self.parser.kind == DELIMITED and self.domain.reads_plainly
+        domain = self.domain
+        reading = (domain.missing, domain.unknown, domain.decimal)
+        plain = self.parser.kind == DELIMITED and reading == ((MISSING,), FAIL, ".")
         meaning = {
             "coding": CODING if local and not plain else FIRST_CODING,
             "domain": self.domain.to_json(),

@@ -13,17 +13,23 @@ from numpy.typing import NDArray
 
 from privcurve.coding import code_type
 from privcurve.datasets.catalogue import describe
-from privcurve.datasets.clipping import clipped_shares
-from privcurve.datasets.dataset import Dataset, checksum
+from privcurve.datasets.columns import spelt
+from privcurve.datasets.dataset import Dataset, checksum, origin
 from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
 from privcurve.datasets.encode import Coded, Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile, fetch, sha256_of
-from privcurve.datasets.origin import origin
 from privcurve.datasets.rows import balanced
 
 if TYPE_CHECKING:
     from privcurve.datasets.readers.table import RawTable
+
+# Shares of a column's values outside its bounds: worth a word, and a mistake unless it is expected.
+NOTED = 0.05
+REFUSED = 0.5
+
+# Of bounds, in messages.
+_DIGITS = 6
 
 
 def load(
@@ -65,9 +71,9 @@ def load(
     test = None
     if description.n_test:
         test = _read(description, files, (TEST,), problems, watch=watch)
-    clipped = {TRAIN: clipped_shares(description, TRAIN, train, problems)}
+    clipped = {TRAIN: _clipped_shares(description, TRAIN, train, problems)}
     if test is not None:
-        clipped[TEST] = clipped_shares(description, TEST, test, problems)
+        clipped[TEST] = _clipped_shares(description, TEST, test, problems)
     train = _sampled(description, train, problems)
     problems.check()
     arrays: dict[str, NDArray[Any]] = {"X": train.X, "y": train.y}
@@ -251,3 +257,53 @@ def _sampled(description: Description, coded: Coded, problems: Problems) -> Code
             "decide whether it may be known, before you change n_rows."
         )
     return coded
+
+
+def _clipped_shares(
+    description: Description, part: str, coded: Coded, problems: Problems
+) -> dict[str, float]:
+    """Return the share of clipped values of each column that has any.
+
+    Columns of which most values were clipped are told of, if that is not expected.
+    """
+    shares = {}
+    for column, count in zip(description.domain.columns, coded.clipped.tolist(), strict=True):
+        if not count:
+            continue
+        share = shares[column.name] = count / len(coded.y)
+        if share > REFUSED and column.name not in description.clipped:
+            bounds = " to ".join(column.ends(_DIGITS))
+            problems.add(
+                f"{share:.0%} of the values of {column.name!r} ({part}) lie outside its bounds, "
+                f"{bounds}: check their unit, and decide on bounds from what is public, "
+                f"not from the records. If it must be so, say clipping: expected of the column in "
+                f"{description.path}."
+            )
+    return shares
+
+
+def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
+    """Say of which columns many values were clipped.
+
+    Parameters
+    ----------
+    facts : mapping
+        What :func:`privcurve.datasets.facts` gives.
+
+    Returns
+    -------
+    list of str
+        A sentence for each column and part with more than :data:`NOTED` of its values clipped.
+    """
+    ends = {
+        column["name"]: [spelt(end, column.get("dates", ""), _DIGITS) for end in column["bounds"]]
+        for column in facts["domain"]["columns"]
+        if "bounds" in column
+    }
+    return [
+        f"{facts['name']}: {share:.0%} of the values of {name!r} ({part}) lay outside the bounds "
+        f"{ends[name][0]} to {ends[name][1]} and were clipped to them."
+        for part, shares in facts["clipped"].items()
+        for name, share in shares.items()
+        if share > NOTED
+    ]

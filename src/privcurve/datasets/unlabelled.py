@@ -14,16 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes
-from privcurve.datasets.columns import CATEGORICAL, NUMERIC, OTHER, spelt
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
-from privcurve.datasets.domain import Domain
+from privcurve.datasets.domain import CATEGORICAL, NUMERIC, OTHER, Domain
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.readers import DAMAGED
 from privcurve.datasets.readers.delimited import SEPARATORS, read_pieces, records_of
-from privcurve.datasets.readers.lines import lines_of, peeked, pieces_of
-from privcurve.datasets.readers.packed import joined, opened
+from privcurve.datasets.readers.files import joined, lines_of, opened, peeked, pieces_of
 from privcurve.datasets.readers.table import RawTable, Unlabelled, lacking
 
 ENCODING = Parser(DELIMITED).encoding
@@ -68,8 +66,7 @@ class Lost:
                 continue
             what, how = f"fit none of its groups but {OTHER!r}", "spelling, leading zeros"
             if column.kind == NUMERIC:
-                low, high = (spelt(end, column.dates) for end in column.edges[:: column.bins])
-                what, how = f"lie outside its bounds, {low} to {high}", "the unit"
+                what, how = f"lie outside its bounds, {' to '.join(column.ends())}", "the unit"
             yield (
                 f"{count / self._n:.0%} of the values of {column.name!r} {what}: are they written "
                 f"as the model takes them ({how})?"

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets import Description
-from privcurve.datasets.numbers import number
 from privcurve.datasets.readers.table import RawTable, wanted_fields
+from privcurve.numerals import number
 
 # The share of the smaller table, within ± 1.6 % (two standard errors) at a half.
 SIZE = 4096

@@ -12,13 +12,12 @@ from typing import Any
 from privcurve import schema
 from privcurve.datasets import catalogue, readers
 from privcurve.datasets.build import build
-from privcurve.datasets.clipping import REFUSED
 from privcurve.datasets.description import TEST, Description, Records
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER
 from privcurve.datasets.drafts.tally import LabelTally, Tally, listed
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import fetch
-from privcurve.datasets.load import checksums, load
+from privcurve.datasets.load import REFUSED, checksums, load
 from privcurve.datasets.variants import names_of, written_out
 from privcurve.schema import MOST_NAMED, Lines, nearest
 

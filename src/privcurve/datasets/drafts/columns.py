@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from privcurve.datasets.build import DATE, TEXT
-from privcurve.datasets.dates import ISO, written
-from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER
+from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER, written
 from privcurve.datasets.drafts.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
-from privcurve.datasets.numbers import numbers
-from privcurve.datasets.values import fits, whole
+from privcurve.datasets.encode import fits, whole
+from privcurve.datasets.numbers import ISO, numbers
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
 # apart rather than saying something of them.

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.datasets.cells import counted
-from privcurve.datasets.dates import ISO, days
-from privcurve.datasets.numbers import numbers
+from privcurve.datasets.numbers import ISO, days, numbers
 
 # Texts that by convention stand for no value, in lower case.
 MISSING_WORDS = frozenset(

@@ -15,8 +15,7 @@ from typing import Any
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.readers.delimited import SEPARATORS, Record, records_of
-from privcurve.datasets.readers.lines import lines
-from privcurve.datasets.readers.packed import opened
+from privcurve.datasets.readers.files import lines, opened
 from privcurve.numerals import number
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")

@@ -13,7 +13,7 @@ from privcurve.datasets.cells import counted, texts_of
 from privcurve.datasets.description import LabelSpec
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.drafts.profile import count_some
-from privcurve.datasets.encode import amounts, bin_codes, codes_of_texts, labels, texts
+from privcurve.datasets.encode import TextCodes, amounts, bin_codes, labels, texts
 
 # Different values without a code that are counted one by one, and that are shown.
 MOST_REFUSED = 1000
@@ -98,7 +98,7 @@ class Tally:
 
     def _texts(self, domain: Domain, values: Any) -> None:
         column = self.column
-        codes = codes_of_texts(domain, column)
+        codes = TextCodes(domain, column)
         titles = dict(enumerate(column.titles))
         refused: Counter[str] = Counter()
         for each, count in counted(texts(domain, column, values)):

@@ -14,19 +14,19 @@ from typing import IO, Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from privcurve.datasets.cells import text_of
+from privcurve.datasets.cells import as_read, text_of
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.readers.delimited import Record, tables
-from privcurve.datasets.readers.packed import check_archive
+from privcurve.datasets.readers.files import check_archive
 from privcurve.datasets.readers.table import (
     Described,
     RawTable,
     check_order,
+    positions,
     subject,
     unreadable,
 )
-from privcurve.datasets.readers.typed import as_read
 from privcurve.schema import nearest
 
 # Row, position of the column, and why a cell is empty that has a value for who looks at it.
@@ -61,14 +61,14 @@ def read(
         check_order(description, source, list(map(str, cells[skipped - 1])), "row")
     records = _rows(description, cells)
     if description.parser.header:
-        number, names = next(records, (0, ()))
+        _, names = next(records, (0, ()))
         fields = tuple(_titles(names, description.domain.decimal))
-        records = chain([(number, fields)], records)
+    place = positions(description, source, fields, problems)
     empty = defaultdict(list)
     for row, j, why in chain(_covered(sheet, len(cells)), _not_computed(file, sheet)):
         if j < len(fields):
             empty[row].append((fields[j], why))
-    for table in tables(description, source, records, problems, most, "row"):
+    for table in tables(description, source, records, len(fields), place, problems, most, "row"):
         for k, row in enumerate(table.lines):
             for name, why in empty.get(row, ()):
                 if name in table.columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from privcurve.datasets.cells import NoColumnError
+from privcurve.datasets.cells import NoColumnError, as_read
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.fetch import RawFile
 from privcurve.datasets.readers.table import (
@@ -16,7 +16,6 @@ from privcurve.datasets.readers.table import (
     subject,
     unreadable,
 )
-from privcurve.datasets.readers.typed import as_read
 
 
 def read(
@@ -25,7 +24,7 @@ def read(
     """Read one file, a piece at a time.
 
     Columns become what the same records in a file of text would be:
-    :func:`privcurve.datasets.readers.typed.as_read`.
+    :func:`privcurve.datasets.cells.as_read`.
     """
     import pyarrow
     from pyarrow import parquet
