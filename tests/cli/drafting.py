@@ -7,14 +7,14 @@ from pathlib import Path
 import yaml
 
 from privcurve.datasets.drafts import draft
-from privcurve.datasets.drafts.label import Asked
+from privcurve.datasets.drafts.label import LabelChoice
 
 
 def drafted(lines, label="sick", name="t.csv", encoding="utf-8", **asked):
     """Draft the description of a table; give it as it is read, and its text."""
     Path(name).write_text("\n".join(lines) + "\n", encoding=encoding)
     classes = {key: asked.pop(key) for key in ("positive", "negative") if key in asked}
-    found = draft(Path(name), Asked(label, **classes), **asked)
+    found = draft(Path(name), LabelChoice(label, **classes), **asked)
     return yaml.safe_load(found.text), found
 
 

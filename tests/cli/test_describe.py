@@ -15,7 +15,7 @@ from raw_files import workbook
 from privcurve import datasets
 from privcurve.cli import main
 from privcurve.datasets.drafts import draft, profile
-from privcurve.datasets.drafts.label import Asked
+from privcurve.datasets.drafts.label import LabelChoice
 from privcurve.datasets.drafts.sniff import sniff
 
 # Nothing that was seen is in the draft ---------------------------------------------------
@@ -242,7 +242,7 @@ def test_a_sheet_of_excel_is_named_as_it_is_read(folder):
         (["dose", "dose", "sick"], ["dose", "dose_2", "sick"]),
     ):
         workbook(Path("t.xlsx"), {"Data": [["", "", ""], names, *rows]})
-        found = draft(Path("t.xlsx"), Asked("sick"))
+        found = draft(Path("t.xlsx"), LabelChoice("sick"))
         assert found.format.parser.get("fields") == fields
         assert (found.n_rows, list(found.columns)[1]) == (2, fields[1] if fields else "2020")
 
@@ -261,13 +261,13 @@ def test_other_kinds_of_files(folder):
 
     lines = Path("patients.csv").read_bytes()
     Path("zipped.csv.gz").write_bytes(gzip.compress(lines))
-    plain = draft(Path("patients.csv"), Asked("sick"))
-    zipped = draft(Path("zipped.csv.gz"), Asked("sick"))
+    plain = draft(Path("patients.csv"), LabelChoice("sick"))
+    zipped = draft(Path("zipped.csv.gz"), LabelChoice("sick"))
     assert zipped.name == "zipped"
     assert zipped.columns == plain.columns
     table = {"x": [1.5, None, 3.0], "sick": [True, False, True], "y": pa.array([7, 8, None])}
     parquet.write_table(pa.table(table), "t.parquet")
-    found = draft(Path("t.parquet"), Asked("sick"))
+    found = draft(Path("t.parquet"), LabelChoice("sick"))
     content = yaml.safe_load(found.text)
     assert [entry["kind"] for entry in content["columns"]] == ["numeric", "numeric"]
     assert content["label"]["positive"] == ["true"]
@@ -291,13 +291,13 @@ def test_lists_in_a_parquet_file_are_left_out(folder, capsys):
 
 def test_a_file_to_test_by(folder):
     Path("test.csv").write_text(Path("patients.csv").read_text().replace("31", "32"))
-    found = draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
+    found = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
     content = yaml.safe_load(found.text)
     assert content["n_test"] == 5
     assert content["files"]["test"] == {"local": "test.csv"}
     # As of the other file, once a line that can't be read is mended the number is right.
     Path("test.csv").write_text(Path("test.csv").read_text().replace("P5,60", "P5,6,0"))
-    found = draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
+    found = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
     assert yaml.safe_load(found.text)["n_test"] == 5
     assert any("line 6 of test.csv has 6 fields" in fault for fault in found.faults)
 
@@ -307,7 +307,7 @@ def test_a_file_to_test_by_is_written_as_the_other_is(folder):
     with pytest.raises(
         datasets.DatasetError, match=r"test.csv is written .* separator ';', not ','"
     ):
-        draft(Path("patients.csv"), Asked("sick"), name="n", test=Path("test.csv"))
+        draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
 
 
 def test_the_order_of_words_for_what_is_missing_counts_no_records(folder):

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     from privcurve.datasets import catalogue
     from privcurve.datasets.drafts import draft
     from privcurve.datasets.drafts.draft import name_of
-    from privcurve.datasets.drafts.label import Asked
+    from privcurve.datasets.drafts.label import LabelChoice
     from privcurve.files import replace_text
 
     name = name_of(arguments.file, arguments.name)
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
         )
     result = draft(
         arguments.file,
-        Asked(arguments.label, arguments.positive, arguments.negative),
+        LabelChoice(arguments.label, arguments.positive, arguments.negative),
         name=name,
         test=arguments.test,
         header=not arguments.no_header,

@@ -59,14 +59,14 @@ class Dataset:
     domain: Domain
     X: NDArray[np.unsignedinteger[Any]]
     y: NDArray[np.int8]
-    X_test: NDArray[np.unsignedinteger[Any]] | None
-    y_test: NDArray[np.int8] | None
     checksum: str
     n_clipped: int
     n_clipped_test: int
     clipped: Mapping[str, Mapping[str, float]]
     sources: Mapping[str, str]
     origin: Mapping[str, Any]
+    X_test: NDArray[np.unsignedinteger[Any]] | None = None
+    y_test: NDArray[np.int8] | None = None
 
 
 def checksum(domain: Domain, parts: Mapping[str, NDArray[Any]]) -> str:
@@ -180,16 +180,10 @@ def read(folder: str | os.PathLike[str]) -> Dataset:
         dataset = Dataset(
             name=notes["name"],
             domain=domain,
-            X=parts["X"],
-            y=parts["y"],
-            X_test=parts.get("X_test"),
-            y_test=parts.get("y_test"),
+            **parts,
             checksum=digest,
-            n_clipped=notes["n_clipped"],
-            n_clipped_test=notes["n_clipped_test"],
-            clipped=notes.get("clipped", {}),
-            sources=notes["sources"],
-            origin=notes.get("origin", {}),
+            **{key: notes[key] for key in ("n_clipped", "n_clipped_test", "sources")},
+            **{key: notes.get(key, {}) for key in ("clipped", "origin")},
         )
     except Exception as error:  # zip, JSON and key errors alike: the folder is no dataset
         raise DatasetError(

@@ -221,15 +221,14 @@ class Description:
         return self.records.parts or (TRAIN,)
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """What the file writes for a missing value."""
-        return self.domain.missing
+    def read_parts(self) -> tuple[str, ...]:
+        """The parts that are read."""
+        return (*self.parts, TEST) if self.n_test else self.parts
 
     @property
     def read_files(self) -> dict[str, tuple[SourceFile, ...]]:
         """The files of the parts that are read."""
-        wanted = (*self.parts, TEST) if self.n_test else self.parts
-        return {part: self.files[part] for part in wanted if part in self.files}
+        return {part: self.files[part] for part in self.read_parts if part in self.files}
 
     def source_files(self) -> Iterator[SourceFile]:
         """Yield every raw file that is read, files of labels too."""
@@ -263,17 +262,17 @@ class Description:
         plain = self.parser.kind == DELIMITED and reading == ((MISSING,), FAIL, ".")
         meaning = {
             "coding": CODING if local and not plain else FIRST_CODING,
-            "domain": self.domain.to_json(),
+            "domain": domain.to_json(),
             "sizes": [self.n_rows, self.n_test, dict(self.raw_sizes)],
             "files": [file.sha256 or file.local for file in self.source_files()],
             "records": asdict(self.records),
             "parser": asdict(self.parser),
             "label": self.label.meaning,
-            "missing": self.missing[0] if len(self.missing) == 1 else list(self.missing),
-            "unknown": self.domain.unknown,
+            "missing": domain.missing[0] if len(domain.missing) == 1 else list(domain.missing),
+            "unknown": domain.unknown,
         }
-        if self.domain.decimal != ".":
+        if domain.decimal != ".":
             # The key is younger than the first coded data, which are not to be coded again.
-            meaning["decimal"] = self.domain.decimal
+            meaning["decimal"] = domain.decimal
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privcurve.coding import code_type
 from privcurve.datasets.catalogue import describe
@@ -76,16 +75,13 @@ def load(
         clipped[TEST] = _clipped_shares(description, TEST, test, problems)
     train = _sampled(description, train, problems)
     problems.check()
-    arrays: dict[str, NDArray[Any]] = {"X": train.X, "y": train.y}
+    arrays: dict[str, Any] = {"X": train.X, "y": train.y}
     if test is not None:
         arrays |= {"X_test": test.X, "y_test": test.y}
     return Dataset(
         name=name,
         domain=description.domain,
-        X=train.X,
-        y=train.y,
-        X_test=arrays.get("X_test"),
-        y_test=arrays.get("y_test"),
+        **arrays,
         checksum=checksum(description.domain, arrays),
         n_clipped=int(train.clipped.sum()),
         n_clipped_test=0 if test is None else int(test.clipped.sum()),
@@ -107,7 +103,7 @@ def raw_tables(description: Description) -> Iterator[RawTable]:
 
     problems = Problems(description.name)
     files = fetch(description)
-    for part in (*description.parts, *([TEST] if description.n_test else [])):
+    for part in description.read_parts:
         for file in files.get(part, (None,)):
             for table in readers.read(description, file, problems):
                 yield table.as_lists()

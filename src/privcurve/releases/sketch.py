@@ -87,7 +87,7 @@ class Sketcher:
     def __init__(self, description: Description, key: bytes) -> None:
         self._names = sorted(wanted_fields(description))
         self._key = _digest("\n".join(self._names), key)
-        self._cells = _Cells(self._key, description.missing, description.domain.decimal)
+        self._cells = _Cells(self._key, description.domain.missing, description.domain.decimal)
         self._smallest: Words = np.zeros(0, dtype=np.uint64)
         self.n_records = 0
 

@@ -12,7 +12,7 @@ from privcurve.datasets import catalogue, readers
 from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.drafts.columns import Proposal, propose
-from privcurve.datasets.drafts.label import Asked, Classes, classes
+from privcurve.datasets.drafts.label import Classes, LabelChoice, classes
 from privcurve.datasets.drafts.profile import Profile, blank
 from privcurve.datasets.drafts.sniff import ENCODINGS, Format, plain_text, sniff
 from privcurve.datasets.drafts.text import written
@@ -63,7 +63,7 @@ class Draft:
 
 def draft(
     path: Path,
-    label: Asked,
+    label: LabelChoice,
     *,
     name: str | None = None,
     test: Path | None = None,
@@ -75,7 +75,7 @@ def draft(
     Parameters
     ----------
     path : Path
-    label : Asked
+    label : LabelChoice
     name : str, optional
         Of the dataset; by default that of the file.
     test : Path, optional
@@ -167,7 +167,7 @@ def name_of(path: Path, given: str | None = None) -> str:
     return name
 
 
-def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str, Profile]:
+def read(path: Path, how: Format, label: LabelChoice, problems: Problems) -> dict[str, Profile]:
     """Read a table whole, a piece at a time; return what its columns look like."""
     profiles = blank(how.fields)
     description = _anything(path, how, label.column)
@@ -184,7 +184,7 @@ def read(path: Path, how: Format, label: Asked, problems: Problems) -> dict[str,
 
 
 def _size(
-    path: Path, header: bool, like_path: Path, like: Format, label: Asked, problems: Problems
+    path: Path, header: bool, like_path: Path, like: Format, label: LabelChoice, problems: Problems
 ) -> int:
     """Return how many records a file to test by holds."""
     how = sniff(path, header)

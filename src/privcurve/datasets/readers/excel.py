@@ -12,7 +12,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 from xml.etree import ElementTree
-from xml.parsers import expat
 
 from privcurve.datasets.cells import as_read, text_of
 from privcurve.datasets.errors import DatasetError, Problems
@@ -104,12 +103,10 @@ def _not_computed(file: RawFile, sheet: Any) -> Iterator[Empty]:
             with archive.open(part) as stream:
                 if not _holds_formula(stream):
                     return
-            formulas = _Formulas()
             with archive.open(part) as stream:
-                formulas.read(stream)
-    except (zipfile.BadZipFile, ElementTree.ParseError, expat.ExpatError, KeyError):
+                yield from _without_value(stream)
+    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
         return  # an .xls, or laid out in a way of its own
-    yield from ((row, j, _COMPUTE) for row, j in formulas.not_computed)
 
 
 def _holds_formula(stream: IO[bytes]) -> bool:
@@ -121,49 +118,24 @@ def _holds_formula(stream: IO[bytes]) -> bool:
     return False
 
 
-class _Formulas:
-    """Find the cells of a sheet that hold a formula, but no value.
-
-    Attributes
-    ----------
-    not_computed : list of (row, position of the column)
-    """
-
-    def __init__(self) -> None:
-        self.not_computed: list[tuple[int, int]] = []
-        self._row, self._column = 0, -1
-        self._kind, self._value = "", ""
-        self._is_formula = self._in_value = False
-
-    def read(self, stream: IO[bytes]) -> None:
-        parser = expat.ParserCreate(namespace_separator=" ")
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text
-        parser.ParseFile(stream)
-
-    def _start(self, name: str, facts: dict[str, str]) -> None:
-        tag = name.rpartition(" ")[2]
-        if tag == "row":
+def _without_value(stream: IO[bytes]) -> Iterator[Empty]:
+    """Yield the cells of a sheet that hold a formula, but no value."""
+    row, j = 0, -1
+    for event, node in ElementTree.iterparse(stream, ("start", "end")):
+        tag = node.tag.rpartition("}")[2]
+        if event == "start" and tag == "row":
             # Where a row or a cell does not say its place, it is the next one.
-            self._row, self._column = int(facts.get("r", self._row + 1)), -1
+            row, j = int(node.get("r", row + 1)), -1
+        elif event == "start" and tag == "c":
+            letters = node.get("r", "").rstrip("0123456789")
+            j = _position(letters) if letters else j + 1
         elif tag == "c":
-            letters = facts.get("r", "").rstrip("0123456789")
-            self._column = _position(letters) if letters else self._column + 1
-            self._kind, self._value, self._is_formula = facts.get("t", ""), "", False
-        elif tag == "f":
-            self._is_formula = True
-        self._in_value = tag == "v"
-
-    def _text(self, text: str) -> None:
-        if self._in_value:
-            self._value += text
-
-    def _end(self, name: str) -> None:
-        self._in_value = False
-        # What comes of a formula may be an empty text.
-        if name.endswith(" c") and self._is_formula and not self._value and self._kind != "str":
-            self.not_computed.append((self._row, self._column))
+            # What comes of a formula may be an empty text.
+            is_formula = node.find("{*}f") is not None and node.get("t") != "str"
+            if is_formula and not node.findtext("{*}v"):
+                yield row, j, _COMPUTE
+        if event == "end" and tag in ("row", "c"):
+            node.clear()
 
 
 def _part(archive: zipfile.ZipFile, sheet: Any) -> str:
