@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from own_dataset import DESCRIPTION, LINES
+from own_dataset import DESCRIPTION, LINES, refused
 from raw_files import compressed, idx, workbook
 
 from privcurve import datasets
@@ -19,12 +19,6 @@ from privcurve.datasets.readers import files
 from privcurve.datasets.unlabelled import read_codes
 
 AGE, TOWN = DESCRIPTION["columns"]
-
-
-def refused() -> str:
-    with pytest.raises(DatasetError) as caught:
-        datasets.load("mine")
-    return str(caught.value)
 
 
 # Text ----------------------------------------------------------------------------------
