@@ -97,7 +97,7 @@ def _seen(file: Path, draft: Draft) -> Iterator[str]:
         sheets = [repr(name) for name in draft.format.sheets]
         if len(sheets) > 1:
             written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (parser: sheet)"
-    yield f"{file}: {draft.n_rows:,} records, {len(draft.columns) + 1} columns; {written}"
+    yield f"{file}: {draft.n_read:,} records, {len(draft.columns) + 1} columns; {written}"
     yield "What follows is of the records: for their holder's eyes, not for the description.\n"
     width = min(max(map(len, draft.columns)), 24)
     for name, column in draft.columns.items():

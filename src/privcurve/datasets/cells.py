@@ -232,6 +232,7 @@ def _cells(
 def _arrow_column(
     values: Any, domain: Domain, column: Column | None, labels: Collection[str]
 ) -> Any:
+    import pyarrow
     from pyarrow import types
 
     kind = values.type
@@ -241,21 +242,20 @@ def _arrow_column(
         raise NoColumnError(kind, "it holds no single values")
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return values
-    is_exact = types.is_integer(kind) or types.is_decimal(kind)
-    are_numbers = is_exact or types.is_floating(kind)
-    if column is None:
-        return _texts(values, labels, domain.decimal)
-    if column.dates and (types.is_timestamp(kind) or types.is_date(kind)):
+    if column is not None and column.dates and (types.is_timestamp(kind) or types.is_date(kind)):
         # Of those with a zone, the clock of UTC.
         return _as_numpy(values).astype("datetime64[D]")
-    if column.kind == NUMERIC and not column.dates and (are_numbers or types.is_boolean(kind)):
+    are_numbers = types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind)
+    is_numeric = column is not None and column.kind == NUMERIC and not column.dates
+    if is_numeric and (are_numbers or types.is_boolean(kind)):
         return _numbers(values)
-    if column.kind == NUMERIC:
-        return _texts(values, (), domain.decimal)
-    texts = _texts(values, column.codes, domain.decimal)
-    if are_numbers and any(texts.dictionary.to_pylist()):
-        _check_numbers(column, kind, is_exact)
-    return texts
+    encoded = values.dictionary_encode()
+    each = encoded.dictionary
+    # Python has no numbers of few digits, and no times of many.
+    is_numpy = types.is_floating(kind) or types.is_timestamp(kind)
+    cells = list(_as_numpy(each)) if is_numpy else each.to_pylist()
+    texts = pyarrow.array(_cells(cells, domain, column, labels), pyarrow.string())
+    return pyarrow.DictionaryArray.from_arrays(encoded.indices, texts)
 
 
 def _numbers(values: Any) -> Any:
@@ -271,21 +271,6 @@ def _numbers(values: Any) -> Any:
     elif types.is_float32(values.type) or types.is_decimal(values.type):
         values = compute.cast(values, pyarrow.string())
     return _as_numpy(compute.cast(values, pyarrow.float64(), safe=False))
-
-
-def _texts(values: Any, listed: Collection[str], decimal: str) -> Any:
-    """Return the texts of values as a dictionary of Arrow."""
-    import pyarrow
-    from pyarrow import types
-
-    encoded = values.dictionary_encode()
-    each = encoded.dictionary
-    # Python has no numbers of few digits, and no times of many.
-    is_numpy = types.is_floating(each.type) or types.is_timestamp(each.type)
-    scalars = _as_numpy(each) if is_numpy else each.to_pylist()
-    texts = [text_of(value, listed, decimal) for value in scalars]
-    dictionary = pyarrow.array(texts, pyarrow.string())
-    return pyarrow.DictionaryArray.from_arrays(encoded.indices, dictionary)
 
 
 def _as_numpy(values: Any) -> Any:
