@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -54,16 +56,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def describe(name: str) -> Description:
-    """Read and check a dataset's description.
-
-    Parameters
-    ----------
-    name : str
-        The name of the YAML file, without its ending.
-
-    Returns
-    -------
-    Description
+    """Read and check the description of a dataset, by the name of its YAML file.
 
     Raises
     ------
@@ -121,7 +114,8 @@ def read_description(path: Path) -> Description:
     problems = Problems(path.stem)
     variant = merged(base, content, problems)
     problems.check()
-    _check(variant, f"{path} (with what it takes from {name})")
+    with _told():
+        schema.check(variant, SCHEMA, f"{path} (with what it takes from {name})")
     return build(
         path.stem, path, variant, build(name, base_path, base), frozenset(content.get("files", ()))
     )
@@ -129,13 +123,20 @@ def read_description(path: Path) -> Description:
 
 def content_of(path: Path) -> dict[str, Any]:
     """Read one YAML file, and check nothing but that it is one of keys."""
-    try:
+    with _told():
         content = schema.read_yaml(path)
-    except schema.SchemaError as error:
-        raise DatasetError(str(error)) from None
     if not isinstance(content, dict):
         raise DatasetError(f"{path} is no description: it has no keys, such as columns and label")
     return content
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell of a fault of YAML as one of a dataset."""
+    try:
+        yield
+    except schema.SchemaError as error:
+        raise DatasetError(str(error)) from None
 
 
 def _checked(path: Path) -> dict[str, Any]:
@@ -159,10 +160,3 @@ def _read(path: Path, changed: tuple[int, ...]) -> Any:
             parts.append(f"privcurve check {path.stem} says what to do.")
         raise DatasetError("\n".join(parts))
     return content
-
-
-def _check(content: Any, where: str) -> None:
-    try:
-        schema.check(content, SCHEMA, where)
-    except schema.SchemaError as error:
-        raise DatasetError(str(error)) from None

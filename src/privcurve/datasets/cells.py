@@ -47,17 +47,10 @@ _TRUTHS = {True: ("true", "True", "TRUE", "1"), False: ("false", "False", "FALSE
 
 
 class NoColumnError(TypeError):
-    """Values of which no column can be made; the message begins with a verb.
-
-    Parameters
-    ----------
-    kind : object
-        The type of the values, or of one of them.
-    why : object
-        Of several lines the first is told.
-    """
+    """Values of a type of which no column can be made; the message begins with a verb."""
 
     def __init__(self, kind: object, why: object) -> None:
+        # Of several lines the first is told.
         reason = str(why).partition("\n")[0]
         super().__init__(f"is of the type {kind}, of which no column can be made ({reason})")
 
@@ -83,15 +76,7 @@ def composed(text: str) -> str:
 def distinct(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
     """Return the different cells of a column, and where among them each record's stands.
 
-    Parameters
-    ----------
-    values : sequence of str or None, or pyarrow.Array of texts
-
-    Returns
-    -------
-    cells : list
-        In the order in which they come; None where there is no value.
-    places : ndarray of shape (n_rows,)
+    `values` are a list, or an Arrow array of texts; None is a cell that holds no value.
     """
     if not hasattr(values, "dictionary_encode"):
         place: dict[Any, int] = {}
@@ -173,8 +158,8 @@ def _number_texts(value: int | float | Decimal, decimal: str) -> tuple[str, ...]
     else:
         is_whole, short = True, exact
     if is_whole:
-        whole = str(int(value))
-        return (whole, f"{whole}{decimal}0", f"{whole}.0", exact)
+        digits = str(int(value))
+        return (digits, f"{digits}{decimal}0", f"{digits}.0", exact)
     return (short.replace(".", decimal), short, exact)
 
 

@@ -221,7 +221,7 @@ class TextCodes(dict[str, int]):
             empty = [""] if self._fallback >= 0 else []
             for marker in (*missing, *empty):
                 word = marker.casefold() if column.patterns else marker
-                if not words & {word, whole(word, decimal)}:
+                if not words & {word, without_point(word, decimal)}:
                     code_of.setdefault(marker, self._missing)
             plain = [text for text in listed if not _LEADING_ZERO.match(text)]
             self._amounts = Markers(missing, decimal).amounts - Markers(plain, decimal).amounts
@@ -248,11 +248,11 @@ class TextCodes(dict[str, int]):
             return self._missing
         if self._patterns:
             return self._fitting(text)
-        return self.get(whole(text, self._decimal), self._fallback)
+        return self.get(without_point(text, self._decimal), self._fallback)
 
     def _fitting(self, text: str) -> int:
         """Return the code of the first pattern that fits a text, or the whole number that it is."""
-        number = whole(text, self._decimal)
+        number = without_point(text, self._decimal)
         for pattern, code in self._patterns:
             if pattern.fullmatch(text) or pattern.fullmatch(number):
                 return code
@@ -291,7 +291,7 @@ def fits(pattern: str, text: str) -> bool:
     return bool(_regular(pattern).fullmatch(text))
 
 
-def whole(text: str, decimal: str = ".") -> str:
+def without_point(text: str, decimal: str = ".") -> str:
     """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps.
 
     Where a comma stands for the point, ``3,0`` is 3, too, but not ``3.000``: that is a thousand.

@@ -183,12 +183,12 @@ def _downloader(n_bytes: int | None) -> Callable[[str, str, object], None]:
 def _verify(path: Path, file: SourceFile) -> None:
     size = path.stat().st_size
     if file.sha256 is not None:
-        found = sha256_of(path)
-        if found != file.sha256:
+        digest = sha256_of(path)
+        if digest != file.sha256:
             expected_size = f" ({file.n_bytes} bytes)" if file.n_bytes else ""
             raise DatasetError(
                 f"{path} is truncated or altered: expected sha256 {file.sha256}"
-                f"{expected_size}, found {found} ({size} bytes). Replace the file by the original."
+                f"{expected_size}, found {digest} ({size} bytes). Replace the file by the original."
             )
     if file.local is not None and file.n_bytes not in (None, size):
         raise DatasetError(

@@ -94,10 +94,7 @@ def load(
 def raw_tables(description: Description) -> Iterator[RawTable]:
     """Yield all records of a dataset's files, training and test parts, before any coding.
 
-    Parameters
-    ----------
-    description : Description
-        Of a dataset that can be loaded: what can't be read is left out here.
+    What can't be read, which loading refuses, is left out.
     """
     from privcurve.datasets import readers
 
@@ -110,7 +107,7 @@ def raw_tables(description: Description) -> Iterator[RawTable]:
 
 
 def checksums(
-    files: Mapping[str, Sequence[RawFile]], known: Mapping[Path, str] | None = None
+    files: Mapping[str, Sequence[RawFile]], taken: Mapping[Path, str] | None = None
 ) -> dict[str, str]:
     """Return the checksum of each raw file by name; by part too, where two have the same name.
 
@@ -118,8 +115,8 @@ def checksums(
     ----------
     files : mapping of str to sequence of RawFile
         By part.
-    known : mapping of Path to str, optional
-        Checksums that were taken already; these files are not read again.
+    taken : mapping of Path to str, optional
+        Checksums that are there already; these files are not read again.
 
     Returns
     -------
@@ -135,7 +132,7 @@ def checksums(
     digests: dict[str, str] = {}
     first: dict[str, tuple[str, Path]] = {}
     for part, path in paths:
-        digest = (known or {}).get(path) or sha256_of(path)
+        digest = (taken or {}).get(path) or sha256_of(path)
         if digest in first:
             other_part, other = first[digest]
             raise DatasetError(
@@ -279,17 +276,9 @@ def _clipped_shares(
 
 
 def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
-    """Say of which columns many values were clipped.
+    """Say of which columns and parts more than :data:`NOTED` of the values were clipped.
 
-    Parameters
-    ----------
-    facts : mapping
-        What :func:`privcurve.datasets.facts` gives.
-
-    Returns
-    -------
-    list of str
-        A sentence for each column and part with more than :data:`NOTED` of its values clipped.
+    `facts` are those of :func:`privcurve.datasets.facts`.
     """
     ends = {
         column["name"]: [spelt(end, column.get("dates", ""), _DIGITS) for end in column["bounds"]]

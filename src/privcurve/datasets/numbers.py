@@ -23,19 +23,9 @@ _SOME_DAY = datetime(2001, 2, 3)
 
 
 class Markers:
-    """What stands for a missing value: some texts, and some numbers however they are written.
+    """What stands for a missing value: `texts`, and `amounts` however they are written.
 
-    Parameters
-    ----------
-    missing : collection of str
-        What the file writes for a missing value; nothing at all is one too.
-    decimal : str
-        What stands between units and tenths.
-
-    Attributes
-    ----------
-    texts : frozenset of str
-    amounts : frozenset of float
+    `missing` is what the file writes for one; nothing at all is one too.
     """
 
     def __init__(self, missing: Collection[str], decimal: str) -> None:

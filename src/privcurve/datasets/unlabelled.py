@@ -37,12 +37,7 @@ _MOST_OF_HEADER = 100
 
 
 class Lost:
-    """How many values of each column lay outside its bounds, or were ``other``.
-
-    Parameters
-    ----------
-    domain : Domain
-    """
+    """How many values of each column lay outside its bounds, or were ``other``."""
 
     def __init__(self, domain: Domain) -> None:
         self._columns = domain.columns

@@ -175,10 +175,10 @@ class Tally(Refused):
 
 @dataclass
 class LabelTally(Refused):
-    """What becomes of the values of a label; `known` counts those of its classes."""
+    """What becomes of the values of a label; `in_classes` counts those of its classes."""
 
     label: LabelSpec = field(kw_only=True)
-    known: Counter[str] = field(default_factory=Counter)
+    in_classes: Counter[str] = field(default_factory=Counter)
 
     def add(self, values: Any) -> None:
         """Count some more values."""
@@ -186,26 +186,13 @@ class LabelTally(Refused):
         refused: Counter[str] = Counter()
         for cell, count in counted(values):
             text = labels(self.label, [cell])[0] or ""
-            (self.known if text in self.label.codes else refused)[text] += count
+            (self.in_classes if text in self.label.codes else refused)[text] += count
         self.refuse(refused)
 
 
 @dataclass
 class Report:
-    """What a check found.
-
-    Attributes
-    ----------
-    name : str
-    path : Path
-        The description.
-    faults : list of Fault
-        By line.
-    tallies : list of Tally
-        Of each column that could be read, over all files.
-    n_rows : int
-        Records read.
-    """
+    """What is wrong, by line; and of each column that could be read, a tally over all files."""
 
     name: str
     path: Path
@@ -222,14 +209,7 @@ class Report:
 def check(name: str) -> Report:
     """Check a dataset's description, and its file against it.
 
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    Report
-        For the holder of the records: shares and messages are computed from them.
+    The report is for the holder of the records: shares and messages are computed from them.
 
     Raises
     ------
@@ -316,7 +296,7 @@ class _Check:
             for tally, (n, clipped) in zip(tallies, before, strict=True):
                 self._clipping(description, part, tally, tally.clipped - clipped, tally.n - n)
             if part in description.parts:
-                trained = dict(label.known)
+                trained = dict(label.in_classes)
         self.add_all(problems.told, "parser")
         self._labels(label, trained)
         for tally in tallies:

@@ -56,7 +56,7 @@ class Range:
     n: int = 0
     low: float = float("inf")
     high: float = float("-inf")
-    whole: bool = True
+    is_whole: bool = True
 
     def add(self, amounts: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
         """Add some values, each with how often it is there."""
@@ -64,7 +64,7 @@ class Range:
             self.n += int(counts.sum())
             self.low = min(self.low, float(amounts.min()))
             self.high = max(self.high, float(amounts.max()))
-            self.whole = self.whole and bool((np.floor(amounts) == amounts).all())
+            self.is_whole = self.is_whole and bool((np.floor(amounts) == amounts).all())
 
 
 @dataclass
