@@ -14,9 +14,12 @@ import yaml
 
 from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain
+from privcurve.datasets.build import DEFAULT_BINS
 from privcurve.datasets.catalogue import read_description
 from privcurve.datasets.description import WITH_FILES, Parser
+from privcurve.datasets.domain import MISSING
 from privcurve.datasets.encode import bin_codes
+from privcurve.datasets.numbers import ISO
 
 ROOT = Path(__file__).parents[2]
 
@@ -232,18 +235,26 @@ def test_a_description_based_on_itself(tmp_path: Path, monkeypatch: pytest.Monke
         read_description(path)
 
 
-def test_keys_of_parsers_are_declared_once() -> None:
-    """The schema has the keys of `Parser`, and the docs have them where it says."""
-    declared = {key.name: key.metadata.get("kinds") for key in dataclasses.fields(Parser)}
-    schema = yaml.safe_load((ROOT / "src/privcurve/datasets/dataset.schema.yaml").read_text())
-    parser = schema["properties"]["parser"]["properties"]
-    assert set(parser) == set(declared)
-    assert {kind for kinds in declared.values() for kind in kinds or ()} <= set(
-        parser["kind"]["enum"]
-    )
+def test_what_a_description_may_say_is_declared_once() -> None:
+    """The schema has the keys and defaults of the code, and the docs have keys where it says."""
+    properties = yaml.safe_load((ROOT / "src/privcurve/datasets/dataset.schema.yaml").read_text())[
+        "properties"
+    ]
+    keys = {key.name: key for key in dataclasses.fields(Parser)}
+    parser = properties["parser"]["properties"]
+    assert set(parser) == set(keys)
+    for key, spec in parser.items():
+        assert spec.get("default", keys[key].default) == keys[key].default
+        assert ("by default" in spec["description"]) == ("default" in spec), key
+    columns = properties["columns"]["items"]["properties"]
+    of_columns = {"n_bins": DEFAULT_BINS, "spacing": Column.spacing, "format": ISO}
+    of_all = {"missing": MISSING, "unknown": Domain.unknown, "decimal": Domain.decimal}
+    for specs, in_code in ((columns, of_columns), (properties, of_all)):
+        assert {k: spec["default"] for k, spec in specs.items() if "default" in spec} == in_code
+    kinds_of = {name: key.metadata.get("kinds", WITH_FILES) for name, key in keys.items()}
+    assert {kind for kinds in kinds_of.values() for kind in kinds} <= set(parser["kind"]["enum"])
     text = (ROOT / "docs/datasets.md").read_text()
     for kind in WITH_FILES:
         (row,) = re.findall(rf"^\| `{kind}` \|.*\|(.*)\|$", text, re.MULTILINE)
-        for key in re.findall(r"`(\w+)[`:]", row):
-            if key in declared:
-                assert kind in (declared[key] or WITH_FILES), (kind, key)
+        for key in set(re.findall(r"`(\w+)[`:]", row)) & set(keys):
+            assert kind in kinds_of[key], (kind, key)
