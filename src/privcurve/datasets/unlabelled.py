@@ -152,15 +152,9 @@ def _stored(described: Unlabelled, path: Path) -> NewRecords:
     if not path.is_file():
         raise DatasetError(f"{path} can't be read: there is no such file")
     if described.parser.kind == PARQUET:
-        import pyarrow
-        from pyarrow import parquet
+        from privcurve.datasets.readers.parquet import read, schema_of
 
-        from privcurve.datasets.readers.parquet import read
-
-        try:
-            fields = list(parquet.read_schema(path).names)
-        except (pyarrow.ArrowException, OSError) as error:
-            raise DatasetError(f"{path} can't be read: {error}") from None
+        fields = list(schema_of(path).names)
         _check(described.domain, described.name, fields)
         ignored = _ignored(described.domain, fields)
     else:

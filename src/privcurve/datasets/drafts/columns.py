@@ -11,7 +11,7 @@ from privcurve.datasets.build import DATE, TEXT
 from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER, written
 from privcurve.datasets.drafts.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 from privcurve.datasets.encode import fits, without_point
-from privcurve.datasets.numbers import ISO, numbers
+from privcurve.datasets.numbers import ISO, amount_of, numbers
 
 # Columns of more texts than this share of their values, and of more than so many, tell records
 # apart rather than saying something of them.
@@ -309,10 +309,8 @@ def _counts_up(profile: Profile, amounts: Range) -> bool:
 
 
 def _is_amount(text: str) -> bool:
-    try:
-        return math.isfinite(float(text.replace(",", ".")))
-    except ValueError:
-        return False
+    amount = amount_of(text.replace(",", "."), ".")
+    return amount is not None and math.isfinite(amount)
 
 
 def _shown(profile: Profile) -> str:

@@ -75,15 +75,21 @@ def read(
         yield replace(table, columns=_as_texts(description, source, table.columns))
 
 
-def first_row(path: Path) -> tuple[Record | None, tuple[str, ...]]:
-    """Return the first row of the first sheet that is not blank, if any; and the sheets' names."""
-    from python_calamine import CalamineWorkbook
+def first_row(path: Path) -> tuple[Record, tuple[str, ...]]:
+    """Return the first row of the first sheet that is not blank, and the names of all sheets."""
+    from python_calamine import CalamineError, CalamineWorkbook
 
     check_archive(path)
-    with CalamineWorkbook.from_path(str(path)) as book:
-        cells = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
-        number, row = next(_filled(cells), (0, ()))
-        return (number, _titles(row)) if number else None, tuple(book.sheet_names)
+    try:
+        with CalamineWorkbook.from_path(str(path)) as book:
+            cells = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
+            sheets = tuple(book.sheet_names)
+    except CalamineError as error:
+        raise DatasetError(f"{path} can't be read: {error}") from None
+    number, row = next(_filled(cells), (0, ()))
+    if not number:
+        raise DatasetError(f"{path}: its first sheet is empty")
+    return (number, _titles(row)), sheets
 
 
 def _covered(sheet: Any, n_rows: int) -> Iterator[Empty]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from privcurve.datasets.cells import NoColumnError, as_read
@@ -16,6 +17,17 @@ from privcurve.datasets.readers.table import (
     subject,
     unreadable,
 )
+
+
+def schema_of(path: Path) -> Any:
+    """Read which columns of which types a file has."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        return parquet.read_schema(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DatasetError(f"{path} can't be read: {error}") from None
 
 
 def read(
