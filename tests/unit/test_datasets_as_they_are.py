@@ -36,32 +36,78 @@ def refuses(own: Any, message: str, *given: Any, **changes: Any) -> None:
         coded(own, *given, **changes)
 
 
-# Missing values --------------------------------------------------------------------
+def listed(*categories: Any) -> dict[str, Any]:
+    return {"name": "x", "kind": "categorical", "categories": list(categories)}
 
 
-def test_there_may_be_several_markers_of_what_is_missing(own: Any) -> None:
-    found = coded(own, ["1", "NA", "", "-", "9.5"], NUMBER, missing=["NA", "-"])
-    assert found == [1, 10, 10, 10, 9]
-    refuses(own, "'x' is 'none', not a number", ["1", "none"], NUMBER, missing=["NA", "-"])
-    towns = {"name": "x", "kind": "categorical", "categories": ["Oslo", "-", "?"]}
+def groups(given: Any) -> dict[str, Any]:
+    return {"name": "x", "kind": "text", "groups": given}
+
+
+WIDE = {**NUMBER, "bounds": [-10, 10]}
+ENDS = {**DAY, "n_bins": 4, "missing": "bin", "format": "%d.%m.%Y"}
+JOBS = groups({"none": ["none", "unknown*"], "work": "*"})
+WORDS = ["None", "unknown", "NA", "", "?", "nurse"]
+OTHERS = {"unknown": "other"}
+COMMA = {"decimal": ",", "missing": ["-9,9", "NA"]}
+CODED = [
+    # Markers of what is missing: several, and numbers in whatever way they are written.
+    (["1", "NA", "", "-", "9.5"], NUMBER, {"missing": ["NA", "-"]}, [1, 10, 10, 10, 9]),
+    (["1", "-999", "-999.0"], NUMBER, {"missing": -999}, [1, 10, 10]),
+    (["1", "-999", "-999.0"], NUMBER, {"missing": "-999"}, [1, 10, 10]),
+    (["1", "-999", "x"], NUMBER, {"missing": [-999, "x"]}, [1, 10, 10]),
+    (["-9,9", "3,5", "-9,90"], WIDE, COMMA, [10, 6, 10]),
+    (["-9,9", "3,5", "-9,90", ""], WIDE, COMMA, [10, 6, 10, 10]),
+    (["-9,9", "3,5", "-9,90", "NA"], WIDE, COMMA | {"missing": [-9.9, "NA"]}, [10, 6, 10, 10]),
     # A value that is listed is a value.
-    assert coded(own, ["Oslo", "NA", "-"], towns, missing=["NA", "-"]) == [0, 2, 1]
+    (["Oslo", "NA", "-"], listed("Oslo", "-", "?"), {"missing": ["NA", "-"]}, [0, 2, 1]),
+    # Codes that are whole numbers may have a point, or a comma where that stands for it.
+    (["1", "2.0", "1.00"], listed(1, 2, "other"), {}, [0, 1, 0]),
+    (["1", "2.0", "2.5"], listed(1, 2, "other"), OTHERS, [0, 1, 2]),
+    (["1", "2,0", "2.0", "2.000"], listed(1, 2, "other"), OTHERS | {"decimal": ","}, [0, 1, 1, 2]),
+    # Edges of dates are whole days.
+    (["03.01.2000", "04.01.2000", "", "11.01.2000"], ENDS, {}, [0, 1, 4, 3]),
+    # The first pattern that fits counts; what stands in one is meant as it is, but for the star.
+    (["Head Nurse", "nurse", "a (b)"], groups({"head": ["*nurse*"], "rest": "*"}), {}, [0, 0, 1]),
+    (["abc", "a.c", "(b", "OTHER"], groups(["a.c", "(b", "other"]), {}, [2, 0, 1, 2]),
+    # Codes in groups may have a point; what is listed with its point is meant so.
+    (
+        ["1.0", "-1.0", "2.0", "2.00", "1.5", "no"],
+        groups({"no": ["no", "-1"], "half": "2.0", "yes": ["yes", "1", "2"]}),
+        {},
+        [2, 1, 0, 2, 3, 1],
+    ),
+    # A group may list what means nothing elsewhere.
+    (WORDS, JOBS, {"missing": ["none", "unknown", "NA", ""]}, [0, 3, 3, 3, 1, 1]),
+    (WORDS, JOBS, {"missing": ["?", "None"]}, [0, 0, 1, 3, 3, 1]),
+]
 
 
-@pytest.mark.parametrize("marker", [-999, "-999"])
-def test_a_number_may_stand_for_what_is_missing(own: Any, marker: object) -> None:
-    # Whether or not all else is a number, and however it is written.
-    assert coded(own, ["1", "-999", "-999.0"], NUMBER, missing=marker) == [1, 10, 10]
-    assert coded(own, ["1", "-999", "x"], NUMBER, missing=[marker, "x"]) == [1, 10, 10]
+@pytest.mark.parametrize(("values", "column", "changes", "codes"), CODED)
+def test_values_have_the_codes_that_they_mean(
+    own: Any, values: list[str], column: Any, changes: Any, codes: list[int]
+) -> None:
+    assert coded(own, values, column, **changes) == codes
 
 
-def test_a_marker_with_a_comma_is_one_whatever_the_other_records_are(own: Any) -> None:
-    wide = {**NUMBER, "bounds": [-10, 10]}
-    for marker in ("-9,9", -9.9):
-        for rest in ([], [""], ["NA"]):
-            values = ["-9,9", "3,5", "-9,90", *rest]
-            found = coded(own, values, wide, decimal=",", missing=[marker, "NA"])
-            assert found == [10, 6, 10] + [10] * len(rest)
+@pytest.mark.parametrize(
+    ("values", "column", "changes", "message"),
+    [
+        (["1", "none"], NUMBER, {"missing": ["NA", "-"]}, "'x' is 'none', not a number"),
+        (["1", "2.5"], listed(1, 2, "other"), {}, "'2.5', which is not one of its categories"),
+        # What is no number ends with a dot of its own.
+        (["St", "St."], listed("St", "?"), {}, "'x' is 'St.', which is not one"),
+        (["soon", "soon"], DAY, {}, r"'x' is 'soon', not an ISO date \(2024-12-31\)"),
+        (["soon", "soon"], ENDS, {}, "'x' is 'soon', not a date of the form %d.%m.%Y"),
+    ],
+)
+def test_values_without_a_code_are_named(
+    own: Any, values: list[str], column: Any, changes: Any, message: str
+) -> None:
+    refuses(own, message, values, column, **changes)
+
+
+# Missing values --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("marker", "written"), [(-999, "-999.0"), (-999.0, "-999")])
@@ -104,22 +150,6 @@ def test_a_comma_may_stand_for_the_point(own: Any) -> None:
     assert Domain.from_dict(with_comma.domain.to_dict()) == with_comma.domain
 
 
-def test_where_a_comma_stands_for_the_point_codes_have_commas(own: Any) -> None:
-    grades = {"name": "x", "kind": "categorical", "categories": [1, 2, "other"]}
-    found = coded(own, ["1", "2,0", "2.0", "2.000"], grades, decimal=",", unknown="other")
-    assert found == [0, 1, 1, 2]
-
-
-def test_codes_that_are_whole_numbers_may_have_a_point(own: Any) -> None:
-    grades = {"name": "x", "kind": "categorical", "categories": [1, 2, "other"]}
-    assert coded(own, ["1", "2.0", "1.00"], grades) == [0, 1, 0]
-    assert coded(own, ["1", "2.0", "2.5"], grades, unknown="other") == [0, 1, 2]
-    refuses(own, "'2.5', which is not one of its categories", ["1", "2.5"], grades)
-    # What is no number ends with a dot of its own.
-    towns = {"name": "x", "kind": "categorical", "categories": ["St", "?"]}
-    refuses(own, "'x' is 'St.', which is not one", ["St", "St."], towns)
-
-
 # Dates -------------------------------------------------------------------------------
 
 
@@ -145,14 +175,6 @@ def test_messages_write_dates_as_dates(own: Any, tmp_path: Path) -> None:
     )
 
 
-def test_edges_of_dates_are_whole_days_whatever_their_number(own: Any) -> None:
-    column = {**DAY, "n_bins": 4, "missing": "bin", "format": "%d.%m.%Y"}
-    assert coded(own, ["03.01.2000", "04.01.2000", "", "11.01.2000"], column) == [0, 1, 4, 3]
-    names = datasets.describe("mine").domain.columns[0].bin_names
-    assert names[1] == "2000-01-04 <= x < 2000-01-06"
-    assert names[-1] == "x is missing"
-
-
 def test_times_are_those_of_utc() -> None:
     assert days("1970-01-02") == 1
     assert days("1970-01-02T00:30:00+01:00") == 0
@@ -176,14 +198,6 @@ def test_dates_that_make_no_sense_are_refused(own: Any, changes: Any, message: s
     refuses(own, message, ["2000-01-01", "2000-01-02"], {**DAY, **changes})
 
 
-@pytest.mark.parametrize(
-    ("form", "like"),
-    [("iso", r"an ISO date \(2024-12-31\)"), ("%d.%m.%Y", "a date of the form %d.%m.%Y")],
-)
-def test_what_is_no_date_is_named(own: Any, form: str, like: str) -> None:
-    refuses(own, f"'x' is 'soon', not {like}", ["soon", "soon"], {**DAY, "format": form})
-
-
 # Text --------------------------------------------------------------------------------
 
 
@@ -194,30 +208,6 @@ def test_texts_fall_into_public_groups(own: Any) -> None:
     domain = datasets.describe("mine").domain
     assert domain.bin_names == (("x = heart", "x = sugar", "x = other", "x = ?"),)
     assert Domain.from_dict(domain.to_dict()) == domain
-
-
-def test_the_first_pattern_that_fits_counts(own: Any) -> None:
-    groups = {"head": ["*nurse*"], "rest": "*"}
-    values = ["Head Nurse", "nurse", "doctor", "a (b)"]
-    assert coded(own, values, {**TEXT, "groups": groups}) == [0, 0, 1, 1]
-    # What stands in a pattern is meant as it is, but for the star.
-    dots = {**TEXT, "groups": ["a.c", "(b", "other"]}
-    assert coded(own, ["abc", "a.c", "(b", "OTHER"], dots) == [2, 0, 1, 2]
-
-
-def test_codes_in_groups_may_have_a_point(own: Any) -> None:
-    # As a column of whole numbers with gaps is written; what is listed with its point is meant so.
-    words = {**TEXT, "groups": {"no": ["no", "-1"], "half": "2.0", "yes": ["yes", "1", "2"]}}
-    assert coded(own, ["1.0", "-1.0", "2.0", "2.00", "1.5", "no"], words) == [2, 1, 0, 2, 3, 1]
-
-
-def test_a_group_may_list_what_means_nothing_elsewhere(own: Any) -> None:
-    jobs = {**TEXT, "groups": {"none": ["none", "unknown*"], "work": "*"}}
-    values = ["None", "unknown", "NA", "", "?", "nurse"]
-    found = coded(own, values, jobs, missing=["none", "unknown", "NA", ""])
-    assert found == [0, 3, 3, 3, 1, 1]
-    found = coded(own, values, jobs, missing=["?", "None"])
-    assert found == [0, 0, 1, 3, 3, 1]
 
 
 @pytest.mark.parametrize("word", ["other", "?"])
