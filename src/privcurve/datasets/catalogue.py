@@ -33,7 +33,7 @@ NAMED = f"A name is of letters, digits, - and _ (at most {MOST_LETTERS}; the fir
 
 
 def folders() -> tuple[Path, ...]:
-    """Where descriptions are looked for: the user's own, working folder, checkout, wheel."""
+    """Return where descriptions are looked for: the user's own, working folder, checkout, wheel."""
     relative = Path("resources", "datasets")
     candidates = [
         Path.cwd() / LOCAL,
@@ -45,7 +45,7 @@ def folders() -> tuple[Path, ...]:
 
 
 def names() -> tuple[str, ...]:
-    """Names of all datasets that are described somewhere, sorted."""
+    """Return the names of all datasets that are described somewhere, sorted."""
     return tuple(sorted({path.stem for folder in folders() for path in _files(folder)}))
 
 

@@ -283,7 +283,7 @@ def _lost(column: Column, exact: bool) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value has the type of numbers; truth values have another."""
+    """Return whether a value has the type of numbers; truth values have another."""
     return isinstance(value, (int, float, Decimal, np.number)) and not isinstance(value, bool)
 
 

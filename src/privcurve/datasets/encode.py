@@ -287,7 +287,7 @@ def pattern_faults(column: Column) -> list[str]:
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Whether a text fits a pattern of a group."""
+    """Return whether a text fits a pattern of a group."""
     return bool(_regular(pattern).fullmatch(text))
 
 

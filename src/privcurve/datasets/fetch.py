@@ -82,7 +82,7 @@ def fetch(
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: ``PRIVCURVE_CACHE``, else the user's cache folder."""
+    """Return where downloads are kept: ``PRIVCURVE_CACHE``, else the user's cache folder."""
     folder = os.environ.get(CACHE_VARIABLE)
     if folder:
         return Path(folder)
@@ -92,7 +92,7 @@ def cache_folder() -> Path:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
+    """Return the SHA-256 of a file, in hex."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

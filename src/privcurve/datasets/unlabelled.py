@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,12 +139,8 @@ def read_codes(
         domain, Parser(DELIMITED, separator, header=True, encoding=encoding), source
     )
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
-    _check(domain, source, fields, _JSON if is_json else "")
-    lost = Lost(domain)
-    codes = _coded(
-        described, lambda problems: read_pieces(described, source, pieces, problems), lost
-    )
-    return NewRecords(_ignored(domain, fields), codes, lost)
+    ignored = _beside(domain, source, fields, _JSON if is_json else "")
+    return _new(described, ignored, lambda told: read_pieces(described, source, pieces, told))
 
 
 def _stored(described: Unlabelled, path: Path) -> NewRecords:
@@ -154,25 +150,30 @@ def _stored(described: Unlabelled, path: Path) -> NewRecords:
     if described.parser.kind == PARQUET:
         from privcurve.datasets.readers.parquet import read, schema_of
 
-        fields = list(schema_of(path).names)
-        _check(described.domain, described.name, fields)
-        ignored = _ignored(described.domain, fields)
+        ignored = _beside(described.domain, described.name, schema_of(path).names)
     else:
         from privcurve.datasets.readers.excel import read
 
         ignored = ()
-    file = RawFile(path)
+    return _new(described, ignored, lambda problems: read(described, RawFile(path), problems))
+
+
+def _new(
+    described: Unlabelled,
+    ignored: tuple[str, ...],
+    read: Callable[[Problems], Iterator[RawTable]],
+) -> NewRecords:
     lost = Lost(described.domain)
-    pieces = _coded(described, lambda problems: read(described, file, problems), lost)
-    return NewRecords(ignored, pieces, lost)
+    return NewRecords(ignored, _coded(described, read, lost), lost)
 
 
-def _coded(described: Unlabelled, read: Any, lost: Lost) -> Iterator[Codes]:
+def _coded(
+    described: Unlabelled, read: Callable[[Problems], Iterator[RawTable]], lost: Lost
+) -> Iterator[Codes]:
     problems = Problems(described.name, is_file=True)
     try:
-        pieces: Iterator[RawTable] = read(problems)
         coder = Coder(described.domain, described.path, problems)
-        for table in pieces:
+        for table in read(problems):
             codes, clipped = coder.columns(table)
             problems.check()
             lost.add(codes, clipped)
@@ -203,13 +204,11 @@ def _n_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> in
         return 0
 
 
-def _check(domain: Domain, source: str, fields: list[str], hint: str = "") -> None:
+def _beside(domain: Domain, source: str, fields: list[str], hint: str = "") -> tuple[str, ...]:
+    """Return the fields beside the columns of a domain, which all have to be there."""
     fault = lacking(domain, source, fields)
     if fault is not None:
         raise DatasetError(f"{fault}{hint}")
-
-
-def _ignored(domain: Domain, fields: list[str]) -> tuple[str, ...]:
     # A column without a name is that of a separator at the end of each line.
     used = {*domain.names, domain.label.column, ""}
     return tuple(field for field in fields if field not in used)

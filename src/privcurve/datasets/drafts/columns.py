@@ -100,7 +100,7 @@ class Proposal:
     words: frozenset[str] = frozenset()
 
     def is_like(self, other: Proposal) -> bool:
-        """Whether both columns say the same, of things of the same kind."""
+        """Return whether both columns say the same, of things of the same kind."""
         if (self.kind, self.keys, self.is_whole) != (other.kind, other.keys, other.is_whole):
             return False
         common = len(self.words & other.words)
@@ -297,12 +297,12 @@ def _of_people(name: str, profile: Profile) -> str:
 
 
 def _each_once(profile: Profile) -> bool:
-    """Whether no value is there twice."""
+    """Return whether no value is there twice."""
     return not profile.more and len(profile.values) == profile.n_there
 
 
 def _counts_up(profile: Profile, amounts: Range) -> bool:
-    """Whether the numbers are one after another, each but once."""
+    """Return whether the numbers are one after another, each but once."""
     run = amounts.high - amounts.low + 1
     unique = profile.more or _each_once(profile)
     return unique and run > _FEW and amounts.n <= run <= 1.05 * amounts.n

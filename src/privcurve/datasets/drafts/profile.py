@@ -118,7 +118,7 @@ class Profile:
         return len(self.values) / self.n_apart if self.n_apart else 0.0
 
     def nearly_all(self, some: Range) -> bool:
-        """Whether a column that holds these is one of them."""
+        """Return whether a column that holds these is one of them."""
         return some.n > 0 and some.n >= NEARLY_ALL * self.n_there
 
     def add(self, texts: Any) -> None:

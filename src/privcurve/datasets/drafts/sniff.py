@@ -123,7 +123,7 @@ def _encoding(path: Path) -> str:
 
 
 def plain_text(path: Path) -> bool:
-    """Whether a file is the same in each of the encodings: ASCII, or no file of text."""
+    """Return whether a file is the same in each of the encodings: ASCII, or no file of text."""
     with opened(path) as stream:
         return all(piece.isascii() for piece in iter(lambda: stream.read(_PIECE), b""))
 

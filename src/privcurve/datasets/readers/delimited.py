@@ -180,7 +180,7 @@ def _together(
 
 
 def _has_other_ends(piece: bytes) -> bool:
-    """Whether a line may end in a carriage return alone."""
+    """Return whether a line may end in a carriage return alone."""
     return b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n")
 
 
@@ -202,40 +202,34 @@ def tables(
     most: int | None = None,
     unit: str = "line",
 ) -> Iterator[RawTable]:
-    """Turn records of so many fields into pieces of a table; `unit` is what their numbers count."""
-    of_width = _of_width(description, source, records, width, problems, unit)
-    for chunk in in_chunks(islice(of_width, most), width):
-        numbers, rows = zip(*chunk, strict=True)
-        # Of fields beyond the last name, which are left out, each record may have others.
-        fields_of = list(zip(*rows, strict=False))
-        yield RawTable(source, {name: fields_of[j] for name, j in place.items()}, numbers, unit)
+    """Turn records of so many fields into pieces of a table; `unit` is what their numbers count.
 
-
-def _of_width(
-    description: Described,
-    source: str,
-    records: Iterable[Record],
-    width: int,
-    problems: Problems,
-    unit: str,
-) -> Iterator[Record]:
-    """Leave out records of another width, and tell of them."""
+    Records of another width are left out and told of.
+    """
     ignore = description.parser.extra_fields == "ignore"
     other = f"parser: separator in {description.path}"
     if description.label is None:
         other = "say in which way fields are separated (--separator)"
-    for number, record in records:
-        if len(record) == width or (ignore and len(record) > width):
-            yield number, record
-            continue
-        problems.lost += 1
-        problems.add(
-            f"{unit} {number} of {source} has {len(record)} fields, not {width}. Correct the "
-            f"{unit}, or {other}.",
-            ("width", len(record)),
-        )
-        if problems.full:
-            return
+
+    def of_width() -> Iterator[Record]:
+        for number, record in records:
+            if len(record) == width or (ignore and len(record) > width):
+                yield number, record
+                continue
+            problems.lost += 1
+            problems.add(
+                f"{unit} {number} of {source} has {len(record)} fields, not {width}. Correct the "
+                f"{unit}, or {other}.",
+                ("width", len(record)),
+            )
+            if problems.full:
+                return
+
+    for chunk in in_chunks(islice(of_width(), most), width):
+        numbers, rows = zip(*chunk, strict=True)
+        # Of fields beyond the last name, which are left out, each record may have others.
+        fields_of = list(zip(*rows, strict=False))
+        yield RawTable(source, {name: fields_of[j] for name, j in place.items()}, numbers, unit)
 
 
 def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> Iterator[Record]:

@@ -104,7 +104,7 @@ def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, N
 
 
 def ends_in_bytes(encoding: str) -> bool:
-    """Whether a line ends where a byte is that of a line feed."""
+    """Return whether a line ends where a byte is that of a line feed."""
     return codecs.lookup(encoding).name in _LIKE_ASCII
 
 
@@ -146,7 +146,7 @@ def with_words(numbered: Iterable[Line], comment: str) -> Iterator[Line]:
 
 
 def says_something(line: str, comment: str) -> bool:
-    """Whether a line is neither blank nor a comment."""
+    """Return whether a line is neither blank nor a comment."""
     return bool(line.strip()) and not (comment and line.startswith(comment))
 
 
