@@ -188,6 +188,15 @@ def layout(rng: Random, case: Case) -> Told | None:
     return f"{path} is written otherwise: {how}", names
 
 
+# What is written at some place of a text; a byte is written over another.
+DAMAGE = {
+    "byte": [bytes([byte]) for byte in (0, 10, 34, 44, 65, 128, 195, 255)],
+    "quote": [b'"'],
+    "blank line": [b"\n\n"],
+    "insert": [b",", b";", b" ", b"\n", b"# ", b"\xc2\xa0", b"-"],
+}
+
+
 def damage(rng: Random, case: Case) -> Told | None:
     """Damage the bytes of the file."""
     from pathlib import Path
@@ -212,24 +221,12 @@ def damage(rng: Random, case: Case) -> Told | None:
         data = b"this is no file\n"
     elif how == "more":
         data += rng.choice([b"\x00", b"x", b"\n", b"\n\n", data[:1]])
-    elif how == "byte":
-        data = (
-            data[:place]
-            + bytes([rng.choice([0, 10, 34, 44, 65, 128, 195, 255])])
-            + data[place + 1 :]
-        )
-    elif how == "quote":
-        data = data[:place] + b'"' + data[place:]
-    elif how == "blank line":
-        data = data[:place] + b"\n\n" + data[place:]
-    elif how == "insert":
-        data = (
-            data[:place]
-            + rng.choice([b",", b";", b" ", b"\n", b"# ", b"\xc2\xa0", b"-"])
-            + data[place:]
-        )
-    else:
+    elif how == "no end":
         data = data.rstrip(b"\n")
+    else:
+        some = DAMAGE[how]
+        new = rng.choice(some) if len(some) > 1 else some[0]
+        data = data[:place] + new + data[place + (how == "byte") :]
     case.raw[path] = data
     names = [path, "'label'", *(f"line {k}" for k in range(1, 12))]
     return f"{path} is damaged: {how} at byte {place}", names
