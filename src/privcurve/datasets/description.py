@@ -108,16 +108,9 @@ def _joined(values: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class LabelSpec:
-    """Where the label is and which values mean what; `strip` is cut off at the end.
+    """Where the label is and which values mean what: ``label`` in dataset.schema.yaml.
 
-    Attributes
-    ----------
-    column : str
-    negative, positive : tuple of str
-        Values of the two classes.
-    strip : str
-    classes : tuple of (value, title)
-        Of more than two classes: values, each with the title of its class.
+    Of more than two `classes` these are values, each with the title of its class.
     """
 
     column: str
@@ -153,40 +146,21 @@ class LabelSpec:
 
 @dataclass(frozen=True)
 class Description:
-    """All that a dataset's YAML file says.
+    """All that a dataset's YAML file says: keys of dataset.schema.yaml, which says what they mean.
 
     Attributes
     ----------
-    name : str
-        File name without its ending.
-    path : Path
-        The YAML file.
+    name, path
+        File name without its ending; the YAML file.
     source : str
         The mirror's folder of its raw files: by default its name, or that of the dataset that
         it is based on.
     paths : tuple of Path
         All YAML files that it was read from.
-    title, citation, licence : str
-    how_to_get : str
-        What to do where a raw file is missing; mostly nothing is said.
-    public_benchmark : bool
-        Whether the records themselves are public. If they are not, a seed must be secret.
-    budget : mapping of str to float or str
-        ``epsilon``, ``delta``, ``neighbours`` of all releases together; empty for no limit.
     own_files : frozenset of str
         Of a variant, the parts whose files are not those of what it is based on.
-    n_rows : int
-        Public number of training records, of what `records` leaves.
-    n_test : int
-        Number of records in the canonical test set; 0 if there is none.
     raw_sizes : mapping of str to int
         How many records the files of a part hold, where this is known.
-    files : mapping of str to tuple of SourceFile
-        ``train``, and ``test`` if there is one; empty if nothing is to be fetched.
-    records : Records
-    parser : Parser
-    domain : Domain
-    label : LabelSpec
     bound_sources : mapping of str to str
         Where the bounds of each numeric column come from.
     clipped : frozenset of str
