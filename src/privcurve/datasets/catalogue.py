@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -39,7 +41,7 @@ NO_FILES: dict[str, Any] = {
 
 
 def folders() -> tuple[Path, ...]:
-    """Where descriptions are looked for: the user's own, working folder, checkout, wheel."""
+    """Return where descriptions are looked for: the user's own, working folder, checkout, wheel."""
     relative = Path("resources", "datasets")
     candidates = [
         Path.cwd() / LOCAL,
@@ -51,7 +53,7 @@ def folders() -> tuple[Path, ...]:
 
 
 def names() -> tuple[str, ...]:
-    """Names of all datasets that are described somewhere, sorted."""
+    """Return the names of all datasets that are described somewhere, sorted."""
     return tuple(sorted({path.stem for folder in folders() for path in _files(folder)}))
 
 
@@ -62,16 +64,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def describe(name: str) -> Description:
-    """Read and check a dataset's description.
-
-    Parameters
-    ----------
-    name : str
-        The name of the YAML file, without its ending.
-
-    Returns
-    -------
-    Description
+    """Read and check the description of a dataset, by the name of its YAML file.
 
     Raises
     ------
@@ -137,7 +130,8 @@ def _variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, 
     problems = Problems(path.stem)
     variant = merged(base, content, problems)
     problems.check()
-    _check(variant, f"{path} (with what it takes from {name})")
+    with _told():
+        schema.check(variant, SCHEMA, f"{path} (with what it takes from {name})")
     return name, base_path, base, variant
 
 
@@ -151,7 +145,8 @@ def public_facts(path: Path) -> dict[str, Any]:
     """
     content = content_of(path)
     if not content.keys() & {"based_on", "files", "parser", "n_rows"}:
-        _check({**NO_FILES, **content}, str(path))
+        with _told():
+            schema.check({**NO_FILES, **content}, SCHEMA, str(path))
         return _spelt_out(path, content)
     content = _checked(path)
     return _variant(path, content)[3] if "based_on" in content else content
@@ -159,13 +154,20 @@ def public_facts(path: Path) -> dict[str, Any]:
 
 def content_of(path: Path) -> dict[str, Any]:
     """Read one YAML file, and check nothing but that it is one of keys."""
-    try:
+    with _told():
         content = schema.read_yaml(path)
-    except schema.SchemaError as error:
-        raise DatasetError(str(error)) from None
     if not isinstance(content, dict):
         raise DatasetError(f"{path} is no description: it has no keys, such as columns and label")
     return content
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell of a fault of YAML as one of a dataset."""
+    try:
+        yield
+    except schema.SchemaError as error:
+        raise DatasetError(str(error)) from None
 
 
 def _checked(path: Path) -> dict[str, Any]:
@@ -192,10 +194,3 @@ def _read(path: Path, changed: tuple[int, ...]) -> Any:
             parts.append(f"privcurve check {path.stem} says what to do.")
         raise DatasetError("\n".join(parts))
     return content
-
-
-def _check(content: Any, where: str) -> None:
-    try:
-        schema.check(content, SCHEMA, where)
-    except schema.SchemaError as error:
-        raise DatasetError(str(error)) from None

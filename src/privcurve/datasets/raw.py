@@ -15,13 +15,13 @@ from privcurve import schema
 from privcurve.coding import MIXED, Codes
 from privcurve.datasets.build import build
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
+from privcurve.datasets.cells import as_read
 from privcurve.datasets.columns import CATEGORICAL, MISSING, NUMERIC, OTHER
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.readers.table import RawTable
-from privcurve.datasets.readers.typed import as_read
 from privcurve.schema import nearest
 
 if TYPE_CHECKING:
@@ -146,12 +146,12 @@ class Schema:
         from pyarrow import parquet
 
         from privcurve.datasets.drafts import draft
-        from privcurve.datasets.drafts.label import Asked
+        from privcurve.datasets.drafts.label import LabelChoice
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "frame.parquet")
             parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), path)
-            text = draft(path, Asked(label), name="frame", public=public).text
+            text = draft(path, LabelChoice(label), name="frame", public=public).text
             drafted = Path(folder, "draft.yaml")
             drafted.write_text(text, encoding="utf-8")
             content = schema.read_yaml(drafted)

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from privcurve import __version__, schema
 from privcurve.coding import code_type, decided
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, spelt
-from privcurve.datasets.dates import tells_days
 from privcurve.datasets.domain import Domain
+from privcurve.datasets.numbers import tells_days
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.models import text
 from privcurve.models.codec import alternatives, decode
