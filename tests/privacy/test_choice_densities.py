@@ -19,8 +19,8 @@ from privcurve.audit.pairs import records
 from privcurve.learners import TunedClassifier, tuning
 from privcurve.learners.entry import Facts
 from privcurve.learners.one_rule import OneRuleClassifier
-from privcurve.learners.tuning import candidates_of, prices
-from privcurve.privacy.calibration.selection import UNITS, selection_budget
+from privcurve.learners.tuning import candidates_of, terms
+from privcurve.privacy.selection import UNITS, selection_budget
 
 SETTINGS = [{"learner": "noisy_majority"}, {"learner": "one_rule", "mechanism": "exponential"}]
 EPSILON = 1.0
@@ -90,7 +90,8 @@ def loss(budget, each):
 
 def of_shape(eta, expected, share):
     budget = selection_budget(EPSILON, 0.0, eta, expected, share)
-    return budget, prices(candidates_of("", SETTINGS), budget, Facts([2]), LEFT.n)
+    told = terms(candidates_of("", SETTINGS), budget, Facts([2]), LEFT.n)
+    return budget, [one.epsilon for one in told]
 
 
 @pytest.mark.parametrize("shape", [(1.0, 5.0, 0.05), (0.0, 15.0, 0.3), (-0.5, 3.0, 0.9)])
@@ -142,11 +143,12 @@ def test_with_delta_every_candidate_spends_the_same_rho():
     budget = tuning.budget_of(["noisy_majority", "lazybb"], 1.0, 1e-5, 1.0, 5.0, 0.05)
     assert not budget.pure
     candidates = candidates_of("lazybb", [{"learner": "noisy_majority"}, {"n_rounds": 3}])
-    pure, other = prices(candidates, budget, Facts([3, 3], (True, True)), 200)
+    told = terms(candidates, budget, Facts([3, 3], (True, True)), 200)
+    pure, other = (one.epsilon for one in told)
     spent = pure - 1 + math.exp(-pure)
     assert budget.training * (1 - 2e-3) <= spent <= budget.training * (1 + 1e-9)
     assert other > pure
-    alone = tuning.budget_of("noisy_majority", 1.0, 1e-5, 1.0, 5.0, 0.05)
+    alone = tuning.budget_of(["noisy_majority"], 1.0, 1e-5, 1.0, 5.0, 0.05)
     assert alone.pure
 
 

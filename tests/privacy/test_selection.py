@@ -20,9 +20,14 @@ from privcurve.learners import tuned
 from privcurve.learners.tuned import TunedClassifier
 from privcurve.privacy.accountants.compose import compose, gaussian_delta
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, PURE_KIND, Cost, zcdp_delta
-from privcurve.privacy.accountants.selection import named, runs
-from privcurve.privacy.calibration.selection import UNITS, epsilon_that_spends, selection_budget
-from privcurve.privacy.ledger import LedgerEntry
+from privcurve.privacy.noise import selection_statement
+from privcurve.privacy.selection import (
+    UNITS,
+    epsilon_that_spends,
+    named,
+    runs,
+    selection_budget,
+)
 
 SHAPES = [(1.0, 5.0), (0.0, 15.0), (-0.5, 4.0), (2.0, 3.0), (1.0, 1.0), (0.0, 1.5)]
 shapes = pytest.mark.parametrize(("eta", "expected"), SHAPES)
@@ -183,7 +188,7 @@ def mu_of(epsilon, delta):
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
 def test_training_and_score_add_up_to_the_whole(eta, expected, delta, epsilon):
     found = selection_budget(epsilon, delta, eta, expected, 0.1)
-    said = found.statement("lazybb", 3)
+    said = selection_statement(found, "lazybb", 3)
     assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
     assert said.epsilon_spent <= epsilon * (1 + 1e-12)
     score = (UNITS / found.score_scale) ** (1 if delta == 0 else 2) / (1 if delta == 0 else 2)
@@ -221,13 +226,10 @@ def test_of_pure_runs_the_better_of_two_ways_counts():
 
 @pytest.mark.parametrize("power", [0.5, 2.0, 4.0])
 def test_the_epsilon_that_spends_rho_is_found_from_below(power):
-    def ledger(epsilon):
-        return [LedgerEntry("any", "it", 1.0, 1.0, math.inf, rho=0.3 * epsilon**power)]
-
-    found = epsilon_that_spends(0.02, ledger, 1.0)
+    found = epsilon_that_spends(0.02, lambda epsilon: 0.3 * epsilon**power, 1.0)
     assert 0.02 * (1 - 2e-3) <= 0.3 * found**power <= 0.02
     with pytest.raises(ValueError, match="has no rho"):
-        epsilon_that_spends(0.02, lambda e: [LedgerEntry("any", "it", 1.0, 1.0, math.inf)], 1.0)
+        epsilon_that_spends(0.02, lambda epsilon: math.inf, 1.0)
 
 
 # The attack ------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from own_release import LINES, QUICK, ROWS, asked, book, states
 from privcurve import datasets, models
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
-from privcurve.privacy.calibration.selection import right_answers_scale
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.noise import PARTS, right_answers
 from privcurve.privacy.seeds import SecretSeed, SeedError
 from privcurve.releases import release as releasing
 from privcurve.releases.asked import CARD, MODEL, PAGE
@@ -281,14 +281,13 @@ def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
 @pytest.mark.parametrize("epsilon", [0.3, 0.7, 3.0, 700.0, 5000.0])
 def test_the_noise_of_an_accuracy_is_rounded_up(epsilon):
     """A record is 2^10 parts, so that a scale s is (2^10/s)-DP: no more than ε."""
-    scale = right_answers_scale(epsilon)
+    scale = right_answers(epsilon).scale
     assert 2**10 / scale <= epsilon
     assert scale == 1 or 2**10 / (scale - 1) > epsilon
 
 
 def test_the_noise_of_an_accuracy_is_that_of_its_price():
     """4,000 draws; their spread is 4 standard errors off by chance in one of 15,000 seeds."""
-    from privcurve.privacy.calibration.selection import PARTS
     from privcurve.releases.accuracy import measured
 
     tested, draws, epsilon = 2000, 4000, 0.25

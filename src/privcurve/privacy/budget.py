@@ -75,13 +75,7 @@ NEIGHBOURS = (
 
 
 def relation(neighbours: str) -> Relation:
-    """Return a neighbour relation by its name.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
-    """
+    """Return a neighbour relation by its name."""
     for known in NEIGHBOURS:
         if known.name == neighbours:
             return known
@@ -102,15 +96,6 @@ def of_replacing(epsilon: float, delta: float) -> tuple[float, float]:
 
     To replace a record is to leave one out and to add one: e^ε (e^ε p + δ) + δ is
     e^(2ε) p + δ (1 + e^ε) (group privacy; PRIVACY.md §0).
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        Of one record that is added or left out.
-
-    Returns
-    -------
-    epsilon, delta : float
     """
     if not delta:
         return 2 * epsilon, 0.0

@@ -201,13 +201,7 @@ class PrivacyStatement:
         return (f"{self.status}: {self.caveat}", *particular) if self.caveat else particular
 
     def drawn_by(self, generator: str) -> Self:
-        """Return the statement of the same fit whose random numbers another generator draws.
-
-        Parameters
-        ----------
-        generator : str
-            What ``seeds.not_covered`` says of it.
-        """
+        """Return the statement of the same fit whose random numbers another generator draws."""
         texts = self.exclusions
         named = tuple(generator if text.startswith(ANY_GENERATOR) else text for text in texts)
         return replace(self, exclusions=named)
@@ -372,18 +366,6 @@ def epsilon_of_ledger(
 
     Accountants of pure privacy use the entries' ε; the others use the sharpest guarantee
     that an entry carries.
-
-    Parameters
-    ----------
-    accountant : str
-    ledger : sequence of LedgerEntry
-    delta : float
-    near : float, optional
-        A guess of ε.
-
-    Returns
-    -------
-    float
     """
     chosen = accountants.accountant(accountant)
     if chosen.name == accountants.BASIC:

@@ -165,17 +165,9 @@ def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
 
 
 def exponential_probabilities(scores: ArrayLike, rate: float) -> Floats:
-    """Return the exponential mechanism's probabilities, P(r) ∝ exp(η s_r).
+    """Return the exponential mechanism's probabilities, P(r) ∝ exp(η s_r), η the rate.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_candidates,)
-    rate : float
-        η; infinite for a uniform choice among the best.
-
-    Returns
-    -------
-    ndarray of shape (n_candidates,)
+    An infinite rate is a uniform choice among the best.
     """
     weights = _flip_chances(scores, rate)
     return weights / weights.sum()
@@ -304,18 +296,7 @@ OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
 def resolve(mechanism: str, delta: float, calibration: str) -> str:
     """Return the selection that the word ``auto`` stands for; check any other word.
 
-    Parameters
-    ----------
-    mechanism : str
-        One of `SELECTIONS`, or ``auto``: permute-and-flip for certified pure privacy, else the
-        exponential mechanism.
-    delta : float
-    calibration : str
-
-    Returns
-    -------
-    str
-        One of `SELECTIONS`.
+    It is permute-and-flip for certified pure privacy, else the exponential mechanism.
 
     Raises
     ------
@@ -342,21 +323,8 @@ def resolve(mechanism: str, delta: float, calibration: str) -> str:
 def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.Generator) -> float:
     """Sample the exponential mechanism on an interval where the score is piecewise constant.
 
-    Its density at x is ∝ exp(η s(x)) (§d iii): the interval is public, and where the score
-    jumps does not show.
-
-    Parameters
-    ----------
-    ends : array-like of shape (n_pieces + 1,)
-        Not decreasing; the first and the last are public.
-    scores : array-like of shape (n_pieces,)
-    rate : float
-        η; infinite for a uniform choice among the best pieces.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    float
+    Its density at x is ∝ exp(η s(x)), η the rate (§d iii): the first and the last of the ends,
+    which do not decrease, are public, and where the score jumps does not show.
     """
     ends, scores = np.asarray(ends, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     widths = np.diff(ends)
@@ -379,15 +347,6 @@ def draw_share(
     σ²/m each of m Gaussians; of a Laplace number the difference of two Gamma(1/m) numbers, m of
     which add up to the difference of two exponential ones: Laplace's law. Those are drawn in half
     the time of a logarithm.
-
-    Parameters
-    ----------
-    mechanism : str
-        ``laplace`` or ``gaussian``.
-    rng : numpy.random.Generator
-    shape : tuple of int
-    scale : float
-    parts : int
     """
     if mechanism == GAUSSIAN:
         return MECHANISMS[GAUSSIAN].draw(rng, shape, scale / math.sqrt(parts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,18 +12,27 @@ from typing import Any
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, check_budget, is_private
+from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.curator import Call
+from privcurve.privacy.ledger import (
+    ASSUMED,
+    NOT_COVERED,
+    NOT_SELECTION,
+    LedgerEntry,
+    PrivacyStatement,
+)
 from privcurve.privacy.mechanisms import (
     EXPONENTIAL,
     GAUSSIAN,
     LAPLACE,
+    LARGEST_SCALE,
     MECHANISMS,
     NOISY_LABEL,
     PERMUTE_AND_FLIP,
 )
 from privcurve.privacy.public_facts import state
+from privcurve.privacy.selection import UNITS, SelectionBudget
 
 
 @dataclass(frozen=True)
@@ -203,6 +213,101 @@ def noise_of(
         ledger=ledger,
         **words,
     )
+
+
+# Private selection -----------------------------------------------------------------------------
+
+OF_SELECTION = "docs/tuning.md"
+ASSUMED_GRID = "the settings that were drawn from, which were fixed apart from the records"
+NOT_RUNS = "how many runs there were, which the time of a training may tell"
+
+
+def selection_statement(
+    budget: SelectionBudget,
+    base: str,
+    n_settings: int,
+    assumptions: Sequence[str] = (),
+    exclusions: Sequence[str] = (),
+) -> PrivacyStatement:
+    """Make the statement of a private selection, which no record and no coin changes.
+
+    Its ledger is that of one run: a training, and the training's score, how many training records
+    it decides right. To replace a record moves the score of a given model by one at most.
+
+    Parameters
+    ----------
+    budget : SelectionBudget
+    base : str
+        The learner whose settings are tried.
+    n_settings : int
+        From how many.
+    assumptions, exclusions : sequence of str
+        Those of all settings, as any of them may be kept. Exclusions come first.
+    """
+    own = [text for text in exclusions if text not in NOT_COVERED]
+    # The choice of settings is covered: it was private.
+    others = [text for text in NOT_COVERED if text != NOT_SELECTION]
+    training = LedgerEntry(
+        mechanism="training",
+        what=f"one of a random number of runs: {base} with a setting drawn from {n_settings}",
+        noise_rate=budget.training,
+        sensitivity=1.0,
+        epsilon=budget.training if budget.pure else math.inf,
+        rho=None if budget.pure else budget.training,
+        source=OF_SELECTION,
+    )
+    what = "its score: how many training records it decides right"
+    score = Announced(what, l1=1.0, l2=1.0, source=OF_SELECTION)
+    return PrivacyStatement(
+        learner="tuned",
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        neighbours=REPLACE_ONE,
+        calibration=CERTIFIED,
+        composition=budget.runs.name,
+        ledger=(training, *score.entries(UNITS / budget.score_scale, budget.pure)),
+        assumptions=tuple(dict.fromkeys((*ASSUMED, *assumptions, ASSUMED_GRID))),
+        exclusions=tuple(dict.fromkeys((*own, *others, NOT_RUNS))),
+    )
+
+
+# The accuracy of a released model --------------------------------------------------------------
+
+# Its noise is in whole parts of a record.
+PARTS = 2**10
+
+
+def right_answers(epsilon: float) -> Call:
+    """Return the call that releases a number of right answers, in parts of a record.
+
+    Its noise is discrete Laplace noise (``Curator.whole_numbers``); to replace a record moves the
+    number by one record at most, so it is ε-DP for ``replace-one`` neighbours.
+
+    Parameters
+    ----------
+    epsilon : float
+        Above 0 and finite.
+
+    Raises
+    ------
+    ValueError
+        If ε is so small that the sampler has no room for its noise.
+    """
+    if not epsilon * LARGEST_SCALE > PARTS:
+        raise ValueError(
+            f"epsilon = {epsilon:g} is so small that the noise of an accuracy has no room in 64 "
+            "bits: give a larger one"
+        )
+    scale = math.ceil(PARTS / epsilon)
+    entry = LedgerEntry(
+        mechanism=LAPLACE,
+        what="the number of right answers on the test part",
+        noise_rate=1 / scale,
+        sensitivity=float(PARTS),
+        epsilon=PARTS / scale,
+        source="releases.accuracy.measured",
+    )
+    return Call(LAPLACE, float(scale), entry)
 
 
 def frozen(array: Floats) -> Floats:

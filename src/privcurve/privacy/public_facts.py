@@ -69,14 +69,7 @@ def state(
 
 
 def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
-    """Make the statement of a learner that reads public columns and labels alone: ε = 0.
-
-    Parameters
-    ----------
-    learner : str
-    public : sequence of int
-        Positions of the public columns.
-    """
+    """Make the statement of a learner that reads public columns and labels alone: ε = 0."""
     said = PrivacyStatement(learner, 0.0, 0.0, REPLACE_ONE, None, BASIC, ())
     return with_public(said, public)
 

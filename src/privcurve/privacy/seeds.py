@@ -99,16 +99,8 @@ def named(seed: Seed) -> int | str:
 def number(seed: Seed, digest: str) -> int:
     """Return the number that a random stream begins with.
 
-    Parameters
-    ----------
-    seed : Seed
-    digest : str
-        In hex, of all that the stream is for, the seed's name (:func:`named`) too.
-
-    Returns
-    -------
-    int
-        Of a public seed, the digest; of a secret one, nobody else can tell it from the digest.
+    The digest, in hex, is of all that the stream is for, the seed's name (:func:`named`) too. Of a
+    public seed it is the number; of a secret one nobody else can tell the number from it.
     """
     if isinstance(seed, SecretSeed):
         digest = hmac.new(seed.key, _STREAM + digest.encode("ascii"), "sha256").hexdigest()
@@ -122,17 +114,7 @@ def generator(seed: Seed, digest: str) -> np.random.Generator:
 
 
 def stream(start: Start) -> np.random.Generator:
-    """Return the random stream that a secret key or public numbers begin.
-
-    Parameters
-    ----------
-    start : bytes, int or sequence of int
-        32 bytes are the key of ChaCha20 itself; numbers begin PCG64.
-
-    Returns
-    -------
-    numpy.random.Generator
-    """
+    """Return the random stream of ChaCha20 under a key of 32 bytes, or of PCG64 from numbers."""
     if isinstance(start, bytes):
         if len(start) != _SIZE:
             raise ValueError(f"a key of ChaCha20 has {_SIZE} bytes, not {len(start)}")
@@ -147,15 +129,7 @@ def fresh() -> np.random.Generator:
 
 
 def starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
-    """Draw what begins `n` further streams, of the kind of `coins`.
-
-    Parameters
-    ----------
-    coins : numpy.random.Generator
-    n : int
-    size : int
-        How many numbers of 32 bits begin a stream of PCG64.
-    """
+    """Draw what begins `n` further streams of the kind of `coins`: `size` numbers for PCG64."""
     if is_chacha(coins):
         return [coins.bytes(_SIZE) for _ in range(n)]
     drawn: list[Start] = coins.integers(2**32, size=(n, size)).tolist()
@@ -221,13 +195,7 @@ def resolve(given: int | str, make: bool = False) -> Seed:
 
 
 def place_of(given: int | str) -> int | Path:
-    """Return the number that a configuration or a command line means, or the file of the secret.
-
-    Raises
-    ------
-    SeedError
-        If it is neither.
-    """
+    """Return the number that a configuration or a command line means, or the secret's file."""
     text = str(given)
     if re.fullmatch(r"\d+", text):
         return int(text)
@@ -242,13 +210,7 @@ def place_of(given: int | str) -> int | Path:
 
 
 def check_secret(path: Path) -> None:
-    """Check a secret seed that is there, or the place of one that is to be made; make none.
-
-    Raises
-    ------
-    SeedError
-        As :func:`read`.
-    """
+    """Check a secret seed that is there, or the place of one that is to be made; make none."""
     if path.exists():
         read(path)
     else:
@@ -256,13 +218,7 @@ def check_secret(path: Path) -> None:
 
 
 def read_or_make(path: Path) -> SecretSeed:
-    """Read a secret seed; make it, from the system's entropy, if there is none.
-
-    Raises
-    ------
-    SeedError
-        As :func:`read`.
-    """
+    """Read a secret seed; make it, from the system's entropy, if there is none."""
     if not path.exists():
         _check_place(path)
         make(path)
@@ -348,20 +304,7 @@ def _check_place(path: Path) -> None:
 
 
 def check(seed: Seed, dataset: str, public_benchmark: bool) -> None:
-    """Refuse to train on private records with a public seed.
-
-    Parameters
-    ----------
-    seed : Seed
-    dataset : str
-        Its name.
-    public_benchmark : bool
-        What its description says of its records.
-
-    Raises
-    ------
-    SeedError
-    """
+    """Refuse (SeedError) to train on records that are no public benchmark with a public seed."""
     if public_benchmark or isinstance(seed, SecretSeed):
         return
     raise SeedError(

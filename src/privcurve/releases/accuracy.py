@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from privcurve.datasets import Dataset
-from privcurve.privacy.calibration.selection import PARTS, right_answers
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.noise import PARTS, right_answers
 
 
 @dataclass(frozen=True)

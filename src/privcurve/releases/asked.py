@@ -12,8 +12,8 @@ from typing import Any
 from privcurve.datasets import Description, Domain
 from privcurve.learners import registry
 from privcurve.privacy import budget as words
-from privcurve.privacy.calibration.selection import right_answers_scale
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.noise import right_answers
 from privcurve.privacy.seeds import Seed
 from privcurve.releases.accuracy import Accuracy
 from privcurve.releases.book import Release
@@ -109,7 +109,7 @@ def check_accuracy(asked: Asked, description: Description) -> None:
     if asked.relation != words.REPLACE_ONE:
         raise ReleaseError(f"an accuracy is paid for with neighbours: {words.REPLACE_ONE} alone")
     try:
-        right_answers_scale(asked.accuracy)
+        right_answers(asked.accuracy)
     except ValueError as error:
         raise ReleaseError(f"accuracy: {error}") from None
 

@@ -52,20 +52,6 @@ def published(
 ) -> PrivacyStatement:
     """Calibrate a boosted ensemble as published: nodes of a level share, links of leaves get noise.
 
-    Parameters
-    ----------
-    n_trees, depth : int
-    sensitivity : float
-        Of a split's score where α = 0.
-    calibrate_alpha, tree_share, clamp, largest_link, leverage
-        See :func:`truth_of_published`.
-    epsilon, delta : float
-        ε may be infinite.
-
-    Returns
-    -------
-    PrivacyStatement
-
     Raises
     ------
     ValueError
@@ -119,27 +105,9 @@ def truth_of_published(
     leverage: str,
     epsilon: float,
 ) -> tuple[str, str, float | None]:
-    """Say what is true of the published noise.
+    """Return the status and the caveat of the published noise, and the ε that is proved.
 
-    Parameters
-    ----------
-    n_trees, depth : int
-    calibrate_alpha : str
-        ``exact``: α of the splits is computed from the records too.
-    tree_share : float
-        β_tree.
-    clamp, largest_link : float
-        M, and the largest link of a leaf.
-    leverage : str
-        ``exact`` or ``constant``.
-    epsilon : float
-
-    Returns
-    -------
-    status, caveat : str
-        Of the statement.
-    proved : float or None
-        The ε that is proved; infinite if there is none, None if nothing is known.
+    That is infinite if there is none, None if nothing is known.
     """
     if leverage == EXACT:
         return REFUTED, LEAK, math.inf

@@ -63,18 +63,8 @@ def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibrati
     """L1 sensitivity of all leaf values of a tree together, for each tree.
 
     One record more or less changes one leaf by at most ΔV = min{g*/(1+λ), 2g*(1−η)^(t−1)}.
-    That is the published number. Replacing one changes two leaves: twice as much.
-
-    Parameters
-    ----------
-    n_trees : int
-    learning_rate, regularisation : float
-        η and λ.
-    calibration : str
-
-    Returns
-    -------
-    ndarray of shape (n_trees,)
+    That is the published number. Replacing one changes two leaves: twice as much. η is the learning
+    rate, λ the regularisation.
     """
     one = np.minimum(
         GRADIENT_BOUND / (1.0 + regularisation), 2.0 * leaf_bounds(n_trees, learning_rate)
@@ -84,20 +74,9 @@ def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibrati
 
 
 def chunk_ends(n: int, trees_per_ensemble: int, learning_rate: float, chunks: str) -> Ints:
-    """Divide n records among the trees of an ensemble.
+    """Divide n records among the trees of an ensemble; return where each tree's records end.
 
-    Parameters
-    ----------
-    n, trees_per_ensemble : int
-    learning_rate : float
-        η.
-    chunks : str
-        ``geometric``: shares in proportion to (1 − η)^j, as published; ``equal``.
-
-    Returns
-    -------
-    ndarray of shape (trees_per_ensemble,)
-        Tree j gets the records from the end of tree j − 1 up to its own end.
+    Shares are ``equal``, or ``geometric``: in proportion to (1 − η)^j for tree j, as published.
     """
     through = np.arange(1, trees_per_ensemble + 1, dtype=np.float64)
     if chunks == EQUAL:

@@ -71,17 +71,7 @@ class LevelNoise:
         return bool(self.ranges[0] > 0)
 
     def vote_rate(self, level: int, size: int, criterion: str) -> float:
-        """Return the rate of a holder's votes on a level; 0 where F is the same for all records.
-
-        Parameters
-        ----------
-        level : int
-            From 0.
-        size : int
-            Records of the holder, in all nodes.
-        criterion : str
-            Whose F scores a question.
-        """
+        """Return the rate of a holder's votes on a level; 0 where F is the same for all records."""
         if math.isinf(self.ranges[level]):
             return math.inf
         change = split_range(max(size, 1), criterion)
@@ -316,20 +306,7 @@ def published_holders(
 ) -> PublishedNoise:
     """Return the noise of the published protocols, and say what it is worth.
 
-    Parameters
-    ----------
-    protocol, criterion : str
-    budget : str
-        ``decay`` (2^−d) or ``uniform`` (1/M).
-    leaf_share : float
-        LPF, in (0, 1).
-    n_splits : int
-        M.
-    epsilon, delta : float
-
-    Returns
-    -------
-    PublishedNoise
+    Of the budget (1 − LPF)·α a level gets 2^−d (``decay``), or 1/M for M splits (``uniform``).
 
     Raises
     ------

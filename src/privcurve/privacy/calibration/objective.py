@@ -105,18 +105,9 @@ def perturbed(
 
 
 def box(*, n_columns: int, C: float, epsilon: float, curvature_share: float) -> Objective:
-    """Calibrate box noise for rows [x, 1] with all entries in [−1, 1].
+    """Calibrate box noise for rows [x, 1] with all entries in [−1, 1]; the penalty is at least 1/C.
 
-    Parameters
-    ----------
-    n_columns : int
-        d: ‖[x, 1]‖₂² is d + 1 at most, for scaled columns and for one-hot ones.
-    C : float
-        The penalty is 1/C at least.
-    epsilon : float
-        May be infinite.
-    curvature_share : float
-        ε₂/ε.
+    ‖[x, 1]‖₂² is d + 1 at most, for d scaled columns and for one-hot ones.
     """
     return perturbed(
         BOX_PERTURBATION,
@@ -131,15 +122,7 @@ def box(*, n_columns: int, C: float, epsilon: float, curvature_share: float) -> 
 def box_statement(
     learner: str, objective: Objective, public: tuple[int, ...] | None
 ) -> PrivacyStatement:
-    """Make the statement of a fit.
-
-    Parameters
-    ----------
-    learner : str
-    objective : Objective
-    public : tuple of int or None
-        Public columns, if a public start was made of them.
-    """
+    """Make the statement of a fit."""
     if not is_private(objective.epsilon):
         return PrivacyStatement.not_private(learner)
     return state(
@@ -232,18 +215,6 @@ class Perturbation:
         Jacobian at a model with scores t for code 0 and 0 for code 1 tends to 0 with t → ∞
         before, as e^(−t), and not after; the noise b changes by less than 2R. So the ratio of
         the densities grows without bound (``tests/privacy/test_objective_perturbation.py``).
-
-        Parameters
-        ----------
-        learner : str
-        epsilon : float
-            May be infinite.
-        tolerance : float
-            Gradient at which the solver stops.
-
-        Returns
-        -------
-        PrivacyStatement
         """
         check_budget(epsilon, 0.0)
         if math.isinf(epsilon):

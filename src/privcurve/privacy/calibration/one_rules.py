@@ -177,16 +177,6 @@ def lazybb_table(
     """Return LazyBB's noise rate with 1-rules under every accountant (PRIVACY.md §g).
 
     Without the refinement of the first rounds: ζ = 1/(κn) throughout.
-
-    Parameters
-    ----------
-    n, n_rounds, density, epsilon, delta
-        As for :func:`lazybb_one_rule`; ε finite. With δ = 0, basic composition alone.
-
-    Returns
-    -------
-    list of TableRow
-        Published ones first, each group from the weakest accountant to the strongest.
     """
     check_budget(epsilon, delta)
     sensitivity.check_lazybb_rounding(n, density)

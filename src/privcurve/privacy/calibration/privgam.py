@@ -194,13 +194,7 @@ class Budget:
 
 @lru_cache(maxsize=1024)
 def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
-    """Return the budget of Gaussian releases alone, by their exact composition.
-
-    Raises
-    ------
-    ValueError
-        If the budget is out of range, or δ = 0.
-    """
+    """Return the budget of Gaussian releases alone, by their exact composition."""
     check_budget(epsilon, delta)
     if not is_private(epsilon):
         return Budget(epsilon, delta, neighbours, math.inf, GAUSSIAN)
@@ -210,13 +204,7 @@ def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
 
 @lru_cache(maxsize=1024)
 def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
-    """Return the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP.
-
-    Raises
-    ------
-    ValueError
-        If the budget is out of range.
-    """
+    """Return the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP."""
     check_budget(epsilon, delta)
     if delta == 0 or not is_private(epsilon):
         return Budget(epsilon, delta, neighbours, epsilon, BASIC)
@@ -228,16 +216,9 @@ def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
 def chosen_budget(
     epsilon: float, delta: float, neighbours: str, n_choices: int, choice_share: float
 ) -> Budget:
-    """Return the budget of equal choices and Gaussian releases, by the better of two accountants.
+    """Return the budget of equal choices and Gaussian releases, for δ > 0.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        ε finite, δ above 0.
-    neighbours : str
-    n_choices : int
-    choice_share : float
-        Of each; the rest is for releases.
+    Each choice has `choice_share`, the releases the rest; the better of two accountants counts.
     """
     costs = (
         Cost(BOUNDED_RANGE_KIND, 2 * math.sqrt(choice_share), n_choices),
@@ -248,13 +229,7 @@ def chosen_budget(
 
 
 def grid_bits(budget: Budget, least_share: float) -> int:
-    """Return the bits of a grid on which all scales of noise have room.
-
-    Parameters
-    ----------
-    budget : Budget
-    least_share : float
-        The smallest share of a release or choice.
+    """Return the bits of a grid on which noise has room, from the smallest share of a call on.
 
     Raises
     ------
@@ -279,17 +254,9 @@ def _no_room(epsilon: float) -> str:
 
 
 def statement(budget: Budget, ledger: Sequence[LedgerEntry], by_rule: bool) -> PrivacyStatement:
-    """Make the statement of a fit.
+    """Make the statement of a fit; `by_rule` if all settings are those of the public rule.
 
     Its sums are whole numbers and its noise exact, so floating point is not excluded.
-
-    Parameters
-    ----------
-    budget : Budget
-    ledger : sequence of LedgerEntry
-        All releases and choices.
-    by_rule : bool
-        Whether all settings are those of the public rule.
     """
     if not budget.private:
         return PrivacyStatement.not_private("privgam")

@@ -43,19 +43,6 @@ def random_trees(
 ) -> LeafNoise:
     """Calibrate the Gaussian noise of T trees: σ = S·√T/μ (PRIVACY.md §d, §e).
 
-    Parameters
-    ----------
-    n_trees, batch : int
-    n_classes : int
-    epsilon, delta : float
-        δ > 0, unless ε is infinite.
-    trust : str
-    n_colluding : int
-
-    Returns
-    -------
-    LeafNoise
-
     Raises
     ------
     ValueError
