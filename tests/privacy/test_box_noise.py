@@ -71,16 +71,6 @@ def test_what_it_reads(encoding, columns, start):
     assert np.array_equal(model.decision_function(X), model.decision_function(other))
 
 
-def test_private_codes_change_no_bit_of_the_start():
-    X, y = records()
-    other = X.copy()
-    other[:, 2] = 4 - X[:, 2]
-    options = {"start": "public", "columns": "private", "public_columns": (0, 1)}
-    left, right = (fit(Z, y, **options).start_ for Z in (X, other))
-    assert np.array_equal(left.coefficients, right.coefficients)
-    assert left.intercept == right.intercept
-
-
 def test_without_noise_the_penalty_is_the_usual_one():
     X, y = records()
     model = fit(X, y, epsilon=math.inf, encoding="scaled", C=0.5)

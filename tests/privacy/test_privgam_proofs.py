@@ -83,15 +83,15 @@ def test_sensitivities_hold_and_are_reached(neighbours, shapes):
         }
         largest = {key: max(largest[key], found[key]) for key in largest}
     stated = {
-        "l1": bounds.cells_l1(CLIP, neighbours),
-        "l2": bounds.cells_l2(CLIP, neighbours),
-        "margin": bounds.cells_l1(CLIP, neighbours),
-        "edge": bounds.cells_l1(CLIP, neighbours),
-        "range": bounds.edge_range(CLIP, neighbours),
-        "slopes1": bounds.slopes_l1(CLIP, 3, neighbours),
-        "slopes2": bounds.slopes_l2(CLIP, 3, neighbours),
-        "p1": bounds.products_l1(3, neighbours),
-        "p2": bounds.products_l2(3, neighbours),
+        "l1": bounds.cells(neighbours, True),
+        "l2": bounds.cells(neighbours, False),
+        "margin": bounds.cells(neighbours, True),
+        "edge": bounds.cells(neighbours, True),
+        "range": bounds.edge_range(neighbours),
+        "slopes1": bounds.slopes(3, neighbours, True),
+        "slopes2": bounds.slopes(3, neighbours, False),
+        "p1": bounds.products(3, neighbours, True),
+        "p2": bounds.products(3, neighbours, False),
     }
     for key, bound in stated.items():
         assert largest[key] <= bound * (1 + 1e-12), key
@@ -120,13 +120,13 @@ def test_the_linear_parts_sensitivities_are_reached_at_the_ends_of_many_bins(nei
     else:
         slopes, products = one[0] - other[0], one[1] - across[1]
     reached = {"rel": 0.01}
-    assert np.abs(slopes).sum() == pytest.approx(bounds.slopes_l1(CLIP, m, neighbours), **reached)
-    assert np.linalg.norm(slopes) == pytest.approx(bounds.slopes_l2(CLIP, m, neighbours), **reached)
+    assert np.abs(slopes).sum() == pytest.approx(bounds.slopes(m, neighbours, True), **reached)
+    assert np.linalg.norm(slopes) == pytest.approx(bounds.slopes(m, neighbours, False), **reached)
     norm = np.linalg.norm(products)
-    assert norm == pytest.approx(bounds.products_l2(m, neighbours), **reached)
+    assert norm == pytest.approx(bounds.products(m, neighbours, False), **reached)
     # Of the upper triangle the bound is (m/2)² a record, which m(m + 1)/8 stays below.
     most = {REPLACE_ONE: 8.0, ADD_REMOVE: 4.0}[neighbours]
-    assert bounds.products_l1(m, neighbours) == most
+    assert bounds.products(m, neighbours, True) == most
     assert np.abs(one[1][np.triu_indices(m)]).sum() == pytest.approx(m * (m + 1) / 8, **reached)
 
 
@@ -164,30 +164,6 @@ def fitted(X, y, n_bins, rng, **parameters):
     made.n_bins_ = n_bins
     coded = Records(X, y, np.ones(len(y), dtype=np.int64), n_bins)
     return made._fitted(coded, Curator(rng))
-
-
-@pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
-@pytest.mark.parametrize("linear", ["no", "yes"])
-@pytest.mark.parametrize(
-    ("method", "delta", "pairs"),
-    [
-        ("cyclic", 1e-5, "no"),
-        ("cyclic", 1e-5, "yes"),
-        ("greedy", 1e-5, "rule"),
-        ("greedy", 0.0, "rule"),
-    ],
-)
-def test_the_ledger_adds_up(method, delta, pairs, linear, neighbours):
-    X, y, n_bins = data(400)
-    estimate = 500 if neighbours == ADD_REMOVE else None
-    for epsilon in (0.05, 1.0, 3.0):
-        model = learner(
-            n_bins, epsilon=epsilon, delta=delta, method=method, linear=linear, ordered=True,
-            neighbours=neighbours, n_estimate=estimate, random_state=0, pairs=pairs,
-        ).fit(X, y)  # fmt: skip
-        said = model.privacy_
-        assert said.neighbours == neighbours
-        assert said.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
 
 
 def test_dropped_columns_leave_their_budget_to_the_others(monkeypatch):

@@ -204,17 +204,17 @@ def terms(
     ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
     public = (tuple(int(k) for k in facts.n_bins), ordered, n)
     guess = budget.training_epsilon
-    found = []
+    told: list[Terms] = []
     for one in candidates:
         delta = base_entry(one.learner).told_delta(0.0 if budget.pure else budget.delta)
         fit = _Fit(one.learner, json.dumps(one.setting, sort_keys=True), *public, delta)
         try:
-            found.append(_terms(fit, budget.pure, budget.training, guess))
+            told.append(_terms(fit, budget.pure, budget.training, guess))
         except ValueError as error:
             setting = dict(one.setting)
             raise ValueError(f"{NAME}: the setting {setting} of {one.learner}: {error}") from error
-        guess = found[-1].epsilon
-    return found
+        guess = told[-1].epsilon
+    return told
 
 
 class _Fit(NamedTuple):

@@ -59,11 +59,11 @@ def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
 @njit(cache=True, nogil=True)
 def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
     """Toss a coin of the chance e^{-(a/b)²/2}."""
-    whole, rest = a // b, a % b
-    for _ in range(whole * whole):
+    quotient, rest = a // b, a % b
+    for _ in range(quotient * quotient):
         if not _coin_e_fraction(rng, 1, 2):
             return False
-    for _ in range(whole):
+    for _ in range(quotient):
         if not _coin_e_fraction(rng, rest, b):
             return False
     k = 1
@@ -96,14 +96,14 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
         # The fraction x, as many words of it as it takes.
         x = np.empty(0, dtype=np.int64)
         accepted = True
-        whole, rest = k // scale, k % scale
-        for step in range(whole + 2):
+        quotient, rest = k // scale, k % scale
+        for step in range(quotient + 2):
             # e^{-x/σ} for each whole σ in k, then e^{-(rest/σ)(x/σ)}, then e^{-x²/2σ²}.
             j = 1
             while True:
-                if step <= whole:
+                if step <= quotient:
                     happens = _below(rng, scale * j) == 0
-                    if happens and step == whole:
+                    if happens and step == quotient:
                         happens = _below(rng, scale) < rest
                 else:
                     happens = _below(rng, 2 * scale * j) == 0 and _below(rng, scale) == 0

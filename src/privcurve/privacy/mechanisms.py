@@ -61,29 +61,18 @@ class Draw(Protocol):
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One mechanism.
-
-    Attributes
-    ----------
-    name : str
-        As in ledgers and in `MECHANISMS`.
-    unit, words : str
-        As in a statement: "3 choices by permute-and-flip".
-    kind : str
-        What a call costs, see ``accountants.cost.Cost``.
-    draw : callable
-        ``draw(rng, size, scale=1.0)`` gives noise. A vector's `size` is its dimension.
-    probabilities : callable or None
-        ``probabilities(scores, rate)``: the chance of each candidate of a choice; or
-        ``probabilities(margins, rate)``: the chance of the label + for each margin. None where
-        there is no choice.
-    """
+    """One mechanism, by its name in ledgers and in `MECHANISMS`."""
 
     name: str
+    # As in a statement: "3 choices by permute-and-flip".
     unit: str
     words: str
+    # What a call costs, see ``accountants.cost.Cost``.
     kind: str
+    # Of a vector the size is its dimension.
     draw: Draw
+    # probabilities(scores, rate): the chance of each candidate of a choice, or of the label +
+    # for each margin; None where there is no choice.
     probabilities: Callable[[ArrayLike, float], Floats] | None = None
 
     def bounded_range(self, epsilon: float) -> float | None:
@@ -95,26 +84,14 @@ class Mechanism:
         return epsilon if self.kind == BOUNDED_RANGE_KIND else None
 
 
-def score_range(sensitivity: float, neighbours: str, monotone: bool = False) -> float:
-    """Range of the change of scores of a given sensitivity.
+def score_range(sensitivity: float, neighbours: str) -> float:
+    """Range 2Δ of the change of scores, each of which changes by at most Δ.
 
-    Parameters
-    ----------
-    sensitivity : float
-        Δ: each score changes by at most Δ.
-    neighbours : str
-        One of ``budget.NEIGHBOURS``.
-    monotone : bool
-        Whether an added record moves all scores in one direction. That halves the range
-        for add/remove; where a record changes it does not (§0, L2).
-
-    Returns
-    -------
-    float
-        2Δ, or Δ for monotone scores and add/remove.
+    If an added record moved all scores in one direction, it would be Δ for add/remove; where a
+    record is replaced it would not (§0, L2).
     """
-    touched = relation(neighbours).touched
-    return sensitivity if monotone and touched == 1 else 2 * sensitivity
+    relation(neighbours)
+    return 2 * sensitivity
 
 
 # Noise ---------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from privcurve.privacy.ledger import (
     NOT_SELECTION,
     LedgerEntry,
     PrivacyStatement,
+    state,
 )
 from privcurve.privacy.mechanisms import (
     EXPONENTIAL,
@@ -31,7 +32,6 @@ from privcurve.privacy.mechanisms import (
     NOISY_LABEL,
     PERMUTE_AND_FLIP,
 )
-from privcurve.privacy.public_facts import state
 from privcurve.privacy.selection import UNITS, SelectionBudget
 
 
@@ -85,8 +85,8 @@ class Announced:
     parts: int = 1
 
     def __post_init__(self) -> None:
-        said = (self.l1 > 0 or self.l2 > 0) + (self.score_range > 0) + (self.margins > 0)
-        if said != 1:
+        kinds = (self.l1 > 0 or self.l2 > 0, self.score_range > 0, self.margins > 0)
+        if sum(kinds) != 1:
             one = "numbers (l1, l2), a choice (score_range) or labels (margins)"
             raise ValueError(f"{self.what}: announce one of {one}")
         if not (self.times >= 1 and 0 < self.share <= 1 + 1e-12):
@@ -103,15 +103,8 @@ class Announced:
         return LAPLACE if pure else GAUSSIAN
 
     def bound(self, pure: bool) -> float:
-        """Return what the rate multiplies to give the cost of a call.
-
-        Raises
-        ------
-        ValueError
-            If there is none: numbers without the norm that their noise needs.
-        """
-        norm = self.l1 if pure else self.l2
-        bound = self.score_range or self.margins or norm
+        """Return what the rate multiplies to give a call's cost: a range, or the noise's norm."""
+        bound = self.score_range or self.margins or (self.l1 if pure else self.l2)
         if not bound:
             needed = "= 0 needs its L1" if pure else "> 0 needs its L2"
             raise ValueError(f"{self.what}: delta {needed} sensitivity")
@@ -167,7 +160,7 @@ def noise_of(
     accountants : tuple of str, optional
         For δ > 0: those to take the best of; by default all that fit.
     **words
-        Of the statement, see :func:`~privcurve.privacy.public_facts.state`.
+        Of the statement, see :func:`~privcurve.privacy.ledger.state`.
 
     Returns
     -------
@@ -181,9 +174,9 @@ def noise_of(
     check_budget(epsilon, delta)
     if not is_private(epsilon):
         return PrivacyStatement.not_private(learner)
-    whole = math.fsum(each.share for each in announced)
-    if abs(whole - 1) > 1e-9:
-        raise ValueError(f"{learner}: the shares of its calls add up to {whole}, not to 1")
+    total = math.fsum(each.share for each in announced)
+    if abs(total - 1) > 1e-9:
+        raise ValueError(f"{learner}: the shares of its calls add up to {total}, not to 1")
     pure = delta == 0
     if pure:
         accountant = BASIC
@@ -196,9 +189,8 @@ def noise_of(
         for cost in costs:
             counts[cost.kind, cost.amount] += cost.count
         together = tuple(Cost(*key, count) for key, count in counts.items())
-        found = calibrate(together, epsilon, delta, **best)
-        accountant = found.accountant
-        amounts = [cost.amount * found.scale for cost in costs]
+        scale, accountant = calibrate(together, epsilon, delta, **best)
+        amounts = [cost.amount * scale for cost in costs]
     ledger = [
         entry
         for each, amount in zip(announced, amounts, strict=True)

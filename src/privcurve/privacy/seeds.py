@@ -66,15 +66,7 @@ class SeedError(ValueError):
 
 @dataclass(frozen=True)
 class SecretSeed:
-    """A secret.
-
-    Attributes
-    ----------
-    key : bytes
-        256 random bits; in no text.
-    path : Path
-        The file that holds it.
-    """
+    """A secret: 256 random bits, which are in no text, and the file that holds them."""
 
     key: bytes = field(repr=False)
     path: Path = field(compare=False)
@@ -156,8 +148,7 @@ def folder() -> Path:
     That of ``PRIVCURVE_SEEDS``, or ``privcurve/seeds`` below ``XDG_STATE_HOME``, by default
     ``~/.local/state``.
     """
-    chosen = os.environ.get(VARIABLE)
-    if chosen:
+    if chosen := os.environ.get(VARIABLE):
         return Path(chosen).expanduser().absolute()
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
     home = state if state.is_absolute() else Path.home() / ".local/state"
@@ -172,21 +163,13 @@ def path_of(name: str) -> Path:
 def resolve(given: int | str, make: bool = False) -> Seed:
     """Return the seed that a configuration or a command line means.
 
-    Parameters
-    ----------
-    given : int or str
-        A number; ``secret``, that of the workflow; or the path of a file ``….seed``.
-    make : bool
-        Whether a secret that is not there is made; otherwise it is refused.
-
-    Returns
-    -------
-    Seed
+    It is a number; ``secret``, that of the workflow; or the path of a file ``….seed``.
 
     Raises
     ------
     SeedError
-        If it is none of these, or as :func:`read`.
+        If it is none of these, or as :func:`read`: a secret that is not there is refused too,
+        unless `make` says to make it.
     """
     place = place_of(given)
     if isinstance(place, int):
@@ -226,14 +209,9 @@ def read_or_make(path: Path) -> SecretSeed:
 
 
 def make(path: Path, key: str = "") -> None:
-    """Write a new secret seed. One that is there meanwhile stays.
+    """Write a new secret seed, and its folder, for their owner alone; one that is there stays.
 
-    Parameters
-    ----------
-    path : Path
-        Its folder is made, for its owner alone, if need be.
-    key : str, optional
-        64 hex digits, as the system's entropy gives them; drawn if they are not given.
+    The key is 64 hex digits, as the system's entropy gives them; drawn if it is not given.
 
     Raises
     ------

@@ -129,9 +129,9 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     tilted = math.exp(epsilon) * np.diff(ndtr((s - middle - mu**2) / mu))
     # Of each piece: the mean part of the way to its right end, in e^s.
     right = np.clip((tilted * np.exp(-s[:-1]) - inside) / math.expm1(h), 0.0, inside)
-    found = float(((inside - right) * values[:-1] + right * values[1:]).sum())
-    found += missed + float(values[-1]) * float(ndtr((middle - s[-1]) / mu))
-    return min(1.0, found * (1.0 + _ROUNDING * (n_calls + size)))
+    delta = float(((inside - right) * values[:-1] + right * values[1:]).sum())
+    delta += missed + float(values[-1]) * float(ndtr((middle - s[-1]) / mu))
+    return min(1.0, delta * (1.0 + _ROUNDING * (n_calls + size)))
 
 
 def _round(before: Floats, steps: int, chance: Floats, bounded_range: float, size: int) -> Floats:

@@ -255,7 +255,7 @@ def of_selection(runs: selection.Runs) -> Accountant:
         pure = runs.epsilon(each) if math.isfinite(each) else math.inf
         if delta == 0:
             return pure
-        return min(pure, solve(lambda whole: -log_ratio(runs.delta(rho, whole), delta), 1.0))
+        return min(pure, solve(lambda total: -log_ratio(runs.delta(rho, total), delta), 1.0))
 
     return Accountant(
         runs.name,

@@ -10,10 +10,16 @@ from functools import lru_cache
 
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import PUBLISHED, check_budget, is_private
-from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED, LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import (
+    NOT_PROVED,
+    PROVED,
+    REFUTED,
+    LedgerEntry,
+    PrivacyStatement,
+    state,
+)
 from privcurve.privacy.mechanisms import EXPONENTIAL
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.public_facts import state
 
 LEARNER = "bdpe"
 

@@ -19,10 +19,9 @@ from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_priv
 from privcurve.privacy.calibration.objective import Objective, perturbed
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.curator import EXACT, Call, call_of
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, OBJECTIVE_PERTURBATION
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.public_facts import state
 from privcurve.privacy.sensitivity.impurity import check_n
 
 
@@ -176,8 +175,8 @@ class BRCNoise:
         costs = [Cost(GAUSSIAN_KIND, gaussian, rounds)]
         if share > 0:
             costs.append(Cost(BOUNDED_RANGE_KIND, ranged, rounds))
-        found = calibrate(tuple(costs), self.epsilon, self.delta)
-        return gaussian * found.scale, ranged * found.scale, found.accountant
+        scale, accountant = calibrate(tuple(costs), self.epsilon, self.delta)
+        return gaussian * scale, ranged * scale, accountant
 
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
         """Make the statement of a fit from all α's, 0 for those that left the weights alone."""
@@ -205,20 +204,11 @@ CURVATURE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class PeopleNoise:
-    """Noise of one fit.
+    """Noise of Boosting for People: of errors, of each round's classifier, of weights.
 
-    Attributes
-    ----------
-    error : BRCNoise
-        Of the errors, with their part of ε.
-    classifier : Objective
-        Of the classifier of each round.
-    weight_scale : float
-        Laplace noise of every weight that a classifier is given (``published`` alone).
-    epsilon : float
-    calibration : str
-        ``certified``: ε/(2T) for each classifier and each error. ``published``: ε/(3T) for
-        each classifier, error, and weights, which need none.
+    Certified: ε/(2T) for each classifier and each error. Published: ε/(3T) for each classifier,
+    error, and the weights that a classifier is given, which need none (Laplace noise of
+    `weight_scale`; else 0).
     """
 
     error: BRCNoise

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 
-from privcurve.privacy.budget import REPLACE_ONE
-from privcurve.privacy.sensitivity.counts import per_change
-
 CRITERIA = ("gini", "entropy", "root_gini", "zero_one", "m_alpha")
 
 
@@ -48,13 +45,13 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
     return root if criterion == "root_gini" else zero_one
 
 
-def split_range(n: int, criterion: str, alpha: float = 1.0, neighbours: str = REPLACE_ONE) -> float:
-    """Range of the split score's change: 2F₁ (replace-one) or F₁ (add/remove).
+def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
+    """Range R of the split score's change: 2F₁ (replace-one).
 
     The exponential mechanism at rate η is ηR-DP and ηR-bounded-range. Source: §0, L0–L3
     (proved).
     """
-    return per_change(neighbours) * split_sensitivity(n, criterion, alpha)
+    return 2 * split_sensitivity(n, criterion, alpha)
 
 
 def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float:
