@@ -115,10 +115,7 @@ def test_the_bound_is_a_number_that_says_something(epsilon, words):
 def test_words_for_private_columns():
     def said(columns, label):
         changed = dataclasses.replace(
-            statement(),
-            neighbours="private-columns",
-            public_columns=columns,
-            public_label=label,
+            statement(), neighbours="private-columns", public_columns=columns, public_label=label
         )
         assert PrivacyStatement.from_json(changed.to_json()) == changed
         return str(changed)

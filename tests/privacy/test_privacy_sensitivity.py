@@ -10,11 +10,7 @@ from exact_one_rule import one_rule_exact_epsilon
 from privcurve.privacy.calibration.brc import brc_delta_published
 from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_flip_probabilities
 from privcurve.privacy.sensitivity import lazybb as s
-from privcurve.privacy.sensitivity.counts import (
-    histogram_l1,
-    histogram_l2,
-    noisy_counts_published,
-)
+from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, noisy_counts_published
 from privcurve.privacy.sensitivity.impurity import (
     boosted_split_published,
     distributed_split_published,

@@ -12,15 +12,11 @@ from privcurve.audit.attacks.pairs import in_crowds
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import STANDS, run
 from privcurve.audit.scores import sample_canary_scores
-from privcurve.coding import Records
-from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.residuals import PLACE_BITS, Residuals, bin_maps, residual_table
-from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration import privgam as bounds
 from privcurve.privacy.calibration.privgam import CLIP, gaussian_budget
-from privcurve.privacy.curator import Curator
 
 TARGET = Target("none", records([[0]], [1], [2]))
 BITS = 20
@@ -147,60 +143,6 @@ def test_a_residual_depends_on_its_own_record_alone():
         assert residuals([(1, 1, -1), *others], SHAPES[1]).each()[0] == alone
 
 
-def data(n=3000, seed=0):
-    rng = np.random.default_rng(seed)
-    n_bins = np.array([12, 3, 30, 2, 8])
-    X = rng.integers(0, n_bins, (n, 5)).astype(np.uint8)
-    score = 0.3 * (X[:, 0] - 6) + 1.5 * (X[:, 1] == 2) - 0.1 * (X[:, 2] - 15)
-    return X, np.where(rng.random(n) < 1 / (1 + np.exp(-score)), 1, -1).astype(np.int8), n_bins
-
-
-def learner(n_bins, **parameters):
-    return PrivGAMClassifier(n_bins=n_bins, classes=(-1, 1), **parameters)
-
-
-def fitted(X, y, n_bins, rng, **parameters):
-    made = learner(n_bins, **parameters)
-    made.n_bins_ = n_bins
-    coded = Records(X, y, np.ones(len(y), dtype=np.int64), n_bins)
-    return made._fitted(coded, Curator(rng))
-
-
-def test_dropped_columns_leave_their_budget_to_the_others(monkeypatch):
-    monkeypatch.setattr(rule, "DROP_WEIGHT", 0.1)
-    X, y, n_bins = data(20_000)
-    fit, _ = fitted(
-        X, y, n_bins, np.random.default_rng(0), epsilon=0.3, delta=1e-5, method="cyclic"
-    )
-    assert not fit.records.shapes[4].any()
-    rounds = []
-    for t in (rule.DROP_ROUND, rule.DROP_ROUND + 1):
-        entries = [e for e in fit.curator.ledger if e.what.startswith(f"round {t}:")]
-        rounds.append([e.noise_rate for e in entries if "column" in e.what])
-    assert len(rounds[1]) == len(rounds[0]) - 1
-    share = (rule.DROP_ROUND + 1) ** rule.ROUND_POWER / rule.DROP_ROUND**rule.ROUND_POWER
-    grown = (rounds[1][0] / rounds[0][0]) ** 2 / share
-    assert grown == pytest.approx((5 + rule.INTERCEPT_WEIGHT) / (4 + rule.INTERCEPT_WEIGHT))
-
-
-def quarter(budget):
-    """A share and a sensitivity whose noise has the rate 1/4."""
-    return 0.5, 4 * budget.of_release(0.5)
-
-
-def test_noise_is_that_of_the_ledger():
-    X, y, n_bins = data(200)
-    for delta, spread in ((1e-5, 1.0), (0.0, math.sqrt(2))):
-        fit, _ = fitted(X, y, n_bins, np.random.default_rng(3), delta=delta)
-        exact = np.arange(4000)
-        entry = fit.budget.release("it", *quarter(fit.budget))
-        assert entry.noise_rate == pytest.approx(0.25)
-        values, variance = fit._with_noise(exact, entry)
-        noise = values - exact * 2.0**-fit.budget.bits
-        assert noise.std() == pytest.approx(4 * spread, rel=0.06)
-        assert variance == pytest.approx((4 * spread) ** 2, rel=1e-6)
-
-
 def found(some):
     return run(some, TARGET, 0, COMPARISONS)
 
@@ -230,13 +172,3 @@ def test_the_attack_on_the_model_alone_finds_half_of_the_claim():
     row = found([crowded()]).iloc[0]
     assert row["verdict"] == STANDS
     assert row["found_epsilon"] > 0.5 * row["epsilon"]
-
-
-def test_the_curvature_has_noise_of_its_own():
-    """The sum of a bin's two cells is released too: each cell has noise, not their difference."""
-    X, y, n_bins = data(200)
-    fit, _ = fitted(X, y, n_bins, np.random.default_rng(4), delta=1e-5)
-    entry = fit.budget.release("it", *quarter(fit.budget))
-    values, *_ = fit._with_noise(np.zeros((2, 4000), dtype=np.int64), entry)
-    for released in (values[0] + values[1], values[1] - values[0]):
-        assert released.std() == pytest.approx(4 * math.sqrt(2), rel=0.06)

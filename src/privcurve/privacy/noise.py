@@ -224,17 +224,9 @@ def selection_statement(
     """Make the statement of a private selection, which no record and no coin changes.
 
     Its ledger is that of one run: a training, and the training's score, how many training records
-    it decides right. To replace a record moves the score of a given model by one at most.
-
-    Parameters
-    ----------
-    budget : SelectionBudget
-    base : str
-        The learner whose settings are tried.
-    n_settings : int
-        From how many.
-    assumptions, exclusions : sequence of str
-        Those of all settings, as any of them may be kept. Exclusions come first.
+    it decides right. To replace a record moves the score of a given model by one at most. `base`
+    names the learners whose settings are tried; assumptions and exclusions are those of all
+    settings, as any of them may be kept.
     """
     own = [text for text in exclusions if text not in NOT_COVERED]
     # The choice of settings is covered: it was private.

@@ -251,10 +251,6 @@ def selection_budget(
     pure : bool, optional
         Whether runs are accounted by ε although δ > 0; by default where δ = 0.
 
-    Returns
-    -------
-    SelectionBudget
-
     Raises
     ------
     ValueError
@@ -288,17 +284,7 @@ def selection_budget(
 def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: float) -> float:
     """Find the ε of a learner's own calibration that spends ρ, or a thousandth less, never more.
 
-    Parameters
-    ----------
-    rho : float
-    rho_at : callable
-        ``rho_at(epsilon)``: what a training spends; it grows with ε.
-    guess : float
-        Where to begin.
-
-    Returns
-    -------
-    float
+    What a training spends, `rho_at(epsilon)`, grows with ε; the search begins at `guess`.
 
     Raises
     ------

@@ -72,7 +72,7 @@ EDGE = "edge"
 
 @dataclass(frozen=True)
 class BRCNoise:
-    """How much noise each round gets, by the transcript so far.
+    """How much noise each round of T gets, by the transcript so far.
 
     Given the α's that were released, a record's weight is a function of that record alone,
     and classifiers do not depend on the data, so the sensitivity Δ_t of round t's estimate
@@ -80,14 +80,8 @@ class BRCNoise:
 
     Attributes
     ----------
-    learner : str
-    n : int
-        Records.
-    n_rounds : int
-        T.
     smallest, largest : float
         Caps of a weight, 1/c₁ and c₂.
-    epsilon, delta : float
     calibration : str
         ``published``: Lap(c₁c₂T/(εn)) in each round (Theorems 3 and 4), whatever δ: the paper
         has pure privacy alone. ``certified``: Lap(Δ_tT/ε), or Gaussian noise in proportion

@@ -75,19 +75,16 @@ def lazybb_one_rule(
 
     Parameters
     ----------
+    learner : str
+        Name in the statement.
     n, n_rounds : int
         Records and rounds (τ).
     density, learning_rate : float
         κ and λ.
     epsilon, delta : float
         The budget; ε may be infinite.
-    calibration : str
-        ``published`` or ``certified``.
-    mechanism : str
-        ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip for
-        certified pure privacy, else exponential.
-    learner : str
-        Name in the statement.
+    calibration, mechanism : str
+        See :func:`~privcurve.privacy.mechanisms.resolve`.
     started : bool
         Whether margins begin at those of a public start: ζ = 1/(κn) in all rounds then
         (docs/partial.md, P2).
