@@ -12,8 +12,10 @@ from privcurve.audit.attacks.pairs import in_crowds
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import STANDS, run
 from privcurve.audit.scores import sample_canary_scores
+from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.residuals import PLACE_BITS, Residuals, bin_maps, residual_table
+from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration import privgam as bounds
 from privcurve.privacy.calibration.privgam import CLIP, gaussian_budget
@@ -141,6 +143,26 @@ def test_a_residual_depends_on_its_own_record_alone():
     alone = residuals([(1, 1, -1)], SHAPES[1]).each()[0]
     for others in itertools.permutations(RECORDS[:4]):
         assert residuals([(1, 1, -1), *others], SHAPES[1]).each()[0] == alone
+
+
+def test_dropped_columns_leave_their_budget_to_the_others(monkeypatch):
+    monkeypatch.setattr(rule, "DROP_WEIGHT", 0.1)
+    rng, n_bins = np.random.default_rng(0), (12, 3, 30, 2, 8)
+    X = rng.integers(0, n_bins, (20_000, 5)).astype(np.uint8)
+    score = 0.3 * (X[:, 0] - 6) + 1.5 * (X[:, 1] == 2) - 0.1 * (X[:, 2] - 15)
+    y = np.where(rng.random(20_000) < 1 / (1 + np.exp(-score)), 1, -1)
+    model = PrivGAMClassifier(
+        n_bins=n_bins, classes=(-1, 1), epsilon=0.3, delta=1e-5, method="cyclic",
+        random_state=np.random.default_rng(0),
+    ).fit(X, y)  # fmt: skip
+    rounds = []
+    for t in (rule.DROP_ROUND, rule.DROP_ROUND + 1):
+        entries = [e for e in model.privacy_.ledger if e.what.startswith(f"round {t}:")]
+        rounds.append([e.noise_rate for e in entries if "column" in e.what])
+    assert len(rounds[1]) == len(rounds[0]) - 1
+    share = (rule.DROP_ROUND + 1) ** rule.ROUND_POWER / rule.DROP_ROUND**rule.ROUND_POWER
+    grown = (rounds[1][0] / rounds[0][0]) ** 2 / share
+    assert grown == pytest.approx((5 + rule.INTERCEPT_WEIGHT) / (4 + rule.INTERCEPT_WEIGHT))
 
 
 def found(some):

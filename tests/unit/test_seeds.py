@@ -43,6 +43,9 @@ def test_a_secret_is_made_once_for_its_owner_alone(folder):
     assert seeds.resolve("secret", make=True) == first == seeds.resolve("secret")
     assert path.read_text().strip() == first.key.hex()
     assert [one.name for one in folder.iterdir()] == ["workflow.seed"]
+    other = seeds.read_or_make(seeds.path_of("patients"))
+    assert other.key != first.key
+    assert len(other.key) == 32
 
 
 def test_where_seeds_are(monkeypatch):
