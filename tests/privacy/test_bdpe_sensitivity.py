@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privcurve.kernels.m_alpha import bayes_weight, largest_link
-from privcurve.privacy.calibration.bdpe import _flip_loss, truth_of_published
+from privcurve.privacy.calibration.bdpe import _flip_loss, published
 from privcurve.privacy.sensitivity.counts import (
     histogram_l1,
     histogram_l2,
@@ -74,7 +74,9 @@ def test_what_published_leaves_are_worth():
     def truth(**changes):
         known = {"n_trees": 1, "depth": 3, "calibrate_alpha": "no", "tree_share": 0.0}
         known |= {"clamp": 10.0, "largest_link": largest_link(0.1), "leverage": "constant"}
-        return truth_of_published(**{**known, "epsilon": 0.1, **changes})
+        given = {"sensitivity": 1.0, "epsilon": 0.1, "delta": 0.0}
+        said = published(**{**known, **given, **changes})
+        return said.status, said.caveat, said.proved_epsilon
 
     status, _, proved = truth()
     assert status == "refuted"

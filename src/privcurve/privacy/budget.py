@@ -147,7 +147,7 @@ def _is_beyond_floats(value: Any) -> bool:
 
 
 def is_private(epsilon: float) -> bool:
-    """Whether ε is finite."""
+    """Return whether ε is finite."""
     return not math.isinf(epsilon)
 
 

@@ -129,7 +129,7 @@ def starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
 
 
 def is_chacha(coins: np.random.Generator) -> bool:
-    """Whether a stream is one of ChaCha20, with all of its rounds."""
+    """Return whether a stream is one of ChaCha20, with all of its rounds."""
     bits = coins.bit_generator
     return isinstance(bits, ChaCha) and bits.state["state"]["rounds"] >= 20
 

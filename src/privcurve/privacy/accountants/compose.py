@@ -123,7 +123,7 @@ class Accountant:
     slow: bool = False
 
     def admits(self, costs: Costs, delta: float) -> bool:
-        """Whether it can compose these costs at this δ."""
+        """Return whether it can compose these costs at this δ."""
         return (delta > 0 or not self.needs_delta) and self.fits(costs)
 
     def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
@@ -153,7 +153,7 @@ def _equal_and_pure(costs: Costs) -> bool:
 
 
 def _one_range(costs: Costs) -> bool:
-    """Whether all calls with a bounded range have the same, and are not too many."""
+    """Return whether all calls with a bounded range have the same, and are not too many."""
     ranges = [cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND]
     return len(ranges) == 1 and ranges[0].count <= MAX_CALLS
 

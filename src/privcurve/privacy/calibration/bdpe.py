@@ -58,6 +58,8 @@ def published(
 ) -> PrivacyStatement:
     """Calibrate a boosted ensemble as published: nodes of a level share, links of leaves get noise.
 
+    The statement says what is true of that noise: which ε is proved in place of the claim, if any.
+
     Raises
     ------
     ValueError
@@ -72,7 +74,7 @@ def published(
             "or delta = 0"
         )
     spent = [tree_share * epsilon / (n_trees * depth * 2**level) for level in range(depth)]
-    of_leaves = (1 - tree_share) * epsilon / n_trees
+    each_leaf = (1 - tree_share) * epsilon / n_trees
     ledger: list[LedgerEntry] = []
     for t in range(1, n_trees + 1):
         for node in range(1, 2**depth):
@@ -84,10 +86,24 @@ def published(
         links = Announced(
             OF_LINKS.format(t), l1=2 * clamp, calls=2**depth, parallel=LEAVES, source=SOURCE
         )
-        ledger += links.entries(of_leaves, pure=True)
-    status, caveat, proved = truth_of_published(
-        n_trees, depth, calibrate_alpha, tree_share, clamp, largest_link, leverage, epsilon
-    )
+        ledger += links.entries(each_leaf, pure=True)
+    status, caveat = REFUTED, LEAK
+    proved: float | None = math.inf
+    if leverage != EXACT:
+        # All levels of a tree together, by PRIVACY.md §f2.
+        splits = tree_share * epsilon * (2 - 2.0 ** (1 - depth)) / depth
+        of_leaves = (1 - tree_share) * epsilon
+        # A moved record turns two leaves around, each by up to twice the largest link.
+        most = splits + of_leaves * 4 * largest_link / (2 * clamp)
+        # A record alone in its leaf, in every tree, whose label is flipped; seen after the clamp.
+        least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
+        status, caveat, proved = NOT_PROVED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
+        if least > epsilon:
+            status = REFUTED
+        elif proved is None:
+            caveat = ERROR_LEAK
+        elif proved <= epsilon * (1 + 1e-12):
+            status, caveat, proved = PROVED, "", None
     return state(
         LEARNER,
         epsilon=epsilon,
@@ -99,37 +115,6 @@ def published(
         caveat=caveat,
         proved_epsilon=proved,
     )
-
-
-def truth_of_published(
-    n_trees: int,
-    depth: int,
-    calibrate_alpha: str,
-    tree_share: float,
-    clamp: float,
-    largest_link: float,
-    leverage: str,
-    epsilon: float,
-) -> tuple[str, str, float | None]:
-    """Return the status and the caveat of the published noise, and the ε that is proved.
-
-    That is infinite if there is none, None if nothing is known.
-    """
-    if leverage == EXACT:
-        return REFUTED, LEAK, math.inf
-    # All levels of a tree together, by PRIVACY.md §f2.
-    splits = tree_share * epsilon * (2 - 2.0 ** (1 - depth)) / depth
-    of_leaves = (1 - tree_share) * epsilon
-    # A moved record turns two leaves around, each by up to twice the largest link.
-    most = splits + of_leaves * 4 * largest_link / (2 * clamp)
-    # A record alone in its leaf, in every tree, whose label is flipped; seen after the clamp.
-    least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
-    proved = None if calibrate_alpha == EXACT else most
-    if least > epsilon:
-        return REFUTED, LEAF_LEAK, proved
-    if proved is not None and proved <= epsilon * (1 + 1e-12):
-        return PROVED, "", None
-    return NOT_PROVED, ERROR_LEAK if proved is None else LEAF_LEAK, proved
 
 
 def _flip_loss(clamp: float, largest_link: float, scale: float) -> float:
