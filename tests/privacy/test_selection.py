@@ -397,14 +397,3 @@ def test_with_delta_every_candidate_spends_the_same_rho():
     assert other > pure
     alone = tuning.budget_of(["noisy_majority"], 1.0, 1e-5, 1.0, 5.0, 0.05)
     assert alone.pure
-
-
-def test_candidates_are_checked_one_by_one():
-    with pytest.raises(ValueError, match="settings of majority_class can't be chosen privately"):
-        candidates_of("lazybb", [{}, {"learner": "majority_class"}])
-    with pytest.raises(ValueError, match="one_rule has no parameter 'n_rounds'"):
-        candidates_of("lazybb", [{"learner": "one_rule", "n_rounds": 3}])
-    with pytest.raises(ValueError, match="settings is empty"):
-        candidates_of("lazybb", [])
-    with pytest.raises(ValueError, match="random_trees needs a delta above 0"):
-        tuning.budget_of(["lazybb", "random_trees"], 1.0, 0.0, 1.0, 5.0, 0.05)
