@@ -1,4 +1,8 @@
-"""From announced mechanism calls and a budget to noise: the one calibration."""
+"""From announced mechanism calls and a budget to noise: the one calibration.
+
+And what no learner announces: the statement of a private selection, and the noise of the accuracy
+that a release pays for.
+"""
 
 from __future__ import annotations
 
