@@ -2,13 +2,9 @@
 
 import itertools
 import math
-import sys
-from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import brc as reference
+import pytest
 
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
 from privcurve.audit.pairs import Target, records

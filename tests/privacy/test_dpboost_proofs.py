@@ -1,9 +1,8 @@
 """DPBoost: its constants by search (docs/competitors.md, lemmas D1 and D3), and what it draws."""
 
 import itertools
-import sys
-from pathlib import Path
 
+import gradient_tree as reference
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -22,9 +21,6 @@ from privcurve.privacy.calibration.dpboost import (
     leaf_bounds,
     leaf_l1,
 )
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
-import gradient_tree as reference
 
 LAMBDAS = (0.0, 0.1, 1.0, 30.0)
 
