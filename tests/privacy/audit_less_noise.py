@@ -6,7 +6,7 @@ from privcurve.learners import distributed_topdown, one_rule, random_trees, tune
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.trees import TreePlan
 from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.calibration.privgam import CLIP, Budget, cells_l1
+from privcurve.privacy.calibration.privgam import Budget, cells
 from privcurve.privacy.curator import Curator
 
 
@@ -33,7 +33,7 @@ def privgam_with(patch, mistake):
     """Make one of the mistakes that PrivGAM's constants are there to prevent."""
     shares = rule.greedy_shares
     if mistake == "noise for add-remove":
-        patch.setattr(Budget, "sensitivity", lambda self: cells_l1(CLIP, ADD_REMOVE))
+        patch.setattr(Budget, "sensitivity", lambda self: cells(ADD_REMOVE, pure=True))
     elif mistake == "residuals without clip":
         patch.setattr(residuals, "CLIP", 1.0)
     else:

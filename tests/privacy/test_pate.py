@@ -106,18 +106,6 @@ def test_asking_twice_gives_the_same_and_costs_once():
     model.predict([[2, 1]])
 
 
-def test_answers_of_scored_rows_have_the_noise_that_is_stated():
-    X, y = records()
-    X = np.c_[X[:, 0], np.zeros(60)].astype(np.uint8)
-    ups = [fit(X, y, seed, epsilon=3.0)._ask(X[:1])[0] > 0 for seed in range(100)]
-    model = fit(X, y, epsilon=3.0)
-    margin = _margins(model._private_rows(X[:1]), model._teachers)[0]
-    # All rows are alike: five teachers agree or split the same way in expectation.
-    scale = 2 * (120 - 1 + 5) / 3
-    assert abs(margin) <= 5
-    assert np.mean(ups) == pytest.approx(0.5, abs=0.5 * 5 / scale + 0.1)
-
-
 def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
     """A margin m is turned around with the chance ½e^(−|m|/b); 1,200 rows, 5 deviations."""
     rng = np.random.default_rng(3)

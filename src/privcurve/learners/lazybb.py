@@ -26,8 +26,7 @@ from privcurve.learners.trees import TOP_DOWN_TREES, TreeModel
 from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.public_facts import with_public
+from privcurve.privacy.ledger import PrivacyStatement, with_public
 
 # Votes that a public start counts for in the weights of rounds, at most.
 LARGEST_START = 1000

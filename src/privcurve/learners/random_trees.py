@@ -23,7 +23,7 @@ from privcurve.learners.chances import LinkedClassifier, whole_residuals
 from privcurve.learners.checks import all_between, check_complete, require
 from privcurve.learners.dealt import SEED, as_dealt, bin_codes, check_ordered, deal_to_holders
 from privcurve.learners.trees import TreeModel
-from privcurve.privacy.calibration.random_trees import random_trees
+from privcurve.privacy.calibration.holders import random_trees
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import starts, stream

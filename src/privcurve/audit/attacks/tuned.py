@@ -19,9 +19,9 @@ from privcurve.audit.pairs import Pair, Target, flipped_balance
 from privcurve.coding import Floats, Ints
 from privcurve.learners.entry import Facts
 from privcurve.learners.tuned import TunedClassifier
-from privcurve.learners.tuning import Candidate, prices
+from privcurve.learners.tuning import Candidate, terms
 from privcurve.privacy.budget import CERTIFIED
-from privcurve.privacy.calibration.selection import UNITS
+from privcurve.privacy.selection import UNITS
 from privcurve.privacy.sensitivity.counts import margins_l1
 
 # Scores at which densities are looked at.
@@ -51,10 +51,9 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
     if learner.learner != MAJORITY["learner"]:
         raise ValueError(f"densities are known of the noisy majority, not of {learner.learner}")
     budget = learner._budget()
-    (epsilon,) = prices(
-        [Candidate(learner.learner, {})], budget, Facts(pair.left.n_bins), pair.left.n
-    )
-    rate = epsilon / margins_l1()
+    candidate = Candidate(learner.learner, {})
+    (trained,) = terms([candidate], budget, Facts(pair.left.n_bins), pair.left.n)
+    rate = trained.epsilon / margins_l1()
     sides = [
         (int(s.counts[s.labels > 0].sum()), int(s.counts[s.labels < 0].sum()))
         for s in (pair.left, pair.right)
