@@ -6,6 +6,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from privcurve.kernels.dpboost import NO_SPLIT, grow_tree, part_gain
+from privcurve.kernels.trees.form import Ranges
 from privcurve.learners.dpboost import DPBoostClassifier
 from privcurve.privacy.calibration.dpboost import chunk_ends, dpboost, leaf_bounds
 from privcurve.privacy.curator import Curator
@@ -34,11 +35,9 @@ def problem(n=400, seed=0):
 def grown(X, gradients, n_bins, depth, thresholds, regularisation=0.5):
     starts = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
     splits = np.empty(2**depth - 1, dtype=np.int64)
-    rows = np.arange(len(X))
-    ones = np.ones(len(X))
     sums, totals = grow_tree(
-        X, rows, gradients, ones, starts, depth, thresholds, regularisation, 0.0,
-        np.empty((1, 0)), splits,
+        X + starts[:-1], gradients, np.ones(len(X)), starts, depth, thresholds, regularisation, 0.0,
+        np.empty((1, 0)), splits, Ranges(*(np.empty_like(splits) for _ in range(3))),
     )  # fmt: skip
     return splits, sums, totals
 

@@ -12,15 +12,13 @@ from privcurve.holders.sums import LocalNoise, SecureSum, ring_unit, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import (
-    CRITERIA,
-    answers,
-    count_node,
     family_counts,
     family_gains,
     impure,
     list_questions,
 )
-from privcurve.kernels.trees.choice import impure_weight
+from privcurve.kernels.trees.choice import CRITERIA, impure_weight
+from privcurve.kernels.trees.form import answers, count_rows
 from privcurve.privacy.calibration.holders import level_holders
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.mechanisms import EXPONENTIAL, draw_share
@@ -228,7 +226,8 @@ def test_answers_are_counts_of_those_who_say_yes():
     n_bins = np.array([3, 4])
     asked = list_questions(n_bins, (True, False))
     bins = (codes + np.array([0, 3])).astype(np.uint16)
-    table = count_node(bins, classes, counts, np.arange(200), 3, 7)
+    table = np.empty((3, 7), dtype=np.int64)
+    count_rows(bins, classes, counts, np.arange(200), table)
     found = answers(table, asked.low, asked.high)
     for q, (column, low, high) in enumerate(zip(asked.columns, asked.low, asked.high, strict=True)):
         yes = (bins[:, column] >= low) & (bins[:, column] <= high)

@@ -14,14 +14,12 @@ from privcurve.holders.sums import Sums, ring_unit
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.random_trees import Stumps
+from privcurve.kernels.trees.form import NO_QUESTION, ranges
 from privcurve.privacy.mechanisms import GAUSSIAN
 from privcurve.privacy.sensitivity.counts import LARGEST_UNIT
 
 # Values of leaves are clipped to this, before the learning rate.
 LARGEST_VALUE = 2.0
-
-# A question that no record says yes to, where a domain has none.
-NOBODY = (0, 1, 0)
 
 
 class Boosted(NamedTuple):
@@ -77,10 +75,8 @@ def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Ge
 
 def stumps(questions: Questions, drawn: Ints) -> Stumps:
     """Return drawn trees as the kernels have them."""
-    columns, low, high = (
-        np.append(part, nobody)[drawn] for part, nobody in zip(questions[:3], NOBODY, strict=True)
-    )
-    return Stumps(columns, low, high, LARGEST_UNIT)
+    numbers = np.append(questions.numbers, NO_QUESTION)[drawn]
+    return Stumps(*ranges(numbers, np.diff(questions.starts)), LARGEST_UNIT)
 
 
 def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Transcript) -> Floats:

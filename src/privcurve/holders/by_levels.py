@@ -12,7 +12,9 @@ from privcurve.holders.holder import Ballot, Holder
 from privcurve.holders.sums import Release, Sums
 from privcurve.holders.transcript import Transcript
 from privcurve.holders.tree import GrownTree
-from privcurve.kernels.holder_counts import CRITERIA, Questions, answers, impure, split_values
+from privcurve.kernels.holder_counts import Questions, impure, split_values
+from privcurve.kernels.trees.choice import CRITERIA
+from privcurve.kernels.trees.form import answers
 from privcurve.privacy.calibration.holders import LevelNoise
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
 

@@ -11,17 +11,15 @@ from numpy.typing import NDArray
 from privcurve.coding import Floats, Ints
 from privcurve.holders.sums import Release
 from privcurve.kernels.holder_counts import (
-    CRITERIA,
     Questions,
-    answers,
-    count_classes,
-    count_node,
     family_counts,
     family_gains,
     part_node,
     split_values,
 )
-from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves, residuals, sum_leaves
+from privcurve.kernels.random_trees import Stumps, residuals, sum_leaves
+from privcurve.kernels.trees.choice import CRITERIA
+from privcurve.kernels.trees.form import add_leaves, answers, count_rows, find_leaves
 from privcurve.privacy.curator import Call, Curator, party_of
 from privcurve.privacy.mechanisms import LAPLACE
 from privcurve.privacy.seeds import Start
@@ -208,9 +206,10 @@ class LocalHolder:
 
     def labels(self, node: int, release: Release) -> NDArray[Any]:
         """Count the records of a node by class."""
-        rows = self.rows
-        found = count_classes(rows.classes, rows.counts, self._nodes[node], self.n_classes)
-        return self._say(found, release)
+        of_node = self._nodes[node]
+        classes, counts = self.rows.classes[of_node], self.rows.counts[of_node]
+        by_class = np.bincount(classes, weights=counts, minlength=self.n_classes)
+        return self._say(by_class.astype(np.int64), release)
 
     def leaves(self, trees: Stumps, release: Release) -> NDArray[Any]:
         """Add up residuals in the leaves of trees, in units of the release."""
@@ -218,10 +217,11 @@ class LocalHolder:
         n_outputs = trees.n_outputs(self.n_classes)
         if self._scores is None:
             self._scores = np.zeros((len(rows.counts), n_outputs))
-        self._leaves = find_leaves(rows.bins, trees)
+        n_inner = trees.columns.shape[1]
+        self._leaves = find_leaves(rows.bins, trees.trees()) - n_inner
         norm = residual_norm(self.n_classes)
         of_rows = residuals(self._scores, rows.classes, trees.unit, norm)
-        exact = sum_leaves(self._leaves, of_rows, rows.counts, trees.n_leaves)
+        exact = sum_leaves(self._leaves, of_rows, rows.counts, n_inner + 1)
         return self._say(exact * trees.unit, release)
 
     def move(self, values: Floats) -> None:
@@ -237,8 +237,8 @@ class LocalHolder:
     def _count(self, node: int) -> tuple[Floats, Floats]:
         """Return the records of a node by class, and those that say yes to each question."""
         if node not in self._kept:
-            asked, table = self.questions, self._table(node)
-            totals = table[:, : asked.starts[1]].sum(axis=1).astype(np.float64)
+            asked, table = self.questions, self._table(node).astype(np.float64)
+            totals = table[:, : asked.starts[1]].sum(axis=1)
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[node] = totals, answers(table, asked.low, asked.high)
@@ -247,5 +247,6 @@ class LocalHolder:
     def _table(self, node: int) -> Ints:
         """Return the counts of a node by class and bin."""
         rows, width = self.rows, int(self.questions.starts[-1])
-        of_node = self._nodes[node]
-        return count_node(rows.bins, rows.classes, rows.counts, of_node, self.n_classes, width)
+        table = np.empty((self.n_classes, width), dtype=np.int64)
+        count_rows(rows.bins, rows.classes, rows.counts, self._nodes[node], table)
+        return table

@@ -15,9 +15,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints, bin_starts
-
-CRITERIA = ("gini", "entropy", "root_gini", "zero_one")
-_GINI, _ENTROPY, _ROOT_GINI = 0, 1, 2
+from privcurve.kernels.trees.choice import ENTROPY, GINI, ROOT_GINI
+from privcurve.kernels.trees.form import ranges
 
 # The purity gain where noisy counts leave nothing to divide by.
 NO_GAIN = -1.0
@@ -60,17 +59,13 @@ def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
     Questions
     """
     starts = bin_starts(n_bins)
-    width = int(starts[-1])
-    rows = []
-    for column, first in enumerate(starts[:-1].tolist()):
-        last = int(starts[column + 1]) - 1
-        if ordered[column]:
-            rows += [(column, first, b, width + b) for b in range(first, last)]
-        else:
-            rows += [(column, b, b, b) for b in range(first, last + 1)]
-    table = np.array(rows, dtype=np.int64).reshape(-1, 4)
-    columns, low, high, numbers = (np.ascontiguousarray(part) for part in table.T)
-    return Questions(columns, low, high, numbers, starts)
+    numbers = [
+        b + int(starts[-1]) * bool(ordered[j])
+        for j in range(len(n_bins))
+        for b in range(starts[j], starts[j + 1] - bool(ordered[j]))
+    ]
+    table = np.array(numbers, dtype=np.int64)
+    return Questions(*ranges(table, n_bins), table, starts)
 
 
 @njit(cache=True, nogil=True)
@@ -98,62 +93,20 @@ def impure(counts: NDArray[Any], criterion: int) -> float:
         largest = max(largest, float(count))
     if n <= largest:
         return 0.0
-    if criterion == _GINI:
+    if criterion == GINI:
         squares = 0.0
         for count in counts:
             squares += float(count) * float(count)
         return 2.0 * (n - squares / n)
-    if criterion == _ENTROPY:
+    if criterion == ENTROPY:
         total = 0.0
         for count in counts:
             if count > 0:
                 total -= count * np.log2(count / n)
         return total
-    if criterion == _ROOT_GINI:
+    if criterion == ROOT_GINI:
         return 2.0 * np.sqrt(float(counts[0])) * np.sqrt(float(counts[1]))
     return 2.0 * (n - largest)
-
-
-@njit(cache=True, nogil=True)
-def count_node(
-    bins: NDArray[Any], classes: Ints, counts: Ints, rows: Ints, n_classes: int, width: int
-) -> Ints:
-    """Count the records of some rows by class and bin.
-
-    Parameters
-    ----------
-    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
-        The bin of each code, among those of all columns together.
-    classes : ndarray of shape (n_rows,)
-        Positions of classes.
-    counts : ndarray of shape (n_rows,)
-        Records that a row stands for.
-    rows : ndarray of int64
-        The rows of the node.
-    n_classes, width : int
-        Numbers of classes, and of bins of all columns.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_classes, width)
-    """
-    found = np.zeros((n_classes, width), np.int64)
-    n_columns = bins.shape[1]
-    for i in rows:
-        of_class = found[classes[i]]
-        weight = counts[i]
-        for j in range(n_columns):
-            of_class[bins[i, j]] += weight
-    return found
-
-
-@njit(cache=True, nogil=True)
-def count_classes(classes: Ints, counts: Ints, rows: Ints, n_classes: int) -> Ints:
-    """Count the records of some rows by class."""
-    found = np.zeros(n_classes, np.int64)
-    for i in rows:
-        found[classes[i]] += counts[i]
-    return found
 
 
 @njit(cache=True, nogil=True)
@@ -174,35 +127,6 @@ def part_node(
             no[n_no] = i
             n_no += 1
     return no[:n_no].copy(), yes[:n_yes].copy()
-
-
-@njit(cache=True, nogil=True)
-def answers(table: NDArray[Any], low: Ints, high: Ints) -> Floats:
-    """Return how many records of each class say yes to each question.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_classes, width)
-        Counts by class and bin.
-    low, high : ndarray of shape (n_questions,)
-        Bins, as columns of `table`. Ranges that begin at the same bin stand together, in the
-        order of their ends.
-
-    Returns
-    -------
-    ndarray of shape (n_questions, n_classes)
-    """
-    n_classes = table.shape[0]
-    found = np.zeros((len(low), n_classes))
-    for q in range(len(low)):
-        first = low[q]
-        if q > 0 and low[q - 1] == first:
-            first = high[q - 1] + 1
-            found[q] = found[q - 1]
-        for b in range(first, high[q] + 1):
-            for c in range(n_classes):
-                found[q, c] += table[c, b]
-    return found
 
 
 @njit(cache=True, nogil=True)

@@ -1,18 +1,17 @@
-"""Complete trees with questions drawn at random: which leaf a row is in, and sums there.
+"""Complete trees with questions drawn at random: residuals, and their sums in leaves.
 
-The node i of a tree has the children 2i + 1 (no) and 2i + 2 (yes). Residuals are whole numbers
-of a unit, so that their sums are exact in any order.
+Residuals are whole numbers of a unit, so that their sums are exact in any order.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
+from privcurve.kernels.trees.form import Ranges, Trees, complete_trees
 
 
 class Stumps(NamedTuple):
@@ -21,7 +20,7 @@ class Stumps(NamedTuple):
     Attributes
     ----------
     columns, low, high : ndarray of int64, shape (n_trees, 2**depth − 1)
-        The range of bins that says yes, see :mod:`privcurve.kernels.holder_counts`.
+        The range of bins that says yes.
     unit : float
         What residuals are whole numbers of: a power of two, at most 2**−10.
     """
@@ -31,32 +30,14 @@ class Stumps(NamedTuple):
     high: Ints
     unit: float
 
-    @property
-    def n_leaves(self) -> int:
-        """Leaves of a tree."""
-        return int(self.columns.shape[1]) + 1
+    def trees(self) -> Trees:
+        """Return them as rows are asked."""
+        return complete_trees(Ranges(self.columns, self.low, self.high))
 
     @staticmethod
     def n_outputs(n_classes: int) -> int:
         """Scores of a row: one of two classes, else one a class."""
         return 1 if n_classes == 2 else n_classes
-
-
-@njit(cache=True, nogil=True)
-def find_leaves(bins: NDArray[Any], trees: Stumps) -> Ints:
-    """Return the leaf of each row in each tree: shape (n_trees, n_rows)."""
-    columns, low, high, _ = trees
-    n_trees, n_inner = columns.shape
-    n_rows = len(bins)
-    found = np.empty((n_trees, n_rows), np.int64)
-    for t in range(n_trees):
-        for i in range(n_rows):
-            node = 0
-            while node < n_inner:
-                b = np.int64(bins[i, columns[t, node]])
-                node = 2 * node + 1 + (low[t, node] <= b and b <= high[t, node])
-            found[t, i] = node - n_inner
-    return found
 
 
 @njit(cache=True, nogil=True)
@@ -132,21 +113,3 @@ def sum_leaves(leaves: Ints, of_rows: Ints, counts: Ints, n_leaves: int) -> Ints
             for c in range(width):
                 found[t, leaves[t, i], c] += counts[i] * of_rows[i, c]
     return found
-
-
-@njit(cache=True, nogil=True)
-def add_leaves(leaves: Ints, values: Floats, scores: Floats) -> None:
-    """Add the values of each row's leaves to its scores.
-
-    Parameters
-    ----------
-    leaves : ndarray of shape (n_trees, n_rows)
-    values : ndarray of shape (n_trees, n_leaves, n_outputs)
-    scores : ndarray of shape (n_rows, n_outputs)
-        Changed.
-    """
-    n_trees, n_rows = leaves.shape
-    for t in range(n_trees):
-        for i in range(n_rows):
-            for c in range(scores.shape[1]):
-                scores[i, c] += values[t, leaves[t, i], c]

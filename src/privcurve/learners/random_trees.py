@@ -17,11 +17,12 @@ from privcurve.holders.sums import SECURE_SUM, Sums, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.lazybb_trees import Forest
-from privcurve.kernels.random_trees import Stumps, add_leaves, find_leaves
+from privcurve.kernels.random_trees import Stumps
+from privcurve.kernels.trees.form import add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier, StagedClassifier
 from privcurve.learners.chances import LinkedClassifier, whole_residuals
 from privcurve.learners.checks import all_between, check_complete, require
-from privcurve.learners.dealt import SEED, as_dealt, bin_codes, check_ordered, deal_to_holders
+from privcurve.learners.dealt import SEED, as_dealt, check_ordered, deal_to_holders
 from privcurve.learners.trees import TreeModel
 from privcurve.privacy.calibration.random_trees import random_trees
 from privcurve.privacy.curator import Curator
@@ -109,9 +110,7 @@ class RandomTreesModel:
         self, scores: Floats, bins: NDArray[Any], start: int = 0, stop: int | None = None
     ) -> None:
         """Add the trees from `start` to before `stop` to the scores of rows of bins."""
-        columns, low, high = (part[start:stop] for part in self.trees[:3])
-        chosen = Stumps(columns, low, high, self.trees.unit)
-        add_leaves(find_leaves(bins, chosen), self.values[start:stop], scores)
+        add_trees(bins, self.trees.trees().some(start, stop), self.values[start:stop], scores)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

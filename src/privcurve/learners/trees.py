@@ -15,9 +15,9 @@ from privcurve.kernels.lazybb_trees import (
     TreeNoise,
     bin_rows,
     boost_trees,
-    count_tree_votes,
     node_count,
 )
+from privcurve.kernels.trees.form import Trees, add_trees, bin_codes, ranges
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.checks import all_between, require
 from privcurve.learners.voting import VotingClassifier
@@ -170,9 +170,11 @@ class TreeModel:
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
         """Sum the votes of trees for each row, see :class:`~privcurve.learners.voting.Model`."""
-        splits, children, labels = self.forest
-        voters = splits[start:stop], children[start:stop], labels[start:stop]
-        return count_tree_votes(codes, self.columns, self.values, *voters)
+        splits, children, labels = (part[start:stop] for part in self.forest)
+        trees = Trees(*ranges(splits, self.n_bins), children)
+        votes = np.zeros((len(codes), 1), dtype=np.int64)
+        add_trees(bin_codes(codes, self.n_bins), trees, labels[:, :, None], votes)
+        return votes[:, 0]
 
     def measures(self) -> dict[str, float]:
         """Return rounds, distinct questions, and sizes of all trees together or of the deepest."""
@@ -297,7 +299,7 @@ class TopDownTrees:
             rows, plan.density, plan.learning_rate,
             plan.depth, plan.n_splits, plan.thresholds, plan.criterion,
             plan.noise.rates, plan.noise.label_rates, plan.noise.rules, plan.noise.normalise,
-            tree_noise(plan, len(rows.columns), curator), begin,
+            tree_noise(plan, int(rows.n_bins.sum()), curator), begin,
         )  # fmt: skip
 
     def attributes(self, released: Forest, n_bins: Ints) -> Mapping[str, Any]:
