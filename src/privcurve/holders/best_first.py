@@ -56,18 +56,8 @@ def grow_best_first(
 ) -> GrownTree:
     """Grow a tree by the messages of holders; ``single`` has one, the curator.
 
-    The children of the last split are asked about too, as the algorithm is printed.
-
-    Parameters
-    ----------
-    holders : sequence of Holder
-        Of the same order in each call.
-    plan : BestFirst
-    transcript : Transcript
-
-    Returns
-    -------
-    GrownTree
+    The children of the last split are asked about too, as the algorithm is printed. Holders are
+    given in the same order in each call.
     """
     return _Coordinator(holders, plan, transcript).grow()
 
@@ -99,8 +89,8 @@ class _Coordinator:
             self.transcript.begin_round()
             children = [left, left + 1]
             weights = [self._weigh(child, level + 1) for child in children]
-            found = self._choose(children, level + 1)
-            for child, weight, one in zip(children, weights, found, strict=True):
+            choices = self._choose(children, level + 1)
+            for child, weight, one in zip(children, weights, choices, strict=True):
                 enough = weight >= plan.smallest_weight / plan.n_splits
                 if one.question != NONE and enough and one.gain > plan.smallest_gain:
                     heapq.heappush(queue, (-weight * one.gain, child, level + 1, one))
@@ -129,20 +119,20 @@ class _Coordinator:
             everything = [self._vote(node, budget) for node in nodes]
             self.transcript.begin_round()
         chosen = []
-        for node, asked in zip(nodes, everything, strict=True):
-            release = Release(LAPLACE, self.noise.families_scale(budget, len(asked)))
-            messages = (holder.families(node, asked, release) for holder in self.holders)
+        for node, questions in zip(nodes, everything, strict=True):
+            release = Release(LAPLACE, self.noise.families_scale(budget, len(questions)))
+            messages = (holder.families(node, questions, release) for holder in self.holders)
             families = self.transcript.collect(messages, self.sums, release)
             gains = family_gains(families, self.place)
             best = int(np.argmax(gains))
-            chosen.append(Chosen(int(asked[best]), float(gains[best])))
+            chosen.append(Chosen(int(questions[best]), float(gains[best])))
         return chosen
 
     def _best(self, node: int, budget: float) -> Chosen:
         (curator,) = self.holders
-        found = curator.best(node, self.plan.criterion, budget)
-        self.transcript.send(0, found)
-        return Chosen(int(found[0]), float(found[1]))
+        named = curator.best(node, self.plan.criterion, budget)
+        self.transcript.send(0, named)
+        return Chosen(int(named[0]), float(named[1]))
 
     def _vote(self, node: int, budget: float) -> list[int]:
         """Return one candidate a holder, repeated where several name the same."""

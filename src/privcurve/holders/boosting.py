@@ -53,17 +53,8 @@ class Boosted(NamedTuple):
 def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Generator) -> Ints:
     """Draw the questions of complete trees: a column uniformly, then one of its questions.
 
-    Parameters
-    ----------
-    questions : Questions
-    n_trees, depth : int
-    rng : numpy.random.Generator
-        Public: another stream than that of any noise.
-
-    Returns
-    -------
-    ndarray of shape (n_trees, 2**depth − 1)
-        Places in `questions`; −1 where the domain has none.
+    Of shape (n_trees, 2**depth − 1): places in `questions`, or −1 where the domain has none. The
+    generator is public: another stream than that of any noise.
     """
     shape = n_trees, 2**depth - 1
     if len(questions.columns) == 0:
@@ -80,31 +71,20 @@ def stumps(questions: Questions, drawn: Ints) -> Stumps:
 
 
 def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Transcript) -> Floats:
-    """Return the leaves of random trees values by Newton steps on noisy sums.
+    """Return the values of the leaves of random trees, by Newton steps on noisy sums.
 
     Each round has a batch of trees: a holder sends, for each leaf, the sum of its records'
     clipped residuals and the sum of their sizes. Of two classes a half of the second is the
     curvature; the value of a leaf is −G/(max(H, 0) + λ), clipped to ±2, and λ is 1 and two
-    standard deviations of the noise of H. The values of a batch are averaged.
-
-    Parameters
-    ----------
-    holders : sequence of Holder
-    plan : Boosted
-    sums : Sums
-    transcript : Transcript
-
-    Returns
-    -------
-    ndarray of shape (n_trees, n_leaves, n_outputs)
-        What each leaf adds to the score.
+    standard deviations of the noise of H. The values of a batch are averaged. What is returned,
+    of shape (n_trees, n_leaves, n_outputs), is what each leaf adds to the score.
     """
     trees = plan.trees
     release = sums.release(GAUSSIAN, plan.scale, plan.n, LARGEST_UNIT)
     unit = min(LARGEST_UNIT, max(release.unit, ring_unit(plan.n)))
     share = curvature_share(plan.n_classes)
     least = 1 + 2 * share * plan.scale * math.sqrt(sums.excess)
-    found = []
+    batches = []
     for k, start in enumerate(range(0, len(trees.columns), plan.batch)):
         if plan.whats:
             release = release._replace(what=plan.whats[k])
@@ -119,8 +99,8 @@ def boost(holders: Sequence[Holder], plan: Boosted, sums: Sums, transcript: Tran
         for holder in holders:
             holder.move(values)
         transcript.tell(values.size, 64)
-        found.append(values)
-    return np.concatenate(found)
+        batches.append(values)
+    return np.concatenate(batches)
 
 
 def curvature_share(n_classes: int) -> float:

@@ -73,8 +73,8 @@ class Holder(Protocol):
     def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
         """Count by class and bin of some columns: (n_classes, bins of these columns)."""
 
-    def families(self, node: int, asked: Sequence[int], release: Release) -> NDArray[Any]:
-        """Count three families for each question: (n_asked, 3 · n_classes + 2)."""
+    def families(self, node: int, questions: Sequence[int], release: Release) -> NDArray[Any]:
+        """Count three families for each question: (n_questions, 3 · n_classes + 2)."""
 
     def weight(self, node: int, release: Release) -> NDArray[Any]:
         """Count the records of a node: one number."""
@@ -150,12 +150,9 @@ class LocalHolder:
 
     def split(self, node: int, question: int, left: int) -> None:
         """Split a node."""
-        asked = self.questions
-        column, low, high = asked.columns[question], asked.low[question], asked.high[question]
-        rows = self._nodes.pop(node)
-        self._nodes[left], self._nodes[left + 1] = part_node(
-            self.rows.bins, rows, column, low, high
-        )
+        column, low, high = (part[question] for part in self.questions[:3])
+        parts = part_node(self.rows.bins, self._nodes.pop(node), column, low, high)
+        self._nodes[left], self._nodes[left + 1] = parts
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
         """Name a question."""
@@ -192,11 +189,11 @@ class LocalHolder:
             table = np.concatenate([table[:, starts[j] : starts[j + 1]] for j in chosen], axis=1)
         return self._say(table, release)
 
-    def families(self, node: int, asked: Sequence[int], release: Release) -> NDArray[Any]:
+    def families(self, node: int, questions: Sequence[int], release: Release) -> NDArray[Any]:
         """Count three families for each question."""
         totals, yes = self._count(node)
-        if len(asked) < len(yes):
-            yes = yes[np.asarray(asked, dtype=np.int64)]
+        if len(questions) < len(yes):
+            yes = yes[np.asarray(questions, dtype=np.int64)]
         return self._say(family_counts(yes, totals), release)
 
     def weight(self, node: int, release: Release) -> NDArray[Any]:
@@ -237,11 +234,11 @@ class LocalHolder:
     def _count(self, node: int) -> tuple[Floats, Floats]:
         """Return the records of a node by class, and those that say yes to each question."""
         if node not in self._kept:
-            asked, table = self.questions, self._table(node).astype(np.float64)
-            totals = table[:, : asked.starts[1]].sum(axis=1)
+            questions, table = self.questions, self._table(node).astype(np.float64)
+            totals = table[:, : questions.starts[1]].sum(axis=1)
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[node] = totals, answers(table, asked.low, asked.high)
+            self._kept[node] = totals, answers(table, questions.low, questions.high)
         return self._kept[node]
 
     def _table(self, node: int) -> Ints:

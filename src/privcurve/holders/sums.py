@@ -90,10 +90,10 @@ class LocalNoise:
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> Floats:
         """Add up messages, in the order of the holders."""
-        found = np.zeros(messages[0].shape)
+        total = np.zeros(messages[0].shape)
         for message in messages:
-            found += message
-        return found
+            total += message
+        return total
 
 
 @dataclass(frozen=True)
@@ -184,13 +184,7 @@ def ring_unit(largest: float, bits: int = 32) -> float:
 
 
 def sums_of(trust: str, n_holders: int, n_colluding: int = 0) -> Sums:
-    """Return the sums of a trust model.
-
-    Parameters
-    ----------
-    trust : str
-        ``central``: of one curator; ``local`` or ``secure_sum``.
-    n_holders, n_colluding : int
+    """Return the sums of a trust model: ``central`` (one curator), ``local`` or ``secure_sum``.
 
     Raises
     ------

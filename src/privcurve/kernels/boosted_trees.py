@@ -30,39 +30,32 @@ MOST_REJECTED = 1.0
 @njit(cache=True, nogil=True)
 def questions(possible: Bools, bin_starts: Ints) -> Ints:
     """Return the candidates that tell two possible codes of their column apart."""
-    found = np.empty(len(possible), np.int64)
+    candidates = np.empty(len(possible), np.int64)
     n = 0
     for j in range(len(bin_starts) - 1):
         last = -1
         for b in range(bin_starts[j], bin_starts[j + 1]):
             if possible[b]:
                 if last >= 0:
-                    found[n] = last
+                    candidates[n] = last
                     n += 1
                 last = b
-    return found[:n]
+    return candidates[:n]
 
 
 @njit(cache=True, nogil=True)
 def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits: Ints) -> None:
     """Draw the question of every node uniformly, whatever the records are.
 
-    Parameters
-    ----------
-    bin_starts : ndarray of shape (n_columns + 1,)
-    restrict : bool
-        Whether a question must tell apart codes that the questions above it leave open.
-    rng : numpy.random.Generator
-    splits : ndarray of shape (2**depth - 1,)
-        Output.
+    With `restrict`, of those that tell apart codes that the questions above leave open.
     """
     n_inner = len(splits)
     possible = np.ones((2 * n_inner + 1, bin_starts[-1]), np.bool_)
-    asked = questions(possible[0], bin_starts)
+    candidates = questions(possible[0], bin_starts)
     for node in range(n_inner):
         if restrict:
-            asked = questions(possible[node], bin_starts)
-        splits[node] = asked[rng.integers(0, len(asked))] if len(asked) else NO_SPLIT
+            candidates = questions(possible[node], bin_starts)
+        splits[node] = candidates[rng.integers(0, len(candidates))] if len(candidates) else NO_SPLIT
         if restrict:
             divide(possible[node], bin_starts, True, splits[node], possible, 2 * node + 1)
 
@@ -134,9 +127,9 @@ class Growth(NamedTuple):
 
     def leaves(self) -> Ints:
         """Return the leaf of each row, when all levels are grown."""
-        found = np.empty(len(self.order), dtype=np.int64)
-        found[self.order] = np.repeat(np.arange(len(self.splits) + 1), np.diff(self.starts))
-        return found
+        leaves = np.empty(len(self.order), dtype=np.int64)
+        leaves[self.order] = np.repeat(np.arange(len(self.splits) + 1), np.diff(self.starts))
+        return leaves
 
 
 @njit(cache=True, nogil=True)
@@ -180,7 +173,7 @@ def grow_level(
     bins, labels, weights, bin_starts = data
     width = bin_starts[-1]
     restrict = len(possible) > 1
-    asked = questions(possible[0], bin_starts)
+    candidates = questions(possible[0], bin_starts)
     histogram = np.empty((2, width))
     scores = np.empty(width)
     n_nodes = 1 << level
@@ -195,30 +188,30 @@ def grow_level(
         low, high = starts[place], starts[place + 1]
         rows = order[low:high]
         if restrict:
-            asked = questions(possible[node], bin_starts)
+            candidates = questions(possible[node], bin_starts)
         here = alpha
         if by_error and root_error > 0:
             here *= error / root_error
         scale_here = scale * (1.0 + here * slope)
-        whole = sums[node]
-        if len(asked) == 0 or (chooses == BEST and min(whole[0], whole[1]) <= 0.0):
+        of_node = sums[node]
+        if len(candidates) == 0 or (chooses == BEST and min(of_node[0], of_node[1]) <= 0.0):
             split = NO_SPLIT
         elif (
             chooses == DRAWN
-            and bayes_weight(whole[1], whole[0], here) / scale_here <= MOST_REJECTED
+            and bayes_weight(of_node[1], of_node[0], here) / scale_here <= MOST_REJECTED
         ):
-            split = _draw_by_rejection(data, rows, whole, here, scale_here, asked, rng)
+            split = _draw_by_rejection(data, rows, of_node, here, scale_here, candidates, rng)
         else:
             count_rows(bins, labels, weights, rows, histogram)
-            _score(histogram, whole, bin_starts, here, scores)
+            _score(histogram, of_node, bin_starts, here, scores)
             if chooses == DRAWN:
-                split = _draw_among(scores, asked, scale_here, rng)
+                split = _draw_among(scores, candidates, scale_here, rng)
             else:
                 if chooses == NOISY:
-                    for b in asked:
+                    for b in candidates:
                         noise[node, b] += scores[b] / scale_here
                         scores[b] = noise[node, b]
-                split = _best(scores, asked)
+                split = _best(scores, candidates)
         splits[node] = split
         if restrict:
             divide(possible[node], bin_starts, True, split, possible, 2 * node + 1)
@@ -241,7 +234,7 @@ def grow_level(
         error += (
             min(sums[left, 0], sums[left, 1])
             + min(sums[left + 1, 0], sums[left + 1, 1])
-            - min(whole[0], whole[1])
+            - min(of_node[0], of_node[1])
         )
     order[:] = moved
     starts[: 2 * n_nodes + 1] = next_starts
@@ -249,7 +242,7 @@ def grow_level(
 
 @njit(cache=True, nogil=True)
 def _score(
-    histogram: Floats, whole: Floats, bin_starts: Ints, alpha: float, scores: Floats
+    histogram: Floats, of_node: Floats, bin_starts: Ints, alpha: float, scores: Floats
 ) -> None:
     """Write −Φ of each candidate."""
     for j in range(len(bin_starts) - 1):
@@ -257,7 +250,7 @@ def _score(
         for b in range(bin_starts[j], bin_starts[j + 1]):
             negative += histogram[0, b]
             positive += histogram[1, b]
-            scores[b] = -both_sides(positive, negative, whole[1], whole[0], alpha)
+            scores[b] = -both_sides(positive, negative, of_node[1], of_node[0], alpha)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -271,37 +264,37 @@ def both_sides(
 
 
 @njit(cache=True, nogil=True)
-def _best(values: Floats, asked: Ints) -> int:
+def _best(values: Floats, candidates: Ints) -> int:
     best, best_value = NO_SPLIT, -np.inf
-    for b in asked:
+    for b in candidates:
         if values[b] > best_value:
             best, best_value = b, values[b]
     return best
 
 
 @njit(cache=True, nogil=True)
-def _draw_among(scores: Floats, asked: Ints, scale: float, rng: np.random.Generator) -> int:
+def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.Generator) -> int:
     """Draw from the exponential mechanism, whose chances are computed."""
     largest = -np.inf
-    for b in asked:
+    for b in candidates:
         largest = max(largest, scores[b])
-    sums = np.empty(len(asked))
+    sums = np.empty(len(candidates))
     total = 0.0
-    for i in range(len(asked)):
-        total += np.exp((scores[asked[i]] - largest) / scale)
+    for i in range(len(candidates)):
+        total += np.exp((scores[candidates[i]] - largest) / scale)
         sums[i] = total
     chosen = int(np.searchsorted(sums, rng.random() * total, side="right"))
-    return int(asked[min(chosen, len(asked) - 1)])
+    return int(candidates[min(chosen, len(candidates) - 1)])
 
 
 @njit(cache=True, nogil=True)
 def _draw_by_rejection(
     data: Weighted,
     rows: Ints,
-    whole: Floats,
+    of_node: Floats,
     alpha: float,
     scale: float,
-    asked: Ints,
+    candidates: Ints,
     rng: np.random.Generator,
 ) -> int:
     """Draw from the exponential mechanism without computing all scores.
@@ -312,13 +305,13 @@ def _draw_by_rejection(
     """
     bins, labels, weights, bin_starts = data
     while True:
-        b = asked[rng.integers(0, len(asked))]
+        b = candidates[rng.integers(0, len(candidates))]
         j = column_of(bin_starts, b)
         negative = positive = 0.0
         for row in rows:
             weight = weights[row] if bins[row, j] <= b else 0.0
             positive += weight if labels[row] > 0 else 0.0
             negative += weight if labels[row] == 0 else 0.0
-        kept = np.exp(-both_sides(positive, negative, whole[1], whole[0], alpha) / scale)
-        if rng.random() < kept:
+        chance = np.exp(-both_sides(positive, negative, of_node[1], of_node[0], alpha) / scale)
+        if rng.random() < chance:
             return int(b)

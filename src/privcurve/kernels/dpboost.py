@@ -126,12 +126,12 @@ def _choose(
     for j in range(len(bin_starts) - 1):
         first, last = bin_starts[j], bin_starts[j + 1]
         n_possible = 0
-        whole_sum = 0.0
-        whole = 0.0
+        column_sum = 0.0
+        column_total = 0.0
         for b in range(first, last):
             n_possible += possible[b]
-            whole_sum += sums[b]
-            whole += totals[b]
+            column_sum += sums[b]
+            column_total += totals[b]
         yes_sum = 0.0
         yes = 0.0
         n_yes = 0
@@ -147,7 +147,7 @@ def _choose(
             if n_yes == n_possible:
                 continue
             gain = part_gain(yes_sum, yes, regularisation) + part_gain(
-                whole_sum - yes_sum, whole - yes, regularisation
+                column_sum - yes_sum, column_total - yes, regularisation
             )
             if scale > 0:
                 noise[b] += gain / scale

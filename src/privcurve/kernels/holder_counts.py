@@ -45,18 +45,9 @@ class Questions(NamedTuple):
 
 
 def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
-    """List the questions of a domain.
+    """Return the questions of all columns.
 
-    Parameters
-    ----------
-    n_bins : ndarray of shape (n_columns,)
-    ordered : sequence of bool
-        Whether the codes of a column have an order: then "is the code at most c" for each but
-        the last code, else "is the code c" for each.
-
-    Returns
-    -------
-    Questions
+    Of an ordered one "is the code at most c" for each code but the last, else "is it c" for each.
     """
     starts = bin_starts(n_bins)
     numbers = [
@@ -73,18 +64,7 @@ def impure(counts: NDArray[Any], criterion: int) -> float:
     """Return F = n·G(shares of the classes), a criterion times the number of records.
 
     G is the entropy (base 2), 2(1 − Σp²), 2√(q(1 − q)) of two classes, or 2(1 − max p): at two
-    even classes each of them is 1.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_classes,)
-        Not below 0.
-    criterion : int
-        Place in `CRITERIA`.
-
-    Returns
-    -------
-    float
+    even classes each of them is 1. No count is below 0.
     """
     n = 0.0
     largest = 0.0
@@ -133,53 +113,37 @@ def part_node(
 def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
     """Return F of both sides of each question together; counts below 0 count as 0.
 
-    Parameters
-    ----------
-    no, yes : ndarray of shape (n_questions, n_classes)
-        See :func:`answers`.
-    criterion : int
-        Place in `CRITERIA`.
-
-    Returns
-    -------
-    ndarray of shape (n_questions,)
+    `no` and `yes` are of shape (n_questions, n_classes).
     """
-    found = np.empty(len(yes))
+    values = np.empty(len(yes))
     for q in range(len(yes)):
-        found[q] = impure(np.maximum(no[q], 0.0), criterion)
-        found[q] += impure(np.maximum(yes[q], 0.0), criterion)
-    return found
+        values[q] = impure(np.maximum(no[q], 0.0), criterion)
+        values[q] += impure(np.maximum(yes[q], 0.0), criterion)
+    return values
 
 
 @njit(cache=True, nogil=True)
 def family_counts(yes: Floats, totals: Floats) -> Floats:
     """Return the three families of counts of each question (NoisyCounts, appendix A.4).
 
-    Parameters
-    ----------
-    yes : ndarray of shape (n_questions, n_classes)
-    totals : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    ndarray of shape (n_questions, 3 · n_classes + 2)
-        By class those who say no, by class those who say yes, by class, by side.
+    Of shape (n_questions, 3 · n_classes + 2): by class those who say no, by class those who say
+    yes, by class, by side. `yes` is of shape (n_questions, n_classes).
     """
     k = len(totals)
-    found = np.empty((len(yes), 3 * k + 2))
+    families = np.empty((len(yes), 3 * k + 2))
     for q in range(len(yes)):
         n_no = 0.0
         n_yes = 0.0
         for c in range(k):
             no = totals[c] - yes[q, c]
-            found[q, c] = no
-            found[q, k + c] = yes[q, c]
-            found[q, 2 * k + c] = totals[c]
+            families[q, c] = no
+            families[q, k + c] = yes[q, c]
+            families[q, 2 * k + c] = totals[c]
             n_no += no
             n_yes += yes[q, c]
-        found[q, 3 * k] = n_no
-        found[q, 3 * k + 1] = n_yes
-    return found
+        families[q, 3 * k] = n_no
+        families[q, 3 * k + 1] = n_yes
+    return families
 
 
 @njit(cache=True, nogil=True)
@@ -188,20 +152,9 @@ def family_gains(families: Floats, criterion: int) -> Floats:
 
     Counts below 0 count as 0. G of the node is of its counts by class, shares are of the counts
     by side, G of a side is of its joint counts; where one of them has nothing, J = −1.
-
-    Parameters
-    ----------
-    families : ndarray of shape (n_questions, 3 · n_classes + 2)
-        See :func:`family_counts`.
-    criterion : int
-        Place in `CRITERIA`.
-
-    Returns
-    -------
-    ndarray of shape (n_questions,)
     """
     k = (families.shape[1] - 2) // 3
-    found = np.empty(len(families))
+    gains = np.empty(len(families))
     counts = np.empty(families.shape[1])
     for q in range(len(families)):
         for i in range(len(counts)):
@@ -209,7 +162,7 @@ def family_gains(families: Floats, criterion: int) -> Floats:
         n = _total(counts, 2 * k, 3 * k)
         sides = counts[3 * k] + counts[3 * k + 1]
         if n <= 0.0 or sides <= 0.0:
-            found[q] = NO_GAIN
+            gains[q] = NO_GAIN
             continue
         gain = impure(counts[2 * k : 3 * k], criterion) / n
         for side in range(2):
@@ -220,8 +173,8 @@ def family_gains(families: Floats, criterion: int) -> Floats:
                     gain = NO_GAIN
                     break
                 gain -= share * impure(counts[side * k : (side + 1) * k], criterion) / of_side
-        found[q] = gain
-    return found
+        gains[q] = gain
+    return gains
 
 
 @njit(cache=True, nogil=True)

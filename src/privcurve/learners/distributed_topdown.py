@@ -176,18 +176,7 @@ class DistributedTopDownClassifier(LinkedClassifier, PrivateClassifier):
     ) -> tuple[GrownTree, PrivacyStatement]:
         """Coordinate holders, wherever they run.
 
-        Parameters
-        ----------
-        holders : sequence of Holder
-        questions : Questions
-        transcript : Transcript
-        sums : Sums, optional
-            By default those of `trust`; published protocols add up what holders send.
-
-        Returns
-        -------
-        tree : GrownTree
-        statement : PrivacyStatement
+        `sums` are by default those of `trust`; published protocols add up what holders send.
         """
         sizes = [holder.size for holder in holders]
         shape = questions, len(self.classes_), sum(sizes), self.criterion

@@ -54,7 +54,7 @@ class PrivateWeights:
 
     def estimate(self, wrong: Bools) -> float:
         """Return the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
-        missed, total = (int(found) for found in weighted_sums(self._each, self._counts, wrong))
+        missed, total = (int(part) for part in weighted_sums(self._each, self._counts, wrong))
         if self._noise.estimate == EDGE:
             return (total - 2 * missed) / (2 * self._unit * self._noise.n)
         return missed / total

@@ -42,8 +42,8 @@ class ValueTrees(TreeModel):
     leaf_values: Floats
 
     def _leaf(self, tree: int, node: int) -> str:
-        found = self.leaf_values[tree, max(node - self.leaf_values.shape[1] + 1, 0)]
-        return " ".join(f"{value:+.4f}" for value in found)
+        values = self.leaf_values[tree, max(node - self.leaf_values.shape[1] + 1, 0)]
+        return " ".join(f"{value:+.4f}" for value in values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +97,11 @@ class RandomTreesModel:
         """
         shape, questions = self.trees.columns.shape, self.questions
         check_complete(shape)
-        same = {part.shape for part in (*self.trees[:3], questions)} == {shape}
-        known = same and np.array_equal(self.n_bins, n_bins)
-        asked = known and all_between(self.trees.columns, 0, len(n_bins))
-        asked = asked and all_between(questions, -1, 2 * int(n_bins.sum()))
-        require(asked, "its trees are of other columns")
+        alike = {part.shape for part in (*self.trees[:3], questions)} == {shape}
+        same_columns = alike and np.array_equal(self.n_bins, n_bins)
+        inside = same_columns and all_between(self.trees.columns, 0, len(n_bins))
+        inside = inside and all_between(questions, -1, 2 * int(n_bins.sum()))
+        require(inside, "its trees are of other columns")
         leaves = shape[0], shape[1] + 1, Stumps.n_outputs(n_classes)
         require(self.values.shape == leaves, "its leaves are not those of its trees and classes")
         require(self.batch > 0, "a round has no trees")
@@ -182,8 +182,8 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         drawn = draw_trees(questions, int(self.n_trees), int(self.depth), public)
         self.transcript_ = Transcript(len(holders))
         self.model_, statement = self.grow(holders, questions, drawn, self.transcript_)
-        asked = np.unique(self.model_.questions)
-        self.n_features_used_ = int((asked >= 0).sum())
+        numbers = np.unique(self.model_.questions)
+        self.n_features_used_ = int((numbers >= 0).sum())
         return as_dealt(self, len(holders), statement)
 
     def grow(
@@ -196,20 +196,8 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
     ) -> tuple[RandomTreesModel, PrivacyStatement]:
         """Coordinate holders, wherever they run.
 
-        Parameters
-        ----------
-        holders : sequence of Holder
-        questions : Questions
-        drawn : ndarray of shape (n_trees, 2**depth − 1)
-            See :func:`privcurve.holders.boosting.draw_trees`.
-        transcript : Transcript
-        sums : Sums, optional
-            By default those of `trust`.
-
-        Returns
-        -------
-        model : RandomTreesModel
-        statement : PrivacyStatement
+        `drawn` are the trees of :func:`privcurve.holders.boosting.draw_trees`; `sums` are by
+        default those of `trust`.
         """
         n_classes = len(self.classes_)
         if sums is None:
@@ -241,16 +229,16 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
 
     def _scores(self, codes: Codes) -> Floats:
         bins = bin_codes(codes, self.n_bins_)
-        found = np.zeros((len(bins), self.model_.values.shape[2]))
-        self.model_.add_to(found, bins)
-        return self._of_classes(found)
+        scores = np.zeros((len(bins), self.model_.values.shape[2]))
+        self.model_.add_to(scores, bins)
+        return self._of_classes(scores)
 
     def _stages(self, codes: Codes) -> Iterator[Floats]:
         bins = bin_codes(codes, self.n_bins_)
-        found = np.zeros((len(bins), self.model_.values.shape[2]))
+        scores = np.zeros((len(bins), self.model_.values.shape[2]))
         for start in range(0, len(self.model_.values), self.model_.batch):
-            self.model_.add_to(found, bins, start, start + self.model_.batch)
-            yield self._of_classes(found.copy())
+            self.model_.add_to(scores, bins, start, start + self.model_.batch)
+            yield self._of_classes(scores.copy())
 
     def _link(self, scores: Floats) -> Floats:
         return whole_residuals(scores) if scores.ndim == 1 else scores

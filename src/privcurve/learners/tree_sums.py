@@ -25,21 +25,9 @@ from privcurve.learners.checks import all_between, check_complete, require
 
 
 def shrunk(margins: Floats, scale: float, n: int) -> Floats:
-    """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1).
+    """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1), of the margins D of leaves.
 
-    The scale of the noise says how far a margin D is to be trusted.
-
-    Parameters
-    ----------
-    margins : ndarray of shape (n_leaves,)
-        With noise of `scale`.
-    scale : float
-    n : int
-        Records, which is public.
-
-    Returns
-    -------
-    ndarray of shape (n_leaves,)
+    The scale of the noise says how far a margin is to be trusted; n is the number of records.
     """
     return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))
 
@@ -108,32 +96,32 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     def _restore(self) -> None:
         splits, values = self.splits_, self._tree_values()
         check_complete(splits.shape)
-        asked = all_between(splits, NO_SPLIT, int(self.n_bins_.sum()))
-        require(asked, "its trees ask for what no column has")
+        inside = all_between(splits, NO_SPLIT, int(self.n_bins_.sum()))
+        require(inside, "its trees ask for what no column has")
         require(
             values.shape == (len(splits), splits.shape[1] + 1, 1), "its leaves are not its trees'"
         )
         self._count_questions()
 
     def _count_questions(self) -> None:
-        asked = np.unique(self.splits_)
-        self.n_features_used_ = int((asked != NO_SPLIT).sum())
+        questions = np.unique(self.splits_)
+        self.n_features_used_ = int((questions != NO_SPLIT).sum())
 
     def _measures(self) -> dict[str, float]:
-        """Count what is asked: a node without a question is none.
+        """Count what is splits: a node without a question is none.
 
-        `expected_depth` is the mean over trees of how many questions a record is asked that
+        `expected_depth` is the mean over trees of how many questions a record is splits that
         answers each of them either way with the same chance.
         """
-        asked = self.splits_ != NO_SPLIT
-        n_trees, n_inner = asked.shape
+        splits = self.splits_ != NO_SPLIT
+        n_trees, n_inner = splits.shape
         levels = np.floor(np.log2(np.arange(1, n_inner + 1)))
-        n_leaves = int(asked.sum()) + n_trees
+        n_leaves = int(splits.sum()) + n_trees
         return {
             "rounds": n_trees,
             "questions": self.n_features_used_,
-            "nodes": n_leaves + int(asked.sum()),
+            "nodes": n_leaves + int(splits.sum()),
             "n_leaves": n_leaves,
             "depth": n_inner.bit_length(),
-            "expected_depth": float((asked * 2.0**-levels).sum() / n_trees),
+            "expected_depth": float((splits * 2.0**-levels).sum() / n_trees),
         }

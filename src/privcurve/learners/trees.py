@@ -56,15 +56,7 @@ class TreePlan:
 
     @classmethod
     def make(cls, *, depth: int, n_splits: int | None, splits: str, **setting: Any) -> TreePlan:
-        """Settle a setting.
-
-        Parameters
-        ----------
-        depth : int
-        n_splits : int or None
-        splits : str
-        **setting
-            The rest of what ``calibration.trees.lazybb_trees`` takes.
+        """Return the plan of a setting; `setting` is the rest of what ``lazybb_trees`` takes.
 
         Raises
         ------
@@ -160,8 +152,8 @@ class TreeModel:
     @property
     def questions(self) -> Ints:
         """Distinct questions of the trees."""
-        found: Ints = np.unique(self.forest.splits[self.forest.splits >= 0])
-        return found
+        questions: Ints = np.unique(self.forest.splits[self.forest.splits >= 0])
+        return questions
 
     @property
     def n_features_used(self) -> int:
@@ -170,10 +162,11 @@ class TreeModel:
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
         """Sum the votes of trees for each row, see :class:`~privcurve.learners.voting.Model`."""
-        splits, children, labels = (part[start:stop] for part in self.forest)
-        trees = Trees(*ranges(splits, self.n_bins), children)
+        forest, some = self.forest, slice(start, stop)
+        labels = forest.labels[some, :, None]
+        trees = Trees(*ranges(forest.splits[some], self.n_bins), forest.children[some])
         votes = np.zeros((len(codes), 1), dtype=np.int64)
-        add_trees(bin_codes(codes, self.n_bins), trees, labels[:, :, None], votes)
+        add_trees(bin_codes(codes, self.n_bins), trees, labels, votes)
         return votes[:, 0]
 
     def measures(self) -> dict[str, float]:
@@ -206,14 +199,14 @@ class TreeModel:
         require(np.array_equal(self.n_bins, n_bins), "its trees are of other columns")
         shapes = splits.shape == children.shape == leaves.shape
         require(shapes and splits.ndim == 2 and splits.size, "its trees have no nodes")
-        asked = all_between(splits, -1, 2 * int(n_bins.sum()))
-        require(asked, "its trees ask for what no column has")
+        known_questions = all_between(splits, -1, 2 * int(n_bins.sum()))
+        require(known_questions, "its trees ask for what no column has")
         # A child after its parent: every branch ends.
         inner, node = children != 0, np.arange(splits.shape[1])
         ends = ((children > node) & (children < len(node) - 1)) | ~inner
         require(ends.all(), "its trees have branches that do not end")
-        known = np.isin(leaves[~inner], (0, *labels)).all() and not leaves[inner].any()
-        require(known, "its trees have leaves of no label")
+        known_labels = np.isin(leaves[~inner], (0, *labels)).all() and not leaves[inner].any()
+        require(known_labels, "its trees have leaves of no label")
         return self.forest
 
     def _leaf(self, tree: int, node: int) -> str:
@@ -227,15 +220,7 @@ class TreeModel:
     ) -> str:
         """Write the trees as nested questions.
 
-        Parameters
-        ----------
-        bin_names : sequence of sequence of str, optional
-            The name of each code of each column, such as ``dataset.domain.bin_names``.
-        column_names : sequence of str, optional
-
-        Returns
-        -------
-        str
+        `bin_names` are the names of each code of each column, such as ``dataset.domain.bin_names``.
         """
         columns, values = self.columns.tolist(), self.values.tolist()
 
