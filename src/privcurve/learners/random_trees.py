@@ -13,37 +13,20 @@ from privcurve.coding import Codes, Floats, Ints, Records
 from privcurve.holders.boosting import Boosted, boost, draw_trees, stumps
 from privcurve.holders.holder import Holder
 from privcurve.holders.placement import RANDOM
-from privcurve.holders.sums import SECURE_SUM, Sums, sums_of
+from privcurve.holders.sums import SECURE_SUM, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
-from privcurve.kernels.lazybb_trees import Forest
 from privcurve.kernels.random_trees import Stumps
 from privcurve.kernels.trees.form import add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier, StagedClassifier
 from privcurve.learners.chances import LinkedClassifier, whole_residuals
 from privcurve.learners.checks import all_between, check_complete, require
 from privcurve.learners.dealt import SEED, as_dealt, check_ordered, deal_to_holders
-from privcurve.learners.trees import TreeModel
+from privcurve.learners.trees import write_trees
 from privcurve.privacy.calibration.random_trees import random_trees
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import starts, stream
-
-
-@dataclass(frozen=True, eq=False)
-class ValueTrees(TreeModel):
-    """Trees whose leaves have values, as text.
-
-    Attributes
-    ----------
-    leaf_values : ndarray of shape (n_trees, n_leaves, n_outputs)
-    """
-
-    leaf_values: Floats
-
-    def _leaf(self, tree: int, node: int) -> str:
-        values = self.leaf_values[tree, max(node - self.leaf_values.shape[1] + 1, 0)]
-        return " ".join(f"{value:+.4f}" for value in values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,16 +56,16 @@ class RandomTreesModel:
         bin_names: Sequence[Sequence[str]] | None = None,
         column_names: Sequence[str] | None = None,
     ) -> str:
-        """Write the trees as nested questions, see :meth:`TreeModel.describe`."""
-        n_trees, n_inner = self.questions.shape
-        ends = np.zeros((n_trees, n_inner + 1), dtype=np.int64)
+        """Write the trees as nested questions, see :func:`write_trees`."""
+        n_inner = self.questions.shape[1]
         children = np.where(self.questions < 0, 0, 2 * np.arange(n_inner) + 1)
-        forest = Forest(
-            np.column_stack([self.questions, ends - 1]),
-            np.column_stack([children, ends]),
-            np.zeros((n_trees, 2 * n_inner + 1), dtype=np.int8),
-        )
-        return ValueTrees(forest, self.n_bins, self.values).describe(bin_names, column_names)
+        children = np.pad(children, ((0, 0), (0, n_inner + 1)))
+
+        def leaf(tree: int, node: int) -> str:
+            values = self.values[tree, max(node - n_inner, 0)]
+            return " ".join(f"{value:+.4f}" for value in values)
+
+        return write_trees(self.questions, children, leaf, self.n_bins, bin_names, column_names)
 
     def __str__(self) -> str:
         return self.describe()
@@ -192,16 +175,13 @@ class RandomTreesClassifier(LinkedClassifier, StagedClassifier, PrivateClassifie
         questions: Questions,
         drawn: Ints,
         transcript: Transcript,
-        sums: Sums | None = None,
     ) -> tuple[RandomTreesModel, PrivacyStatement]:
         """Coordinate holders, wherever they run.
 
-        `drawn` are the trees of :func:`privcurve.holders.boosting.draw_trees`; `sums` are by
-        default those of `trust`.
+        `drawn` are the trees of :func:`privcurve.holders.boosting.draw_trees`.
         """
         n_classes = len(self.classes_)
-        if sums is None:
-            sums = sums_of(self.trust, len(holders), int(self.n_colluding))
+        sums = sums_of(self.trust, len(holders), int(self.n_colluding))
         batch = min(int(self.batch), len(drawn))
         noise = random_trees(
             n_trees=len(drawn),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -218,42 +218,65 @@ class TreeModel:
         bin_names: Sequence[Sequence[str]] | None = None,
         column_names: Sequence[str] | None = None,
     ) -> str:
-        """Write the trees as nested questions.
-
-        `bin_names` are the names of each code of each column, such as ``dataset.domain.bin_names``.
-        """
-        columns, values = self.columns.tolist(), self.values.tolist()
-
-        def ask(question: int) -> str:
-            b = question % len(columns)
-            column, code = columns[b], values[b]
-            name = column_names[column] if column_names is not None else f"column {column}"
-            relation = "=" if question < len(columns) else "at most"
-            return f"{name} {relation} {bin_names[column][code] if bin_names is not None else code}"
-
-        def lines(tree: int, node: int, indent: str) -> Iterator[str]:
-            child = int(self.forest.children[tree, node])
-            if child == 0:
-                yield f"{indent}{self._leaf(tree, node)}"
-                return
-            yield f"{indent}{ask(int(self.forest.splits[tree, node]))}?"
-            for answer, to in (("yes", child + 1), ("no", child)):
-                below = list(lines(tree, to, indent + "    "))
-                if len(below) == 1:
-                    yield f"{indent}  {answer}: {below[0].strip()}"
-                else:
-                    yield f"{indent}  {answer}:"
-                    yield from below
-
-        text = []
-        for tree in range(self.n_rounds):
-            if self.n_rounds > 1:
-                text.append(f"tree {tree + 1}")
-            text += lines(tree, 0, "")
-        return "\n".join(text)
+        """Write the trees as nested questions, see :func:`write_trees`."""
+        splits, children, _ = self.forest
+        return write_trees(splits, children, self._leaf, self.n_bins, bin_names, column_names)
 
     def __str__(self) -> str:
         return self.describe()
+
+
+def write_trees(
+    splits: Ints,
+    children: Ints,
+    leaf: Callable[[int, int], str],
+    n_bins: Ints,
+    bin_names: Sequence[Sequence[str]] | None,
+    column_names: Sequence[str] | None,
+) -> str:
+    """Write trees as nested questions.
+
+    Parameters
+    ----------
+    splits, children
+        See :class:`privcurve.kernels.lazybb_trees.Forest`.
+    leaf : callable
+        What the leaf at a node of a tree says.
+    n_bins : ndarray of shape (n_columns,)
+    bin_names : sequence of sequence of str, optional
+        The name of each code of each column, such as ``dataset.domain.bin_names``.
+    column_names : sequence of str, optional
+    """
+    starts, width = np.cumsum(n_bins) - n_bins, int(n_bins.sum())
+
+    def ask(question: int) -> str:
+        b = question % width
+        column = int(np.searchsorted(starts, b, side="right")) - 1
+        code = b - int(starts[column])
+        name = column_names[column] if column_names is not None else f"column {column}"
+        relation = "=" if question < width else "at most"
+        return f"{name} {relation} {bin_names[column][code] if bin_names is not None else code}"
+
+    def lines(tree: int, node: int, indent: str) -> Iterator[str]:
+        child = int(children[tree, node])
+        if child == 0:
+            yield f"{indent}{leaf(tree, node)}"
+            return
+        yield f"{indent}{ask(int(splits[tree, node]))}?"
+        for answer, to in (("yes", child + 1), ("no", child)):
+            below = list(lines(tree, to, indent + "    "))
+            if len(below) == 1:
+                yield f"{indent}  {answer}: {below[0].strip()}"
+            else:
+                yield f"{indent}  {answer}:"
+                yield from below
+
+    text = []
+    for tree in range(len(splits)):
+        if len(splits) > 1:
+            text.append(f"tree {tree + 1}")
+        text += lines(tree, 0, "")
+    return "\n".join(text)
 
 
 class TopDownTrees:
