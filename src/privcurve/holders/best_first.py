@@ -19,18 +19,10 @@ from privcurve.privacy.mechanisms import LAPLACE
 
 
 class BestFirst(NamedTuple):
-    """What is public of a tree grown best first.
+    """What is public of a tree grown best first, with at most `n_splits` splits and `depth` levels.
 
-    Attributes
-    ----------
-    questions, n_classes, n, criterion
-        As of :class:`~privcurve.holders.by_levels.ByLevels`.
-    n_splits, depth : int
-        Most internal nodes, and most levels of splits.
-    smallest_weight, smallest_gain : float
-        A node is kept for splitting if its noisy share of the records is at least
-        `smallest_weight`/`n_splits`, and its noisy gain above `smallest_gain`.
-    noise : PublishedNoise
+    A node is kept for splitting if its noisy share of the n records is at least
+    `smallest_weight`/`n_splits`, and its noisy gain above `smallest_gain`.
     """
 
     questions: Questions

@@ -23,22 +23,10 @@ LARGEST_VALUE = 2.0
 
 
 class Boosted(NamedTuple):
-    """What is public of an ensemble of random trees.
+    """What is public of an ensemble of random trees, drawn without a look at any record.
 
-    Attributes
-    ----------
-    n_classes : int
-    n : int
-        Records of all holders.
-    trees : Stumps
-        All trees, drawn without a look at any record.
-    batch : int
-        Trees of a round.
-    learning_rate : float
-    scale : float
-        σ of the noise of every number.
-    whats : tuple of str
-        What the ledger calls the leaves of each batch; none where nothing is private.
+    There are n records; `batch` trees make a round, σ of the noise of every number is `scale`, and
+    `whats` is what the ledger calls the leaves of each batch (none where nothing is private).
     """
 
     n_classes: int

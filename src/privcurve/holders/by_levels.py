@@ -25,19 +25,7 @@ ZERO_ONE = "zero_one"
 
 
 class ByLevels(NamedTuple):
-    """What is public of a tree grown by levels.
-
-    Attributes
-    ----------
-    questions : Questions
-    n_classes : int
-    n : int
-        Records of all holders.
-    criterion : str
-    depth : int
-        Levels of splits.
-    noise : LevelNoise
-    """
+    """What is public of a tree grown by levels: of n records, with `depth` levels of splits."""
 
     questions: Questions
     n_classes: int

@@ -90,15 +90,7 @@ class Holder(Protocol):
 
 
 class HolderRows(NamedTuple):
-    """The rows of a holder.
-
-    Attributes
-    ----------
-    bins : ndarray of unsigned integers, shape (n_rows, n_columns)
-        The bin of each code, among those of all columns together.
-    classes, counts : ndarray of shape (n_rows,)
-        Positions of classes; records that a row stands for.
-    """
+    """The rows of a holder: bins of all columns, positions of classes, records of each row."""
 
     bins: NDArray[Any]
     classes: Ints

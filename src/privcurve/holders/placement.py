@@ -22,15 +22,7 @@ CONCENTRATION = 0.5
 
 
 class Part(NamedTuple):
-    """What one holder has.
-
-    Attributes
-    ----------
-    rows : ndarray of int64
-        Distinct rows, increasing.
-    counts : ndarray of int64
-        Records of each.
-    """
+    """What one holder has: distinct rows, increasing, and the records of each."""
 
     rows: Ints
     counts: Ints

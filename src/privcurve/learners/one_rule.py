@@ -126,14 +126,7 @@ class RuleRows(NamedTuple):
 
 @dataclass(frozen=True)
 class RulePlan:
-    """One setting of boosted 1-rules.
-
-    Attributes
-    ----------
-    density, learning_rate : float
-        κ and λ.
-    noise : OneRuleNoise
-    """
+    """One setting of boosted 1-rules: κ, λ and the noise."""
 
     density: float
     learning_rate: float

@@ -30,20 +30,9 @@ EQUALITY = "equality"
 
 @dataclass(frozen=True)
 class TreePlan:
-    """One setting of (boosted) trees: its shape, weights and noise.
+    """One setting of (boosted) trees: its shape, weights (κ, λ) and noise.
 
-    Attributes
-    ----------
-    depth : int
-        Levels of a tree grown by levels; 0: grown best first.
-    n_splits : int
-        Internal nodes of a tree grown best first.
-    thresholds : bool
-        Whether splits may ask for thresholds.
-    criterion : str
-    density, learning_rate : float
-        κ and λ.
-    noise : TreeNoiseRates
+    A depth of 0 is of a tree grown best first, with `n_splits` internal nodes.
     """
 
     depth: int

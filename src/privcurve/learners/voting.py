@@ -21,17 +21,7 @@ from privcurve.privacy.sensitivity.lazybb import check_largest_weight
 
 
 class Boosting(NamedTuple):
-    """How rounds follow each other.
-
-    Attributes
-    ----------
-    n_rounds : int
-        τ.
-    density, learning_rate : float
-        κ and λ.
-    started : bool
-        Whether margins begin at votes of a public start, not at 0.
-    """
+    """How rounds follow each other: τ, κ, λ, and whether margins begin at a public start."""
 
     n_rounds: int
     density: float

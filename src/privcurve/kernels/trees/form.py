@@ -104,16 +104,7 @@ def find_leaves(bins: NDArray[Any], trees: Trees) -> Ints:
 
 @njit(cache=True, nogil=True)
 def add_leaves(leaves: Ints, values: NDArray[Any], scores: NDArray[Any]) -> None:
-    """Add the values of each row's leaves to its scores.
-
-    Parameters
-    ----------
-    leaves : ndarray of shape (n_trees, n_rows)
-        Places in `values`.
-    values : ndarray of shape (n_trees, n_leaves, n_outputs)
-    scores : ndarray of shape (n_rows, n_outputs)
-        Changed.
-    """
+    """Add `values`, of shape (n_trees, n_leaves, n_outputs), of each row's leaves to its scores."""
     n_trees, n_rows = leaves.shape
     for t in range(n_trees):
         for i in range(n_rows):

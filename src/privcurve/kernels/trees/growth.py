@@ -113,9 +113,9 @@ def _split_node(rows: Weighed, tree: Growing, node: int, question: int, left: in
     totals, borders = tree.totals, tree.borders
     tree.splits[node] = question
     tree.children[node] = left
-    asked = slice(rows.questions.low[question], rows.questions.high[question] + 1)
+    inside = slice(rows.questions.low[question], rows.questions.high[question] + 1)
     for label in range(2):
-        totals[left + 1, label] = tree.histograms[node, label, asked].sum()
+        totals[left + 1, label] = tree.histograms[node, label, inside].sum()
     totals[left] = totals[node] - totals[left + 1]
     start, stop = borders[node]
     border = _part_rows(rows, question, tree, start, stop)
