@@ -17,7 +17,6 @@ from privcurve.kernels.holder_counts import (
     list_questions,
 )
 from privcurve.kernels.trees.choice import CRITERIA, impure_weight
-from privcurve.kernels.trees.form import answers, count_rows
 from privcurve.privacy.calibration.holders import level_holders
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.mechanisms import EXPONENTIAL, draw_share
@@ -183,19 +182,6 @@ def test_a_grown_tree_numbers_nodes_as_they_appear():
     assert forest.children.tolist() == [[1, 0, 3, 0, 0]]
     assert forest.labels.tolist() == [[0, 1, 0, -1, 1]]
     assert tree.forest(asked, 3).labels.tolist() == [[0, 1, 0, 0, 1]]
-
-
-def test_answers_are_counts_of_those_who_say_yes():
-    codes, classes, counts = rows()
-    n_bins = np.array([3, 4])
-    asked = list_questions(n_bins, (True, False))
-    bins = (codes + np.array([0, 3])).astype(np.uint16)
-    table = np.empty((3, 7), dtype=np.int64)
-    count_rows(bins, classes, counts, np.arange(200), table)
-    found = answers(table, asked.low, asked.high)
-    for q, (column, low, high) in enumerate(zip(asked.columns, asked.low, asked.high, strict=True)):
-        yes = (bins[:, column] >= low) & (bins[:, column] <= high)
-        assert found[q].tolist() == np.bincount(classes[yes], counts[yes], 3).tolist()
 
 
 @pytest.mark.parametrize(("n_questions", "size"), [(2**16, 2), (2**16 + 1, 4)])

@@ -12,6 +12,16 @@ from tree_scores import says_yes, score_node, weigh
 
 from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
 from privcurve.kernels.trees.choice import CRITERIA, impure_weight
+from privcurve.kernels.trees.form import (
+    Trees,
+    add_trees,
+    answers,
+    bin_codes,
+    complete_trees,
+    count_rows,
+    find_leaves,
+    ranges,
+)
 from privcurve.learners.trees import TreeModel, TreePlan, tree_noise
 from privcurve.privacy.curator import Curator
 
@@ -178,3 +188,53 @@ def test_trees_go_on_where_others_ended(seed):
     rest = grown(2, y * TreeModel(two, N_BINS).tally(X))
     for both, first, last in zip(four, two, rest, strict=True):
         assert np.array_equal(both, np.concatenate([first, last]))
+
+
+@pytest.mark.parametrize("yes", [0, 1])
+def test_rows_end_where_a_plain_walk_ends_and_their_values_add_up(yes):
+    """Trees of any shape, and complete ones, whose values are of leaves alone."""
+    rng = np.random.default_rng(yes)
+    width = int(N_BINS.sum())
+    X, _ = problem(3)
+    bins = bin_codes(X, N_BINS)
+    numbers = rng.integers(-1, 2 * width, size=(5, 7))
+    asked = ranges(numbers, N_BINS)
+    # Node 1 is a leaf; 3 and 4 are the children of 2, of which only the second is asked.
+    any_shape = np.tile([1, 0, 3, 0, 5, 0, 0], (5, 1))
+    for trees in (Trees(*asked, any_shape, yes), complete_trees(asked, yes)):
+        ends = find_leaves(bins, trees)
+        for t, i in np.ndindex(*ends.shape):
+            node = 0
+            while node < 7 and trees.child[t, node]:
+                column, low, high = (int(part[t, node]) for part in asked)
+                threshold, b = divmod(int(numbers[t, node]), width)
+                answer = numbers[t, node] >= 0 and (
+                    bins[i, column] <= b if threshold else bins[i, column] == b
+                )
+                assert answer == (low <= bins[i, column] <= high)
+                node = int(trees.child[t, node]) + (answer == yes)
+            assert ends[t, i] == node
+        first = 7 if trees.child[0, 1] else 0
+        values, scores = rng.normal(size=(5, 8 if first else 7, 2)), np.ones((len(bins), 2))
+        add_trees(bins, trees, values, scores)
+        expected = 1 + sum(values[t, ends[t] - first] for t in range(5))
+        assert scores == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 4])
+def test_histograms_and_answers_are_sums_over_rows(dtype, n_columns):
+    n_bins = N_BINS[:n_columns]
+    X, _ = problem(5)
+    bins, width = bin_codes(X[:, :n_columns], n_bins), int(n_bins.sum())
+    rng = np.random.default_rng(0)
+    labels, rows = rng.integers(0, 3, len(X)), np.flatnonzero(rng.random(len(X)) < 0.5)
+    weights = rng.integers(1, 9, len(X)).astype(dtype)
+    histogram = np.full((3, width), 7, dtype=dtype)
+    count_rows(bins, labels, weights, rows, histogram)
+    asked = ranges(np.arange(2 * width), n_bins)
+    yes = answers(histogram, asked.low, asked.high)
+    assert yes.dtype == dtype
+    for q, (column, low, high) in enumerate(zip(*asked, strict=True)):
+        said = rows[(bins[rows, column] >= low) & (bins[rows, column] <= high)]
+        assert yes[q].tolist() == np.bincount(labels[said], weights[said], 3).tolist()
