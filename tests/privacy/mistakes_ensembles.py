@@ -127,9 +127,9 @@ def stops_when_all_are_right(patch):
     """DPBoost: boosting ends at a training error of 0."""
     grow = DPBoostClassifier._grow
 
-    def grown(self, codes, rows, gradients, *others):
-        values = grow(self, codes, rows, gradients, *others)
-        if len(rows) and (np.abs(gradients) < 1).all():
+    def grown(self, bins, gradients, *others):
+        values = grow(self, bins, gradients, *others)
+        if len(gradients) and (np.abs(gradients) < 1).all():
             raise ValueError("all are right")
         return values
 

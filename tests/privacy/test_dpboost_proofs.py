@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import chi2
 
 from privcurve.kernels.dpboost import grow_tree, part_gain
+from privcurve.kernels.trees.form import Ranges
 from privcurve.learners.dpboost import DPBoostClassifier
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration.dpboost import (
@@ -173,10 +174,9 @@ def test_kernel_draws_from_these_distributions(mechanism):
     draw = rng.gumbel if mechanism == "exponential" else rng.standard_exponential
     names = {-1: None, 0: (0, 0), 1: (0, 1), 2: (0, 2), 3: (1, 0), 4: (1, 1)}
     splits = np.empty(3, dtype=np.int64)
+    bins, asked = X + starts[:-1], Ranges(*(np.empty_like(splits) for _ in range(3)))
     for noise in draw(size=(n, 3, 5)):
-        grow_tree(
-            X, np.arange(12), gradients, np.ones(12), starts, 2, True, 0.1, 1 / 0.8, noise, splits
-        )
+        grow_tree(bins, gradients, np.ones(12), starts, 2, True, 0.1, 1 / 0.8, noise, splits, asked)
         seen[tuple(names[s] for s in splits)] += 1
     expected = np.array([n * chance for chance, _ in exact.values()])
     counted = np.array(list(seen.values()))

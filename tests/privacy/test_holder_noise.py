@@ -16,7 +16,7 @@ from privcurve.holders.holder import Ballot, HolderRows, LocalHolder, published_
 from privcurve.holders.sums import FINEST, LocalNoise, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
-from privcurve.learners.dealt import bin_codes
+from privcurve.kernels.trees.form import bin_codes
 from privcurve.privacy.calibration.holders import level_holders, published_holders
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
 

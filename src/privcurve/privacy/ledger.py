@@ -118,7 +118,7 @@ class PrivacyStatement:
     composition : str
         Name of the accountant that adds up the ledger (see ``accountants.compose.ACCOUNTANTS``).
     ledger : tuple of LedgerEntry
-        The fit's mechanism calls (what releases have spent of a budget is in ``releases.book``).
+        Mechanism calls of the fit (releases spend a budget: ``releases.budget_ledger``).
     assumptions, exclusions : tuple of str
         What is assumed public; what the guarantee does not cover.
     status : str

@@ -18,6 +18,7 @@ from privcurve.learners.tuning import NAME as TUNED
 from privcurve.models.document import document
 from privcurve.models.errors import ModelError
 from privcurve.privacy import budget as words
+from privcurve.privacy.noise import right_answers
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.errors import ReleaseError
 
