@@ -21,8 +21,8 @@ from privcurve.audit.attacks.one_rules import (
 )
 from privcurve.audit.claim import generator
 from privcurve.audit.pairs import Pair, flipped_constant, records
-from privcurve.audit.scores import sample_canary_scores
 from privcurve.audit.search import Distribution, Found, Sampler, search_exact, search_sampled
+from privcurve.audit.states import sample_canary_scores
 from privcurve.coding import Records
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear import DPLogisticRegressionClassifier

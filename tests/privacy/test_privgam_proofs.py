@@ -11,7 +11,7 @@ from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
 from privcurve.audit.attacks.pairs import in_crowds
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import STANDS, run
-from privcurve.audit.scores import sample_canary_scores
+from privcurve.audit.states import sample_canary_scores
 from privcurve.coding import Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart

@@ -6,7 +6,7 @@ import pytest
 from privcurve.audit import fits as module
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Pair, records
-from privcurve.audit.scores import sample_canary_scores
+from privcurve.audit.states import sample_canary_scores
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
 from privcurve.learners.dp_bagging import DPBaggingClassifier
 from privcurve.learners.dpboost import DPBoostClassifier

@@ -162,7 +162,7 @@ def half_hidden(monkeypatch):
 
 def hidden_pairs(claim, target):
     sides = [records([[0, code]], [1], [2, 2]) for code in (0, 1)]
-    return [Pair("tiny", "alone", *sides, 0, PRIVATE_COLUMNS, (1,))]
+    return [Pair("tiny", "alone", *sides, PRIVATE_COLUMNS, (1,))]
 
 
 def open_pairs(claim, target):

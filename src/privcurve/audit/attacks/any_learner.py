@@ -7,8 +7,7 @@ from typing import Any
 
 from privcurve.audit.attacks.pairs import N_PAIRS, rare_in_part, several
 from privcurve.audit.claim import Claim, LearnerSampler, MakePairs
-from privcurve.audit.scores import sample_canary_scores
-from privcurve.audit.states import sample_states
+from privcurve.audit.states import sample_canary_scores, sample_states
 from privcurve.audit.worst_answers import worst_answers
 from privcurve.learners.registry import entry
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, REPLACE_ONE

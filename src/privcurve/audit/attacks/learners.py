@@ -22,7 +22,7 @@ from privcurve.audit.attacks.pairs import (
     torn_columns,
 )
 from privcurve.audit.claim import Attack, Claim
-from privcurve.audit.scores import sample_canary_scores
+from privcurve.audit.states import sample_canary_scores
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 
 PARTIAL = {"public_columns": (1,)}
