@@ -21,7 +21,7 @@ from privcurve.audit.attacks.one_rules import (
 )
 from privcurve.audit.claim import generator
 from privcurve.audit.pairs import Pair, flipped_constant, records
-from privcurve.audit.search import Distribution, Found, Sampler, search_exact, search_sampled
+from privcurve.audit.search import Distribution, Sampler, Worst, search_exact, search_sampled
 from privcurve.audit.states import sample_canary_scores
 from privcurve.coding import Records
 from privcurve.learners.lazybb import LazyBBClassifier
@@ -303,7 +303,7 @@ def negative_controls() -> tuple[Control, ...]:
     return *found, _sound_boosting(), _laplace_count(), _logistic_regression()
 
 
-def run_sampled(controls: Sequence[Control], seed: int) -> dict[str, Found]:
+def run_sampled(controls: Sequence[Control], seed: int) -> dict[str, Worst]:
     """Audit controls by sampling, as one run: a verdict's error is shared over all.
 
     Parameters
@@ -313,7 +313,7 @@ def run_sampled(controls: Sequence[Control], seed: int) -> dict[str, Found]:
 
     Returns
     -------
-    dict of str to Found
+    dict of str to Worst
         By the control's name.
     """
     return {
@@ -330,7 +330,7 @@ def run_sampled(controls: Sequence[Control], seed: int) -> dict[str, Found]:
     }
 
 
-def run_exact(controls: Sequence[Control]) -> dict[str, Found]:
+def run_exact(controls: Sequence[Control]) -> dict[str, Worst]:
     """Audit by enumeration those controls that have a known distribution."""
     return {
         c.name: search_exact([c.pair], c.distribution, EPSILON, 0.0)

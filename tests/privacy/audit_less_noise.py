@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 from privcurve.learners import distributed_topdown, one_rule, random_trees, tuned
-from privcurve.learners.additive import residuals, rule
 from privcurve.learners.trees import TreePlan
-from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.calibration.privgam import CLIP, Budget, cells_l1
+from privcurve.privacy.calibration.privgam import Budget
 from privcurve.privacy.curator import Curator
 
 
@@ -27,22 +25,6 @@ def additive_with(patch, noise):
     """Divide the noise of sums and of choices."""
     scale = Budget.on_grid
     patch.setattr(Budget, "on_grid", lambda self, *given: max(1, int(noise * scale(self, *given))))
-
-
-def privgam_with(patch, mistake):
-    """Make one of the mistakes that PrivGAM's constants are there to prevent."""
-    shares = rule.greedy_shares
-    if mistake == "noise for add-remove":
-        patch.setattr(Budget, "sensitivity", lambda self: cells_l1(CLIP, ADD_REMOVE))
-    elif mistake == "residuals without clip":
-        patch.setattr(residuals, "CLIP", 1.0)
-    else:
-        assert mistake == "choices for nothing"
-        patch.setattr(
-            rule,
-            "greedy_shares",
-            lambda *given: (sum(shares(*given)), shares(*given)[1]),
-        )
 
 
 def holders_with(patch, noise):

@@ -86,7 +86,7 @@ def test_a_changed_label_shows_in_the_public_part():
 
 
 def test_the_audit_finds_a_flipped_label_which_is_not_claimed():
-    (claim,) = [c for c in ATTACKS["brc"].claims if c.stated != c.neighbours]
+    (claim,) = [c for c in ATTACKS["brc"] if c.stated != c.neighbours]
     row = run([claim], Target("none", a_record([[0]], [1], [2])), 7, COMPARISONS).iloc[0]
     assert (row["neighbours"], row["stated_neighbours"]) == (REPLACE_ONE, PRIVATE_COLUMNS)
     assert row["verdict"] == VIOLATED

@@ -11,13 +11,11 @@ import re
 from dataclasses import replace
 
 import mistakes_any
-import mistakes_ensembles
-import mistakes_partial
+import mistakes_ensembles  # noqa: F401, adds its own
+import mistakes_partial  # noqa: F401, adds its own
 import pytest
 from audit_less_noise import BREAK
-from mistakes_any import MAJORITY
-from mistakes_ensembles import GRADIENT, TWO
-from mistakes_partial import PATE
+from mistakes_any import GRADIENT, MAJORITY, PATE, TWO
 
 from privcurve.audit.contract import (
     CHARGE,
@@ -33,7 +31,7 @@ from privcurve.audit.watched_fits import Watch
 from privcurve.learners.registry import LEARNERS
 from privcurve.privacy.budget import ADD_REMOVE
 
-MISTAKES = [*mistakes_any.MISTAKES, *mistakes_ensembles.MISTAKES, *mistakes_partial.MISTAKES]
+MISTAKES = mistakes_any.MISTAKES
 
 
 def named(value):

@@ -231,7 +231,7 @@ def found(some):
 
 def crowded():
     """The claim that is tried by the score of a canary among crowds, without pairs."""
-    return next(c for c in ATTACKS["privgam"].claims if c.pairs is in_crowds)
+    return next(c for c in ATTACKS["privgam"] if c.pairs is in_crowds)
 
 
 def test_the_score_of_a_model_tells_nearly_all_that_was_released():

@@ -39,7 +39,7 @@ TARGET = Target("none", records([[0]], [1], [2]))
 def claims(learner, calibration=PUBLISHED, **wanted):
     return [
         c
-        for c in ATTACKS[learner].claims
+        for c in ATTACKS[learner]
         if (c.method, c.calibration) == (DENSITY, calibration)
         and all(getattr(c, name) == value for name, value in wanted.items())
     ]

@@ -21,7 +21,7 @@ from privcurve.audit.run import (
     run,
     verdict,
 )
-from privcurve.audit.search import Found, search_sampled
+from privcurve.audit.search import Worst, search_sampled
 from privcurve.learners.linear import DPLogisticRegressionClassifier
 
 TARGET = Target("small", records([[0], [1], [0]], [1, -1, -1], [2]))
@@ -89,7 +89,7 @@ def test_a_row_says_the_largest_claim_that_it_could_refute():
 
 
 def test_every_shipped_claim_could_be_refuted():
-    claims = [c for attack in ATTACKS.values() for c in attack.claims]
+    claims = [c for claims in ATTACKS.values() for c in claims]
     assert n_comparisons(claims) == COMPARISONS
     assert all(refutable_epsilon(c, COMPARISONS) > c.epsilon for c in claims)
 
@@ -141,9 +141,9 @@ def test_a_claim_that_the_learner_does_not_make_is_refused():
 
 def test_verdicts():
     pair = flipped_constant(2)
-    assert verdict(Found(pair, 0.5, math.nan, False, "", 1)) == "stands"
-    assert verdict(Found(pair, -0.5, math.nan, False, "", 1)) == "found nothing"
-    assert verdict(Found(pair, 1.5, math.nan, True, "", 1)) == "violated"
+    assert verdict(Worst(pair, 0.5, math.nan, False, "", 1)) == "stands"
+    assert verdict(Worst(pair, -0.5, math.nan, False, "", 1)) == "found nothing"
+    assert verdict(Worst(pair, 1.5, math.nan, True, "", 1)) == "violated"
 
 
 @pytest.fixture(scope="module")

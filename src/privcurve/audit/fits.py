@@ -61,7 +61,7 @@ def untrained(learner: CodedClassifier, side: Records) -> Any:
     idle = type("Idle", (type(learner),), {"_fit_batch": nothing})
     blank = idle(**learner.get_params(deep=False))
     apart = np.random.default_rng(0)
-    (found,) = blank.fit_many(side.codes, side.labels, [{}], [apart], side.counts)
-    found.__class__ = type(learner)
-    del found._fitted_statement
-    return found
+    (model,) = blank.fit_many(side.codes, side.labels, [{}], [apart], side.counts)
+    model.__class__ = type(learner)
+    del model._fitted_statement
+    return model

@@ -40,8 +40,8 @@ LOSS_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a search found on its worst pair.
+class Worst:
+    """The worst pair of a search, and what it shows.
 
     Attributes
     ----------
@@ -69,16 +69,16 @@ class Found:
 
 def search_exact(
     pairs: Iterable[Pair], distribution: Distribution, epsilon: float, delta: float
-) -> Found:
+) -> Worst:
     """Find the worst of all pairs, with all transcripts enumerated."""
-    known: dict[bytes, Floats] = {}
+    distributions: dict[bytes, Floats] = {}
 
     def of(side: Records) -> Floats:
         side = ordered(side)
         key = b"|".join(part.tobytes() for part in side)
-        if key not in known:
-            known[key] = distribution(side)
-        return known[key]
+        if key not in distributions:
+            distributions[key] = distribution(side)
+        return distributions[key]
 
     worst: tuple[float, Pair, int] | None = None
     largest_delta = 0.0
@@ -86,11 +86,11 @@ def search_exact(
     for pair in pairs:
         n_pairs += 1
         p, q = of(pair.left), of(pair.right)
-        found = exact_epsilon(p, q, delta)
+        reached = exact_epsilon(p, q, delta)
         largest_delta = max(largest_delta, exact_delta(p, q, epsilon))
         # Of pairs that are alike but for rounding the first is named, on every machine.
-        if worst is None or found > worst[0] * (1 + TOLERANCE):
-            worst = found, pair, len(p)
+        if worst is None or reached > worst[0] * (1 + TOLERANCE):
+            worst = reached, pair, len(p)
     if worst is None:
         raise ValueError("there are no pairs to search")
     # With δ > 0 the δ is compared: ε(δ) jumps where an event's chance equals δ.
@@ -100,10 +100,10 @@ def search_exact(
         else worst[0] > epsilon * (1 + TOLERANCE)
     )
     event = f"the worst of all sets of {worst[2]} transcripts"
-    return Found(worst[1], worst[0], largest_delta, violated, event, n_pairs)
+    return Worst(worst[1], worst[0], largest_delta, violated, event, n_pairs)
 
 
-def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon: float) -> Found:
+def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon: float) -> Worst:
     """Find the pair of the largest log ratio of densities.
 
     For a pure claim alone: near that output every small set shows the ratio.
@@ -115,21 +115,12 @@ def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon:
     largest = max(most for most, _ in losses)
     most, pair = next(of for of in losses if of[0] >= largest - LOSS_TOLERANCE)
     violated = largest > epsilon * (1 + LOSS_TOLERANCE)
-    return Found(pair, most, math.nan, violated, "the worst answers", len(losses))
+    return Worst(pair, most, math.nan, violated, "the worst answers", len(losses))
 
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outputs, in one of the two orders of a pair.
-
-    Attributes
-    ----------
-    holds : callable
-        Whether each output is in it.
-    forward : bool
-        Whether it is expected more often on the left.
-    text : str
-    """
+    """A set of outputs, said by what `holds` of them; `forward` if it is the left side's."""
 
     holds: Callable[[NDArray[Any]], Bools]
     forward: bool
@@ -144,7 +135,7 @@ def search_sampled(
     delta: float,
     rng: np.random.Generator,
     n_comparisons: int,
-) -> Found:
+) -> Worst:
     """Find a lower bound on ε from trainings on both sides of each pair.
 
     Half of the trainings choose one event; the other half bound its probabilities
@@ -152,7 +143,7 @@ def search_sampled(
     verdict's is at `VERDICT_ERROR` over all comparisons of a run.
     """
     searched = list(pairs)
-    worst: Found | None = None
+    worst: Worst | None = None
     violated = False
     n_choosing = n_trainings // 2
     for pair in searched:
@@ -173,7 +164,7 @@ def search_sampled(
         if worst is None or reported > worst.epsilon:
             side = "left" if event.forward else "right"
             text = f"{event.text}, more often on the {side}: {hits[0]} against {hits[1]} of {n}"
-            worst = Found(pair, reported, math.nan, False, text, len(searched))
+            worst = Worst(pair, reported, math.nan, False, text, len(searched))
     if worst is None:
         raise ValueError("there are no pairs to search")
     return replace(worst, violated=violated)
