@@ -169,167 +169,130 @@ def gaussian_noise_for_a_pure_epsilon(own, self, what):
 # A small learner, written wrongly --------------------------------------------------------------
 
 
-def written(point):
+def written(point, release, called):
     """The noisy majority with another `_release`, which is told the exact margin."""
 
-    def registered(release):
-        def released(own, self, records, curator):
-            self.n_records_, self.n_features_used_ = records.n, 0
-            margin = float(records.counts @ records.labels.astype(np.int64))
-            self.margin_ = release(margin, curator, records)
+    def released(own, self, records, curator):
+        self.n_records_, self.n_features_used_ = records.n, 0
+        margin = float(records.counts @ records.labels.astype(np.int64))
+        self.margin_ = release(margin, curator, records)
 
-        released.__name__ = release.__name__
-        return mistake(NoisyMajorityClassifier, "_release", point, MAJORITY)(released)
-
-    return registered
+    released.__name__ = called
+    return mistake(NoisyMajorityClassifier, "_release", point, MAJORITY)(released)
 
 
-@written(CHARGE)
-def no_call(margin, curator, records):
-    return margin
+def noisy(margin, curator):
+    return curator.number(MARGIN, margin)
 
 
-@written(CHARGE)
-def noise_of_its_own(margin, curator, records):
-    return margin + np.random.default_rng().laplace(scale=2.0)
-
-
-@written(CHARGE)
-def noise_from_public_coins(margin, curator, records):
-    return margin + curator.coins.laplace(scale=2.0)
-
-
-@written(POST_PROCESSING)
 def an_answer_that_is_not_used(margin, curator, records):
     curator.number(MARGIN, margin)
     return margin
 
 
-@written(CHARGE)
-def called_twice(margin, curator, records):
-    return (curator.number(MARGIN, margin) + curator.number(MARGIN, margin)) / 2
-
-
-@written(CHARGE)
-def scaled_to_nothing(margin, curator, records):
-    return curator.number(curator.call(MARGIN).scaled(0.0), margin)
-
-
-@written(SENSITIVITY)
-def scaled_down(margin, curator, records):
-    return curator.number(curator.call(MARGIN).scaled(0.5), margin)
-
-
-@written(CHARGE)
 def a_call_that_is_not_announced(margin, curator, records):
     curator.number(MARGIN, margin)
     return curator.number("another margin", margin)
 
 
-@written(CONTROL)
 def as_many_coins_as_records_agree(margin, curator, records):
     curator.coins.random(int(abs(margin)))
     return curator.number(MARGIN, margin)
 
 
-@written(CONTROL)
 def calls_until_the_answer_is_right(margin, curator, records):
     while (answer := curator.number(MARGIN, margin)) * margin < 0:
         pass
     return answer
 
 
-@written(CONTROL)
-def divides_by_the_exact_margin(margin, curator, records):
-    return curator.number(MARGIN, margin) * (1 / int(margin) if margin >= 0 else 1)
-
-
-@written(CONTROL)
-def divides_by_zero(margin, curator, records):
-    return 1 // 0
-
-
-@written(CONTROL)
-def an_index_beyond_the_records(margin, curator, records):
-    return curator.number(MARGIN, margin) + records.labels[abs(int(margin))]
-
-
-@written(CONTROL)
 def refuses_what_it_sees(margin, curator, records):
     if margin > 1:
         raise ValueError("too many positive records")
     return curator.number(MARGIN, margin)
 
 
-@written(SENSITIVITY)
-def not_a_number_for_a_record(margin, curator, records):
-    return curator.number(MARGIN, np.nan if margin > 1 else margin)
-
-
-@written(CHARGE)
-def drawn_in_a_loop_of_its_own(margin, curator, records):
-    return float(curator.generator([curator.call(MARGIN)]).laplace(scale=2.0))
-
-
-@written(POST_PROCESSING)
 def a_model_of_a_value_that_cannot_be_read(margin, curator, records):
     curator.number(MARGIN, margin)
     return lambda: margin
 
 
-@written(POST_PROCESSING)
 def the_sign_of_a_zero(margin, curator, records):
     curator.number(MARGIN, margin)
     return np.copysign(0.0, margin)
 
 
+RELEASES = {
+    "no_call": (CHARGE, lambda m, curator, records: m),
+    "noise_of_its_own": (CHARGE, lambda m, *_: m + np.random.default_rng().laplace(scale=2.0)),
+    "noise_from_public_coins": (CHARGE, lambda m, door, _: m + door.coins.laplace(scale=2.0)),
+    "called_twice": (CHARGE, lambda m, door, _: (noisy(m, door) + noisy(m, door)) / 2),
+    "scaled_to_nothing": (
+        CHARGE, lambda m, door, _: door.number(door.call(MARGIN).scaled(0.0), m)
+    ),
+    "scaled_down": (
+        SENSITIVITY, lambda m, door, _: door.number(door.call(MARGIN).scaled(0.5), m)
+    ),
+    "drawn_in_a_loop_of_its_own": (
+        CHARGE, lambda m, door, _: float(door.generator([door.call(MARGIN)]).laplace(scale=2.0))
+    ),
+    "divides_by_zero": (CONTROL, lambda *_: 1 // 0),
+    "divides_by_the_exact_margin": (
+        CONTROL, lambda m, door, _: noisy(m, door) * (1 / int(m) if m >= 0 else 1)
+    ),
+    "an_index_beyond_the_records": (
+        CONTROL, lambda m, door, records: noisy(m, door) + records.labels[abs(int(m))]
+    ),
+    "not_a_number_for_a_record": (
+        SENSITIVITY, lambda m, door, _: noisy(np.nan if m > 1 else m, door)
+    ),
+    **{
+        release.__name__: (point, release)
+        for point, *releases in (
+            (POST_PROCESSING, an_answer_that_is_not_used, the_sign_of_a_zero),
+            (POST_PROCESSING, a_model_of_a_value_that_cannot_be_read),
+            (CONTROL, as_many_coins_as_records_agree, calls_until_the_answer_is_right),
+            (CONTROL, refuses_what_it_sees),
+            (CHARGE, a_call_that_is_not_announced),
+        )
+        for release in releases
+    },
+}  # fmt: skip
+WRITTEN = {name: written(point, release, name) for name, (point, release) in RELEASES.items()}
+
+
 # Its statement ---------------------------------------------------------------------------------
 
 
-def states(point):
+def times_ten(statement, *fields):
+    """A statement whose noise is a tenth of what it was, and other numbers ten times as large."""
+    (entry,) = statement.ledger
+    changes = {name: 10 * getattr(entry, name) for name in ("noise_rate", *fields)}
+    return replace(statement, ledger=(replace(entry, **changes),))
+
+
+STATEMENTS = {
+    "states_no_privacy": (CHARGE, lambda said: PrivacyStatement.not_private(said.learner)),
+    "states_ten_times_the_epsilon": (
+        CHARGE, lambda said: replace(times_ten(said, "epsilon"), epsilon=10 * said.epsilon)
+    ),
+    "states_other_neighbours": (CHARGE, lambda said: replace(said, neighbours=ADD_REMOVE)),
+    "a_ledger_that_costs_more_than_is_stated": (CHARGE, lambda said: times_ten(said, "epsilon")),
+    "a_ledger_that_costs_less_than_its_noise": (SENSITIVITY, times_ten),
+}  # fmt: skip
+
+
+def stated(point, statement_of, called):
     """The noisy majority with another statement."""
 
-    def registered(statement_of):
-        def stated(own, self, n):
-            statement = own(self, n)
-            return statement_of(statement, *statement.ledger)
+    def guarantee(own, self, n):
+        return statement_of(own(self, n))
 
-        stated.__name__ = statement_of.__name__
-        return mistake(NoisyMajorityClassifier, "_guarantee", point, MAJORITY)(stated)
-
-    return registered
+    guarantee.__name__ = called
+    return mistake(NoisyMajorityClassifier, "_guarantee", point, MAJORITY)(guarantee)
 
 
-@states(CHARGE)
-def states_no_privacy(statement, entry):
-    return PrivacyStatement.not_private(statement.learner)
-
-
-@states(CHARGE)
-def states_ten_times_the_epsilon(statement, entry):
-    costly = a_ledger_of(statement, entry, epsilon=10 * entry.epsilon)
-    return replace(costly, epsilon=10 * statement.epsilon)
-
-
-@states(CHARGE)
-def states_other_neighbours(statement, entry):
-    return replace(statement, neighbours=ADD_REMOVE)
-
-
-@states(CHARGE)
-def a_ledger_that_costs_more_than_is_stated(statement, entry):
-    return a_ledger_of(statement, entry, epsilon=10 * entry.epsilon)
-
-
-@states(SENSITIVITY)
-def a_ledger_that_costs_less_than_its_noise(statement, entry):
-    return a_ledger_of(statement, entry)
-
-
-def a_ledger_of(statement, entry, **changes):
-    changed = replace(entry, noise_rate=10 * entry.noise_rate, **changes)
-    return replace(statement, ledger=(changed,))
-
+WRITTEN |= {name: stated(point, change, name) for name, (point, change) in STATEMENTS.items()}
 
 constant("noise_for_an_added_record", majority, "margins_l1", lambda: 1.0, SENSITIVITY, MAJORITY)
 

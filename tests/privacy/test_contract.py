@@ -10,12 +10,11 @@ rows (`test_pate.py`).
 import re
 from dataclasses import replace
 
-import mistakes_any
 import mistakes_ensembles  # noqa: F401, adds its own
 import mistakes_partial  # noqa: F401, adds its own
 import pytest
 from audit_less_noise import BREAK
-from mistakes_any import GRADIENT, MAJORITY, PATE, TWO
+from mistakes_any import GRADIENT, MAJORITY, MISTAKES, PATE, TWO, WRITTEN
 
 from privcurve.audit.contract import (
     CHARGE,
@@ -30,8 +29,6 @@ from privcurve.audit.contract_cases import CASES
 from privcurve.audit.watched_fits import Watch
 from privcurve.learners.registry import LEARNERS
 from privcurve.privacy.budget import ADD_REMOVE
-
-MISTAKES = mistakes_any.MISTAKES
 
 
 def named(value):
@@ -83,17 +80,16 @@ def test_refuted_noise_breaks_it(case, point, why):
 @pytest.mark.parametrize(
     ("mistake", "said"),
     [
-        (mistakes_any.divides_by_zero, "both sides end with ZeroDivisionError: "),
-        (mistakes_any.divides_by_the_exact_margin, "one side alone ends with ZeroDivisionError: "),
-        (mistakes_any.refuses_what_it_sees, "one side alone ends with ValueError: too many"),
-        (mistakes_any.no_call, "announced in the ledger, but not called: "),
-        (mistakes_any.scaled_to_nothing, "charged, but answered without noise: "),
-        (mistakes_any.states_no_privacy, "epsilon = inf, delta = 0 is stated, 1, 0 was asked for"),
+        ("divides_by_zero", "both sides end with ZeroDivisionError: "),
+        ("divides_by_the_exact_margin", "one side alone ends with ZeroDivisionError: "),
+        ("refuses_what_it_sees", "one side alone ends with ValueError: too many"),
+        ("no_call", "announced in the ledger, but not called: "),
+        ("scaled_to_nothing", "charged, but answered without noise: "),
+        ("states_no_privacy", "epsilon = inf, delta = 0 is stated, 1, 0 was asked for"),
     ],
-    ids=named,
 )
 def test_what_breaks_is_said_with_the_tables_that_show_it(monkeypatch, mistake, said):
-    mistake(monkeypatch)
+    WRITTEN[mistake](monkeypatch)
     text = str(check(MAJORITY).breach)
     assert said in text
     assert "one table:   [" in text

@@ -47,10 +47,7 @@ class Claim:
 
     Attributes
     ----------
-    learner : str
-        Its name in the registry.
-    calibration : str
-    epsilon, delta : float
+    learner, calibration, epsilon, delta
         The claim.
     setting : mapping
         Hyperparameters; and public facts: ``public_columns``, where columns and the label are

@@ -20,25 +20,10 @@ BATCH = 500
 def fits(
     learner: CodedClassifier, side: Records, n: int, rng: np.random.Generator
 ) -> Iterator[Any]:
-    """Train n times: the models of `fit_many`, bit for bit.
+    """Train n times with one stream: yield the models of `fit_many`, bit for bit.
 
     Parameters and records are checked once and not n times, which on tiny data is most of
     the time of a fit. What draws the noise and uses it is the learner's own code.
-
-    Parameters
-    ----------
-    learner : CodedClassifier
-        Not fitted.
-    side : Records
-        What is trained on.
-    n : int
-    rng : numpy.random.Generator
-        Used by all fits, one after the other.
-
-    Yields
-    ------
-    CodedClassifier
-        Fitted, of the class of `learner`.
     """
     checked = untrained(learner, side)
     codes = checked._code(side.codes, fit=False)

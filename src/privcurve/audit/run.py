@@ -134,8 +134,7 @@ def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
 def not_covered(said: PrivacyStatement) -> str:
     """Return what a published statement excludes beyond what all statements do.
 
-    A published calibration whose claim is not proved says so there: a refutation of it is
-    what its own statement warns of. Nothing excuses the refutation of a certified one.
+    A refutation of it is what its own statement warns of; nothing excuses that of a certified one.
     """
     if said.calibration != PUBLISHED:
         return ""

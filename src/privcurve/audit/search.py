@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,11 +95,8 @@ def search_exact(
     if worst is None:
         raise ValueError("there are no pairs to search")
     # With δ > 0 the δ is compared: ε(δ) jumps where an event's chance equals δ.
-    violated = (
-        largest_delta > delta * (1 + TOLERANCE)
-        if delta > 0
-        else worst[0] > epsilon * (1 + TOLERANCE)
-    )
+    shown, claim = (largest_delta, delta) if delta > 0 else (worst[0], epsilon)
+    violated = shown > claim * (1 + TOLERANCE)
     event = f"the worst of all sets of {worst[2]} transcripts"
     return Worst(worst[1], worst[0], largest_delta, violated, event, n_pairs)
 
@@ -181,16 +179,13 @@ def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event
 
 
 def _best_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> tuple[float, Event]:
-    n = len(left)
-    candidates = _outcome_sets if left.dtype.kind in "iu" else _tails
     best: tuple[float, Event] | None = None
-    for event_of, hits_left, hits_right in candidates(left, right):
-        for forward, hits in ((True, (hits_left, hits_right)), (False, (hits_right, hits_left))):
-            bounds = epsilon_from_counts(*hits, n, delta, VERDICT_ERROR)
-            i = int(np.argmax(bounds))
-            if best is None or bounds[i] > best[0]:
-                holds, text = event_of(i)
-                best = float(bounds[i]), Event(holds, forward, text)
+    for event_of, forward, p, q in _candidates(left, right):
+        bounds = epsilon_from_counts(p, q, len(left), delta, VERDICT_ERROR)
+        i = int(np.argmax(bounds))
+        if best is None or bounds[i] > best[0]:
+            holds, text = event_of(i)
+            best = float(bounds[i]), Event(holds, forward, text)
     assert best is not None
     return best
 
@@ -230,52 +225,56 @@ def _numbered(values: Floats) -> Ints:
 
 def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
     """Return roughly the bound that a column could give, for a fraction of the time."""
-    n = len(left)
     most = -math.inf
-    candidates = _outcome_sets if left.dtype.kind in "iu" else _tails
-    for _, hits_left, hits_right in candidates(left, right):
-        for p, q in ((hits_left, hits_right), (hits_right, hits_left)):
-            above = p - 4 * np.sqrt(p) - delta * n
-            bound = np.log(np.maximum(above, 1e-9) / (q + 4 * np.sqrt(q) + 8))
-            most = max(most, float(bound.max()))
+    for _, _, p, q in _candidates(left, right):
+        above = p - 4 * np.sqrt(p) - delta * len(left)
+        bound = np.log(np.maximum(above, 1e-9) / (q + 4 * np.sqrt(q) + 8))
+        most = max(most, float(bound.max()))
     return most
 
 
-_Candidates = tuple[Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]], Ints, Ints]
+# The i-th of some growing sets of outputs, in words too.
+_EventOf = Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]]
 
 
-def _outcome_sets(left: NDArray[Any], right: NDArray[Any]) -> Iterator[_Candidates]:
+def _candidates(
+    left: NDArray[Any], right: NDArray[Any]
+) -> Iterator[tuple[_EventOf, bool, Ints, Ints]]:
+    """Yield growing sets, whether the left is to have more of them, and how many each side has."""
+    sets = _outcome_sets if left.dtype.kind in "iu" else _tails
+    for event_of, hits_left, hits_right in sets(left, right):
+        yield event_of, True, hits_left, hits_right
+        yield event_of, False, hits_right, hits_left
+
+
+def _outcome_sets(left: NDArray[Any], right: NDArray[Any]) -> Iterator[tuple[_EventOf, Ints, Ints]]:
     outcomes, which = np.unique(np.concatenate([left, right]), return_inverse=True)
     counts_left = np.bincount(which[: len(left)], minlength=len(outcomes))
     counts_right = np.bincount(which[len(left) :], minlength=len(outcomes))
     order = np.argsort(-(counts_left + 0.5) / (counts_right + 0.5), kind="stable")
+
+    def event_of(ranks: Ints, i: int) -> tuple[Callable[[NDArray[Any]], Bools], str]:
+        chosen = outcomes[ranks[: i + 1]]
+        text = f"a set of {i + 1} of {len(outcomes)} outcomes"
+        return lambda output: np.isin(output, chosen), text
+
     for ranks in (order, order[::-1]):
-
-        def event_of(
-            i: int, ranks: NDArray[np.intp] = ranks
-        ) -> tuple[Callable[[NDArray[Any]], Bools], str]:
-            chosen = outcomes[ranks[: i + 1]]
-            text = f"a set of {i + 1} of {len(outcomes)} outcomes"
-            return lambda output: np.isin(output, chosen), text
-
-        yield event_of, np.cumsum(counts_left[ranks]), np.cumsum(counts_right[ranks])
+        hits = np.cumsum(counts_left[ranks]), np.cumsum(counts_right[ranks])
+        yield partial(event_of, ranks), *hits
 
 
-def _tails(left: NDArray[Any], right: NDArray[Any]) -> Iterator[_Candidates]:
+def _tails(left: NDArray[Any], right: NDArray[Any]) -> Iterator[tuple[_EventOf, Ints, Ints]]:
     values = np.unique(np.concatenate([left, right]))
     # Even steps over the values, and ever smaller ones towards both ends.
     even = np.linspace(0, len(values) - 1, N_THRESHOLDS)
     near = np.geomspace(1, len(values), N_THRESHOLDS) - 1
     ranks = np.unique(np.concatenate([even, near, len(values) - 1 - near]).astype(np.int64))
-    thresholds = values[ranks]
-    for sign, relation in ((1.0, "≤"), (-1.0, "≥")):
-        cuts = np.sort(sign * thresholds)
+
+    def event_of(sign: float, cuts: Floats, i: int) -> tuple[Callable[[NDArray[Any]], Bools], str]:
+        text = f"score {'≤' if sign > 0 else '≥'} {sign * cuts[i]:.6g}"
+        return lambda output: sign * output <= cuts[i], text
+
+    for sign in (1.0, -1.0):
+        cuts = np.sort(sign * values[ranks])
         hits = [np.searchsorted(np.sort(sign * side), cuts, side="right") for side in (left, right)]
-
-        def event_of(
-            i: int, sign: float = sign, cuts: Floats = cuts, relation: str = relation
-        ) -> tuple[Callable[[NDArray[Any]], Bools], str]:
-            text = f"score {relation} {sign * cuts[i]:.6g}"
-            return lambda output: sign * output <= cuts[i], text
-
-        yield event_of, hits[0], hits[1]
+        yield partial(event_of, sign, cuts), hits[0], hits[1]
