@@ -55,39 +55,40 @@ def test_every_private_learner_and_calibration_is_audited():
     assert check_attacks(ATTACKS, registry.LEARNERS) == []
 
 
-def test_a_private_learner_without_an_attack_is_named(monkeypatch):
-    new = dataclasses.replace(registry.entry("one_rule"), name="new")
-    monkeypatch.setattr(registry, "LEARNERS", {"new": new})
-    (problem,) = check_attacks(ATTACKS, registry.LEARNERS)
+@pytest.fixture
+def new(monkeypatch):
+    """A learner that is new: registered like another one, whose attacks are taken in part."""
+
+    shipped = dict(registry.LEARNERS)
+
+    def register(like, **changes):
+        entry = dataclasses.replace(shipped[like], name="new", **changes)
+        monkeypatch.setattr(registry, "LEARNERS", {"new": entry})
+        return lambda claims: check_attacks({**ATTACKS, "new": claims}, registry.LEARNERS)
+
+    return register
+
+
+def test_a_private_learner_without_an_attack_is_named(new):
+    problems = new("one_rule")
+    (problem,) = problems(())
     assert "'new' has no attack: add a file to src/privcurve/audit/attacks" in problem
-    assert check_attacks({**ATTACKS, "new": ()}, registry.LEARNERS) == [problem]
-    half = only("one_rule", lambda c: c.calibration == "published")
-    (problem,) = check_attacks({**ATTACKS, "new": half}, registry.LEARNERS)
+    (problem,) = problems(only("one_rule", lambda c: c.calibration == "published"))
     assert problem == "new: no claim of its attack has the calibration 'certified'"
 
 
-def test_a_learner_that_offers_delta_is_audited_with_it(monkeypatch):
-    new = dataclasses.replace(registry.entry("one_rule"), name="new")
-    monkeypatch.setattr(registry, "LEARNERS", {"new": new})
+def test_a_learner_that_offers_delta_is_audited_with_it(new):
     pure = only("one_rule", lambda c: c.delta == 0)
-    (problem,) = check_attacks({"new": pure}, registry.LEARNERS)
+    (problem,) = new("one_rule")(pure)
     assert problem == "new offers δ > 0, but no claim of its attack has it"
-    monkeypatch.setattr(registry, "LEARNERS", {"new": dataclasses.replace(new, approximate=False)})
-    assert check_attacks({"new": pure}, registry.LEARNERS) == []
+    assert new("one_rule", approximate=False)(pure) == []
 
 
-def test_what_is_tried_beyond_a_statement_does_not_count_as_its_claim(monkeypatch):
-    new = dataclasses.replace(registry.entry("dpboost"), name="new", calibrations=("published",))
-    monkeypatch.setattr(registry, "LEARNERS", {"new": new})
+def test_what_is_tried_beyond_a_statement_does_not_count_as_its_claim(new):
     beyond = only("dpboost", lambda c: c.neighbours == ADD_REMOVE)
     assert beyond
-    problems = check_attacks({"new": beyond}, registry.LEARNERS)
+    problems = new("dpboost", calibrations=("published",))(beyond)
     assert "new: no claim of its attack has the calibration 'published'" in problems
-
-
-def test_both_weak_learners_of_lazybb_are_audited_with_delta():
-    some = [c.setting.get("weak_learner") for c in ATTACKS["lazybb"] if c.delta > 0]
-    assert {None, "topdown"} == set(some)
 
 
 def test_the_recipe_covers_every_calibration():
@@ -109,12 +110,14 @@ def test_the_recipe_covers_every_learner_that_may_read_public_columns():
 
 
 def test_small_parts_are_tried():
-    """Two partitions, two trees an ensemble, three rounds, three codes."""
+    """Two partitions, two trees an ensemble, three rounds and codes; each weak learner with δ."""
     recipe = [c for c in CLAIMS if c.pairs is several]
     assert any(c.setting.get("n_partitions") == 2 for c in recipe)
     assert any(c.setting.get("trees_per_ensemble") == 2 for c in recipe)
     rounds = [c for c in recipe if c.setting.get("n_rounds") == 3]
-    assert {c.setting.get("weak_learner") for c in rounds} == {None, "topdown"}
+    approximate = [c for c in ATTACKS["lazybb"] if c.delta > 0]
+    for some in (rounds, approximate):
+        assert {c.setting.get("weak_learner") for c in some} == {None, "topdown"}
     for c in CLAIMS:
         if c.pairs is several:
             assert any(3 in pair.left.n_bins for pair in c.pairs(c, TARGET))
@@ -126,9 +129,9 @@ def test_an_attack_is_found_by_itself(tmp_path, monkeypatch):
         "CLAIMS = (worst('new', 'certified', {}),)"
     )
     monkeypatch.setattr(attacks.attacks, "__path__", [*attacks.attacks.__path__, str(tmp_path)])
-    found = gather(attacks.discovered())
-    assert [c.learner for c in found["new"]] == ["new"]
-    assert set(found) == {*ATTACKS, "new"}
+    attacked = gather(attacks.discovered())
+    assert [c.learner for c in attacked["new"]] == ["new"]
+    assert set(attacked) == {*ATTACKS, "new"}
 
 
 def test_the_same_claim_twice_is_refused():
