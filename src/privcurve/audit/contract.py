@@ -142,12 +142,7 @@ class Verdict:
 def check(case: Case, n_random: int = 60, seed: int = 0) -> Verdict:
     """Try the five points on one setting of a learner; stop at the first that is broken.
 
-    Parameters
-    ----------
-    case : Case
-    n_random : int
-        Pairs of each size above 2, and at most so many times 4 of the sizes 1 and 2.
-    seed : int
+    So many random pairs of each size above 2 are tried, and at most 4 times that of the others.
     """
     verdict = Verdict(case)
     tables: tuple[Records, ...] = ()

@@ -101,14 +101,7 @@ def _counted(side: Records) -> Counter[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Target:
-    """A real dataset that canaries are put into.
-
-    Attributes
-    ----------
-    name : str
-    records : Records
-        Each row stands for one.
-    """
+    """A real dataset that canaries are put into; each row stands for one record."""
 
     name: str
     records: Records
@@ -151,17 +144,8 @@ def replaced(
 ) -> Pair:
     """Make a pair of a record on the left, another on the right, and others on both.
 
-    Parameters
-    ----------
-    name : str
-    left, right : tuple of (codes, label)
-    others : sequence of tuple of (codes, label)
-    n_bins : sequence of int
-    counts : sequence of int, optional
-        For how many records each of the others stands; one by default.
-    dataset : str
-    private : tuple of int
-        The columns that may differ, if neighbours share the others.
+    A row is its codes and its label. `counts` says for how many records each of the others stands;
+    `private` are the columns that may differ, if neighbours share the rest.
     """
     of_rows = [1, *(counts or [1] * len(others))]
 

@@ -83,7 +83,6 @@ class Event:
         What noise is added to, in units of the noise's scale; written when the fit has ended where
         a compiled loop adds to the noise.
     answer : ndarray
-        What the script answered.
     log_jacobian : float
         Of an objective: the log-determinant of how its gradient changes, at the answer.
     """

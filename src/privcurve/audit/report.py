@@ -34,17 +34,9 @@ GROUP = ["learner", "calibration", "neighbours", "delta"]
 
 
 def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Put the rows of all learners into one frame.
+    """Put the rows that :func:`privcurve.audit.run.run` returns of each learner into one frame.
 
-    Parameters
-    ----------
-    parts : sequence of DataFrame
-        One a learner, as :func:`privcurve.audit.run.run` returns them.
-
-    Returns
-    -------
-    DataFrame
-        `found_delta` with three digits, 0 where it is rounding alone.
+    `found_delta` has three digits, and is 0 where it is rounding alone.
 
     Raises
     ------

@@ -131,11 +131,6 @@ def numbers(value: Any) -> Floats:
     """Turn anything that a model may hold into numbers, in one dimension.
 
     Of a holder that is the number of its parts; texts and statements become a checksum.
-
-    Raises
-    ------
-    TypeError
-        If there is something in it that can't be read.
     """
     return np.concatenate([np.zeros(0), *map(_number, _leaves(value))])
 
