@@ -71,7 +71,7 @@ def test_published_noise_is_refuted_by_a_records_own_answer():
 
 
 def test_answers_with_published_noise_are_refuted_and_it_says_so():
-    some = [c for c in ATTACKS["pate"].claims if c.calibration == "published"]
+    some = [c for c in ATTACKS["pate"] if c.calibration == "published"]
     row = run(some, Target("none", a_record([[0]], [1], [2])), 7, COMPARISONS).iloc[0]
     assert row["verdict"] == VIOLATED
     assert row["not_covered"].startswith("refuted: ")

@@ -11,7 +11,7 @@ from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
 from privcurve.audit.attacks.pairs import in_crowds
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import STANDS, run
-from privcurve.audit.scores import sample_canary_scores
+from privcurve.audit.states import sample_canary_scores
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.residuals import PLACE_BITS, Residuals, bin_maps, residual_table
@@ -171,7 +171,7 @@ def found(some):
 
 def crowded():
     """The claim that is tried by the score of a canary among crowds, without pairs."""
-    return next(c for c in ATTACKS["privgam"].claims if c.pairs is in_crowds)
+    return next(c for c in ATTACKS["privgam"] if c.pairs is in_crowds)
 
 
 def test_the_score_of_a_model_tells_nearly_all_that_was_released():

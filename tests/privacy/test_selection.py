@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom, chi2, norm
 
 from privcurve.audit.attacks.one_rules import one_rule_distribution
-from privcurve.audit.attacks.tuned import ATTACKS, MAJORITY, beyond, one_sided
+from privcurve.audit.attacks.tuned import CLAIMS, MAJORITY, beyond, one_sided
 from privcurve.audit.claim import DENSITY
 from privcurve.audit.fits import fits
 from privcurve.audit.pairs import Target, records
@@ -233,7 +233,7 @@ def test_the_epsilon_that_spends_rho_is_found_from_below(power):
 # The attack ------------------------------------------------------------------------------
 
 TARGET = Target("drawn", records([[0], [1], [1]], [1, -1, 1], [2]))
-DENSITIES = [c for c in ATTACKS[0].claims if c.method == DENSITY]
+DENSITIES = [c for c in CLAIMS if c.method == DENSITY]
 
 
 def test_the_exact_audit_stands_and_uses_much_of_the_budget():

@@ -26,12 +26,8 @@ def frame():
 
 
 def points(figure, marker):
-    panel = figure.axes[0]
-    return [
-        line
-        for line in panel.get_lines()
-        if len(line.get_xdata()) == 1 and line.get_marker() == marker
-    ]
+    marks = [line for line in figure.axes[0].get_lines() if len(line.get_xdata()) == 1]
+    return [line for line in marks if line.get_marker() == marker]
 
 
 def rings(figure):
@@ -56,8 +52,7 @@ def test_published_is_hollow_and_no_ring_without_a_violation():
     figure = audit.draw(frame().iloc[:3], TITLES)
     assert not rings(figure)
     assert [p.get_markerfacecolor() for p in points(figure, "o")].count("white") == 1
-    texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "violated" not in texts
+    assert "violated" not in {text.get_text() for text in figure.legends[0].get_texts()}
 
 
 def test_a_point_is_above_the_diagonal_only_if_more_was_found_than_claimed():
@@ -96,6 +91,6 @@ def test_more_learners_than_colours_differ_in_shape():
     assert len(looks) == len(names)
 
 
-def test_messages():
+def test_nothing_to_draw():
     with pytest.raises(ValueError, match="nothing to draw"):
         audit.draw(frame().iloc[:0], TITLES)

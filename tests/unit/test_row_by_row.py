@@ -192,7 +192,7 @@ ENDS = ["\n"] * 8 + ["\r\n", "\r", "\n\n", "\n \n"]
 
 @st.composite
 def raw_texts(draw):
-    """Give a parser, the bytes of a file, and how many are read at once."""
+    """Return a parser, the bytes of a file, and how many are read at once."""
     separator = draw(st.sampled_from([",", ";", "\t", "|"]))
     width = draw(st.integers(1, 3))
     regular = draw(st.booleans())
@@ -226,7 +226,7 @@ def raw_texts(draw):
 
 
 def by_road(road, parser, most):
-    """Give the records that a road reads, with their lines, and what it says of others."""
+    """Return the records that a road reads, with their lines, and what it says of others."""
     domain = Domain((Column("p", "categorical"),), Label("q"))
     label = LabelSpec("q") if "q" in parser.fields or parser.header else None
     described = SimpleNamespace(name="n", path="p", parser=parser, domain=domain, label=label)
