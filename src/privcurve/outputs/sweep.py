@@ -367,17 +367,6 @@ def _ticks(panel: Panel, places: Sequence[float], texts: Sequence[str], scale: s
         panel.set_xscale("log")
     names: dict[float, Any] = dict(zip(places, texts, strict=True))
     room = max(0.07, LETTER * max(map(len, texts)))
-    panel.xaxis.set_major_locator(ticker.FixedLocator(_apart(places, scale == LOG, room)))
+    panel.xaxis.set_major_locator(ticker.FixedLocator(style.apart(places, room, scale == LOG)))
     panel.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: names.get(value, "")))
     panel.xaxis.set_minor_locator(ticker.NullLocator())
-
-
-def _apart(places: Sequence[float], logarithmic: bool, share: float) -> list[float]:
-    """Choose the places to label: the outermost, then those that are not too near another."""
-    at = {place: math.log(place) if logarithmic else place for place in places}
-    room = share * (at[places[-1]] - at[places[0]])
-    chosen: list[float] = []
-    for place in [places[0], places[-1], *places]:
-        if all(abs(at[place] - at[other]) > room for other in chosen):
-            chosen.append(place)
-    return sorted(chosen)
