@@ -122,6 +122,20 @@ def test_duels_are_students_paired():
     assert (lost["share_not_significant"] == 1).all()
 
 
+def test_a_duel_is_significant_at_the_level_of_the_paper():
+    spread = np.linspace(-1, 1, 10)
+    # Gaps of so many standard errors: p is 0.029, and 0.0092.
+    error = spread.std(ddof=1) / np.sqrt(10)
+    gaps = {name: (spread + t * error) / 100 for name, t in (("O.C.", 2.6), ("0.1", 3.3))}
+    frame = errors_of(
+        cells("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 10),
+        *(boosted(m, 0.3 - gaps[n]) for n, m in (("O.C.", OC), ("0.1", LOW))),
+    )
+    found = ensembles.duels(frame).set_index("alpha")
+    assert found["p_value"].to_dict() == pytest.approx({"O.C.": 0.0287, "0.1": 0.0092}, rel=0.01)
+    assert found["won"].to_dict() == {"O.C.": False, "0.1": True}
+
+
 def test_folds_that_failed_on_either_side_do_not_count():
     rng = np.random.default_rng(5)
     theirs = 0.3 + 0.05 * rng.standard_normal(10)
