@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LOG = "log"
 SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
-NAMES = {"epsilon": "ε", "delta": "δ"}
+NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
 # What tells trainings apart beside parameters and shares.
 TELLING = (
     *("method", "calibration", "delta", "epsilon", "dataset", "neighbours"),
@@ -39,7 +39,7 @@ class Sweep(Output):
 
     word: ClassVar[str] = "sweep"
     writes: ClassVar = ("figure",)
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between arms, or epsilon", str),
