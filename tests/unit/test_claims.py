@@ -261,6 +261,20 @@ def test_gains_since_a_base_are_compared():
     assert of_runs(claim, table)["verdict"][0] == judge.FAILS
 
 
+def test_another_column_is_taken_off_and_one_more_beside():
+    table = TABLE.assign(bound=[0.3, 0.4, 0.5, 0.75], spread=0.02)
+    claim = {"where": {"arm": "boost"}, "less": {"arm": "boost"}, "value": "bound"}
+
+    def of(more):
+        whole = {"name": "C", "claim": "c", "source": "s", "at_most": 0, **claim, **more}
+        return judge.verdicts([whole], {"accuracy": table}).iloc[0]
+
+    found = of({"less_value": "accuracy"})
+    assert (found["least"], found["largest"]) == pytest.approx((-0.35, 0.03))
+    assert found["criterion"] == "bound less accuracy ≤ 0 in all places"
+    assert of({"less_value": "accuracy", "less_plus": "spread"})["largest"] == pytest.approx(0.01)
+
+
 @pytest.mark.parametrize("path", sorted(Path("resources/printed").glob("*/claims.yaml")), ids=str)
 def test_every_claim_has_a_quote_or_is_marked_as_ours(path):
     content = schema.read_yaml(path)

@@ -55,8 +55,8 @@ RUNS = (
 
 OF_WINS = (
     "A run is one ε and share of the budget for splits; it is significant if Student's t-test, "
-    "paired over the ten folds, rejects at the level 0.01, as in the paper. The forest has the same depth, and 21 "
-    "trees.",
+    "paired over the ten folds, rejects at the level 0.01, as in the paper. The forest has the "
+    "same depth, and 21 trees.",
     "Leverage constant: β does not read the records; exact: it does, as printed, without noise.",
 )
 
@@ -299,8 +299,8 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
     """Count the datasets that each α wins, at each ε (Table 1).
 
     A row an ε and α: `n_best` (who is equal to the best wins too), `lead` over the next α,
-    `printed` (beside as many domains alone), and the mean and the 95 % quantile of `n_best` over `SHUFFLES` shuffles of the α
-    within each setting, where no α is better than another.
+    `printed` (beside as many domains alone), and the mean and the 95 % quantile of `n_best` over
+    `SHUFFLES` shuffles of the α within each setting, where no α is better than another.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, len(frame)]))
     columns = printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)

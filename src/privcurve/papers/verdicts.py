@@ -193,7 +193,10 @@ def _compared(claim: Mapping[str, Any]) -> str:
     if "base" in claim:
         told = ", ".join(f"{name} = {key_text(one)}" for name, one in claim["base"].items())
         value = f"{value} less that at {told}"
-    if claim.get("table") == RUNS and "less" in claim:
+    if "less_value" in claim or "less_plus" in claim:
+        theirs = [claim.get("less_value", value), *filter(None, [claim.get("less_plus")])]
+        value = f"{value} less {' and '.join(theirs)}"
+    elif "less" in claim:
         value = f"difference of {value}"
     if "statistic" not in claim:
         return str(value)
@@ -284,7 +287,10 @@ def _theirs(
     """Return what is taken off each row: the rows that a claim compares with, by their keys."""
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _rows(table, claim, "less", [] if best else matched)
-    groups = others.astype({value: float}).groupby(matched, sort=False, dropna=False)[value]
+    taken = others[claim.get("less_value", value)].astype(float)
+    if "less_plus" in claim:
+        taken += others[claim["less_plus"]].astype(float)
+    groups = taken.groupby([others[name] for name in matched], sort=False, dropna=False)
     theirs = {}
     for key, part in groups:
         number = part.iloc[0] if best is None else part.max(skipna=False)
