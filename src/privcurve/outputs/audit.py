@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.learners import registry
-from privcurve.outputs.base import Asked, Option, Output, Reads, check_name
+from privcurve.outputs.base import AUDITS, Asked, Option, Output, Reads, check_name
 from privcurve.outputs.context import Context
 from privcurve.tables.table import Table
 
@@ -46,7 +46,7 @@ class Audit(Output):
         from privcurve.audit import report
 
         learners = context.asked.reads.audits
-        frame = report.table([pd.read_csv(context.audit(name)) for name in learners])
+        frame = report.table([pd.read_csv(AUDITS / f"{name}.csv") for name in learners])
         context.write(Table(frame, report.CAPTION, report.notes(frame), report.shown(frame)))
         titles = {name: registry.entry(name).title for name in learners}
         claims = report.claimed(frame)
