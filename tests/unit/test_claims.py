@@ -191,14 +191,16 @@ def of_places(*errors, **claim):
 @pytest.mark.parametrize(
     ("errors", "every", "sides", "expected"),
     [
-        # A place below 0 by luck alone does not refute "at every ε".
-        ((-1.5, 6, 6, 6), True, (3, 0), judge.HOLDS),
+        # A place below 0 by luck alone does not refute "at every ε", nor bear it out.
+        ((-1.5, 6, 6, 6), True, (3, 0), judge.UNDECIDED),
+        ((-1.5, 6, 6, 6), False, (3, 0), judge.HOLDS),
+        ((1.5, 6, 6, 6), True, (3, 0), judge.HOLDS),
         ((-5, 6, 6, 6), True, (3, 1), judge.FAILS),
         ((-5, 6, 6, 6), False, (3, 1), judge.MIXED),
         ((-5, 1, 1, 1), False, (0, 1), judge.FAILS),
         # Beyond two standard errors if there is no other place; not if there are twenty.
         ((-2.2,), True, (0, 1), judge.FAILS),
-        ((-2.2, *[6] * 19), True, (19, 0), judge.HOLDS),
+        ((-2.2, *[6] * 19), False, (19, 0), judge.HOLDS),
         ((1.9,), True, (0, 0), judge.UNDECIDED),
         ((2.1,), True, (1, 0), judge.HOLDS),
         # No place for itself, all of them together.

@@ -102,8 +102,9 @@ NOTES: tuple[str, ...] = (
     "since the splits are the same for all curves. A place is beyond if it is more than two of "
     "them inside the criterion (for) or outside (against), by Student's t with Holm's correction "
     "for all places of the claim.",
-    "'holds': no place is against, and all are for, or else their mean is; 'fails': a place is "
-    "against, and none for, or the claim says every; 'mixed': places are for and against; 'not "
+    "'holds': no place is against, and all are for, or else their mean is (where the claim says "
+    "every, all must pass too); 'fails': a place is against, and none for, or the claim says "
+    "every; 'mixed': places are for and against; 'not "
     "decided': within two standard errors. Where a share of places is asked for, its standard "
     "error is over datasets. Without standard errors (–) values are judged as they are.",
     "'not comparable': what the paper compared with was not built; 'not computed': rows or values "

@@ -127,7 +127,8 @@ def _verdict(
     alone: Key = ()
     of_means = [{alone: one} for one in _means(moved, values)]
     (side,) = _sides({alone: middle}, {alone: middle >= 0}, of_means)
-    return {**row, "verdict": _by_sides(sides, side, bool(claim.get("every")))}
+    every = bool(claim.get("every"))
+    return {**row, "verdict": _by_sides(sides, side, every, all(passes.values()))}
 
 
 def _means(left_out: Sequence[Mapping[Key, float]], values: Mapping[Key, float]) -> list[float]:
@@ -159,11 +160,13 @@ def _sides(
     return [(inside.get(key, 1.0) < level) - (outside.get(key, 1.0) < level) for key in margins]
 
 
-def _by_sides(sides: Sequence[int], of_mean: int, every: bool) -> str:
+def _by_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool) -> str:
     """Judge places by the side on which they are beyond two standard errors, and their mean's."""
     if -1 in sides:
         return MIXED if 1 in sides and not every else FAILS
-    return HOLDS if 0 not in sides or of_mean > 0 else UNDECIDED
+    # Places that do not pass, within their errors, do not refute "every", nor bear it out.
+    on_average = of_mean > 0 and (all_pass or not every)
+    return HOLDS if 0 not in sides or on_average else UNDECIDED
 
 
 def _by_values(passes: Sequence[bool], every: bool) -> str:
