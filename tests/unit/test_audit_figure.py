@@ -79,16 +79,20 @@ def test_near_claims_keep_apart():
 
 
 def test_more_learners_than_colours_differ_in_shape():
-    n_colours = len(style.COLOURS)
-    names = [f"learner {i}" for i in range(n_colours + 2)]
-    table = pd.concat([frame().iloc[:1].assign(learner=name) for name in names])
+    """As many as there are to audit, in one figure."""
+    names = [f"learner {i}" for i in range(len(audit.audited()))]
+    assert len(names) > 2 * len(style.COLOURS)
+    table = pd.concat([frame().assign(learner=name) for name in names])
     figure = audit.draw(table, dict(zip(names, names, strict=True)))
-    assert len(points(figure, "o")) == n_colours
-    assert len(points(figure, "s")) == 2
-    looks = {
-        (h.get_marker(), h.get_color()) for h in figure.legends[0].legend_handles[: len(names)]
-    }
-    assert len(looks) == len(names)
+    (legend,) = figure.legends
+    keys = legend.legend_handles[: len(names)]
+    assert len({(key.get_marker(), key.get_color()) for key in keys}) == len(names)
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert len(texts) == len(set(texts))
+    figure.draw_without_rendering()
+    label = figure.axes[0].yaxis.label.get_window_extent()
+    assert figure.bbox.y0 <= label.y0 < label.y1 <= figure.bbox.y1
+    assert legend.get_window_extent().y1 <= figure.axes[0].get_tightbbox().y0
 
 
 def test_nothing_to_draw():
