@@ -19,7 +19,7 @@ RECORD = re.compile(
 )
 MOMENTS = Path(__file__).with_name("moments")
 
-# One job of 300 cells, of a few milliseconds each, and one of 6: short, but with a middle.
+# One job of 300 cells, of a few milliseconds each, and of 6 fresh ones: short, but with a middle.
 STUDY = {
     "learners": {
         "boost": {
@@ -30,7 +30,7 @@ STUDY = {
     }
 }
 N_TRAINED = 300
-SHARD = "results/cells/tiny/toy-line/boost~certified/shard~0-of-1.parquet"
+CELLS = "results/cells/tiny"
 
 
 class Disturbed(Project):

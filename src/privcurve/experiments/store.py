@@ -5,8 +5,7 @@ killed jobs and network file systems do no harm. A line is a whole JSON object w
 is written at once; one that is torn (a killed writer, a loss of power) or that does not have its
 checksum (a damaged disk) is skipped. Earlier versions wrote no checksums; their lines are read.
 
-The name of a file tells which cells can be in it (:mod:`privcurve.experiments.keys`), so that
-a job reads its own part of a store of millions. A file without such a mark is always read.
+A job reads all files of its folder and keeps its own cells: a second for each million lines.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from privcurve.experiments.keys import Keys
 from privcurve.files import append, cannot_write
 
 logger = logging.getLogger(__name__)
@@ -46,13 +44,10 @@ class Store:
     ----------
     folder : Path
         Made by a writer.
-    keys : Keys, optional
-        Those of all cells that will be asked for or added; without them every file is read.
     """
 
-    def __init__(self, folder: Path, keys: Keys | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._keys = keys
         self._file: int | None = None
 
     def read(self, ids: Container[str]) -> dict[str, dict[str, Any]]:
@@ -68,28 +63,26 @@ class Store:
             Of those ids that are there. If a cell was trained twice, both have the same
             result but for timings; the file name that sorts first is used.
         """
-        found: dict[str, dict[str, Any]] = {}
+        stored: dict[str, dict[str, Any]] = {}
         for path in self._paths():
             for name, line in _lines(path):
-                if name not in found and name in ids:
+                if name not in stored and name in ids:
                     try:
-                        found[name] = json.loads(line)["result"]
+                        stored[name] = json.loads(line)["result"]
                     except (ValueError, KeyError):  # of a line without a checksum
                         logger.warning("%s: what it says of cell %s is damaged", path, name)
-        return found
+        return stored
 
     def ids(self) -> Iterator[str]:
-        """Return the ids of the cells in all files that `keys` allows, some of them twice.
+        """Return the ids of all cells, some of them twice.
 
         Results are not looked at, so this is quick.
         """
         for path in self._paths():
             yield from (name for name, _ in _lines(path))
 
-    def _paths(self) -> Iterator[Path]:
-        for path in sorted(self.folder.glob("*.jsonl")):
-            if self._keys is None or self._keys.may_hold(path.name):
-                yield path
+    def _paths(self) -> list[Path]:
+        return sorted(self.folder.glob("*.jsonl"))
 
     def add(self, cell_id: str, result: dict[str, Any]) -> None:
         """Append one finished cell.
@@ -131,9 +124,8 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
         writer = f"{stamp}-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        name = f"{writer}{self._keys.mark if self._keys else ''}.jsonl"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL
-        self._file = os.open(self.folder / name, flags, 0o644)
+        self._file = os.open(self.folder / f"{writer}.jsonl", flags, 0o644)
         return self._file
 
     def close(self) -> None:

@@ -11,15 +11,9 @@ from typing import Any
 from privcurve.datasets import Dataset
 from privcurve.experiments.arms import Arm, Point
 from privcurve.experiments.cells import Cell, CellIds, generator
-from privcurve.experiments.keys import Keys
 from privcurve.experiments.metrics import failure, score
 from privcurve.experiments.progress import Progress
-from privcurve.experiments.shards import key_scheme, shard_key
-from privcurve.experiments.splits import (
-    Part,
-    Split,
-    Splitter,
-)
+from privcurve.experiments.splits import Part, Split, Splitter
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
 from privcurve.privacy.seeds import Seed
@@ -72,29 +66,14 @@ class Trainer:
         self.training_seconds = 0.0
 
     @property
-    def checksum(self) -> str:
-        """Of the coded dataset."""
-        return self._dataset.checksum
-
-    @property
     def has_test(self) -> bool:
         """Whether the dataset has a test part."""
         return self._dataset.X_test is not None
 
-    def facts(self, digest: str) -> dict[str, Any]:
-        """Return what is written beside the rows of a job: what it was asked for, and its work.
-
-        Parameters
-        ----------
-        digest : str
-            Of what the job was asked for.
-
-        Returns
-        -------
-        dict
-        """
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is written beside the rows of a portion: of which data they are, and its work."""
         return {
-            "digest": digest,
             "checksum": self._dataset.checksum,
             "trained": self.n_trained,
             "reused": self.n_reused,
@@ -115,9 +94,7 @@ class Trainer:
             One row a cell, ordered by ε, setting, repeat and fold.
         """
         cells = {cell.id: cell for cell in (self._ids.cell(*task) for task in tasks)}
-        points = {(cell.point.epsilon, cell.point.text): cell.point for cell in cells.values()}
-        keys = Keys(key_scheme(self._arm), [shard_key(self._arm, p) for p in points.values()])
-        store = Store(self._folder, keys)
+        store = Store(self._folder)
         results = store.read(cells)
         self.n_reused += len(results)
         missing = [cell for name, cell in cells.items() if name not in results]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from privcurve import datasets
 from privcurve.datasets import Dataset, Description, Domain
 from privcurve.experiments import canonical
-from privcurve.experiments.jobs import CODED
+from privcurve.experiments.curves import CODED
 from privcurve.files import WriteError
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS

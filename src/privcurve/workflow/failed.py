@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from privcurve.experiments.jobs import FAILURES, Curve
+from privcurve.experiments.jobs import Job
 
 # What its lines begin with, which tells them from others of a log.
 MARK = "failed: "
@@ -13,41 +13,39 @@ MARK = "failed: "
 MOST = 10
 
 
-def remarks(curves: Iterable[Curve], since: float) -> list[str]:
-    """Name the curves of which trainings have failed in a run.
+def remarks(jobs: Iterable[Job], since: float) -> list[str]:
+    """Name the portions of curves of which trainings have failed in a run.
 
     Parameters
     ----------
-    curves : iterable of Curve
+    jobs : iterable of Job
     since : float
-        When the run began, in seconds as `time.time` gives them. Each job whose trainings fail
-        writes down that they did.
+        When the run began, in seconds as `time.time` gives them.
 
     Returns
     -------
     list of str
     """
-    fresh = {path for path in FAILURES.rglob("*.json") if path.stat().st_mtime >= since}
-    if not fresh:
-        return []
-    found = [_remark(curve) for curve in curves if fresh.intersection(_counts(curve))]
-    more = [f"and {len(found) - MOST} curves more"] if len(found) > MOST else []
+    lines = [line for job in jobs if _is_since(job.file, since) for line in _remarks(job)]
+    more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     end = "tables leave these out, and name errors; once mended, the same command tries them again"
-    return [f"{MARK}{line}" for line in (*found[:MOST], *more, end)] if found else []
+    return [f"{MARK}{line}" for line in (*lines[:MOST], *more, end)] if lines else []
 
 
-def _counts(curve: Curve) -> list[Path]:
-    return [curve.failures(), *map(curve.failures, curve.shard_numbers)]
+def _is_since(path: Path, since: float) -> bool:
+    return path.exists() and path.stat().st_mtime >= since
 
 
-def _remark(curve: Curve) -> str:
-    from privcurve.experiments.results import read_cells
+def _remarks(job: Job) -> Iterator[str]:
+    from privcurve.experiments.results import read_portion
 
-    files: list[Path] = [path for path in curve.files if path.exists()]
-    cells = read_cells(files, ["status", "error"])
-    failed = cells[cells["status"] != "ok"]
-    first = f": {failed['error'].iloc[0]}" if len(failed) else ""
-    return (
-        f"{curve.study.name}: {len(failed):,} of {len(cells):,} trainings of {curve.arm.name} on "
-        f"{curve.dataset.name}{first}"
-    )
+    for place, (portion, facts) in enumerate(zip(job.portions, job.facts or (), strict=False)):
+        if not facts["failed"]:
+            continue
+        cells = read_portion(job.file, place, ["status", "error"])
+        failed = cells[cells["status"] != "ok"]
+        first = f": {failed['error'].iloc[0]}" if len(failed) else ""
+        yield (
+            f"{job.study}: {len(failed):,} of {len(cells):,} trainings of "
+            f"{portion.curve.arm.name} on {portion.curve.dataset.name}{first}"
+        )
