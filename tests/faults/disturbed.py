@@ -30,7 +30,6 @@ STUDY = {
     }
 }
 N_TRAINED = 300
-CELLS = "results/cells/tiny"
 
 
 class Disturbed(Project):
@@ -85,6 +84,12 @@ class Disturbed(Project):
             for pid in session(running):
                 os.kill(pid, signal.SIGKILL)
             running.wait(timeout=60)
+
+    @property
+    def cells(self):
+        """The file of its one training job."""
+        (path,) = (self.folder / "results/cells/tiny").glob("*.parquet")
+        return path
 
     def store_files(self):
         return sorted((self.folder / "results/store").rglob("*.jsonl"))

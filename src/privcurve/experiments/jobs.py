@@ -77,17 +77,10 @@ class Job:
 
     @property
     def reads(self) -> list[Path]:
-        """The files that its selections read."""
-        return [
-            Job((part,)).file
-            for one in self.portions
-            if one.is_best
-            for part in one.curve.grid
-            if part not in self
-        ]
-
-    def __contains__(self, portion: Portion) -> bool:
-        return any(one.name == portion.name for one in self.portions)
+        """The files that its selections read: of grids that other jobs train."""
+        mine = {one.name for one in self.portions}
+        grids = [part for one in self.portions if one.is_best for part in one.curve.grid]
+        return [Job((part,)).file for part in grids if part.name not in mine]
 
     @property
     def seconds(self) -> float:

@@ -114,9 +114,7 @@ def select_and_train(
     return selection.table(best, metric), rows
 
 
-def _grid(
-    curve: Curve, columns: list[str], here: Mapping[str, pa.Table]
-) -> Iterator[pd.DataFrame]:
+def _grid(curve: Curve, columns: list[str], here: Mapping[str, pa.Table]) -> Iterator[pd.DataFrame]:
     """Return the parts of a grid, one at a time: memory does not grow with the study."""
     checksum = curve.checksum
     for part in curve.grid:

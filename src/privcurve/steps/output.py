@@ -33,9 +33,7 @@ def main() -> None:
     if whole.digest(asked) != arguments.digest:
         raise _common.changed(arguments.study)
     asked.output.make(whole.context(asked))
-    record.write(
-        asked.record, arguments.digest, asked.files.all, record.datasets_of(asked)
-    )
+    record.write(asked.record, arguments.digest, asked.files.all, record.datasets_of(asked))
 
 
 if __name__ == "__main__":
