@@ -6,10 +6,12 @@ import shutil
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from checkout import slow
 from disturbed import N_TRAINED, python_path
 
+from privcurve.experiments import results
 from privcurve.learners import registry
 
 pytestmark = pytest.mark.workflow
@@ -99,9 +101,12 @@ def test_a_damaged_file_of_cells_is_named(finished, undisturbed):
     kept = finished.stored_ids()
     path = finished.cells
     content = path.read_bytes()
-    # The fresh trainings stand at the end, before what is said of them.
-    start = len(content) - 14_000
-    path.write_bytes(content[:start] + bytes(4096) + content[start + 4096 :])
+    # Of the accuracies of the fresh trainings, which stand at the end.
+    metadata = pq.read_metadata(path)
+    column = results.SCHEMA.get_field_index("accuracy")
+    page = metadata.row_group(metadata.num_row_groups - 1).column(column)
+    start, end = page.data_page_offset, page.data_page_offset + 20
+    path.write_bytes(content[:start] + bytes(20) + content[end:])
     shutil.rmtree(finished.folder / "results/tables")
     output = finished.run(ok=False)
     assert f"error: {path.relative_to(finished.folder)} is damaged; delete it" in output

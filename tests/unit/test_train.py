@@ -10,8 +10,8 @@ import pytest
 
 from privcurve import datasets
 from privcurve.experiments import study, train
-from privcurve.experiments.progress import Progress
 from privcurve.experiments.splits import TEST, Split, Splitter, selection_splits
+from privcurve.experiments.train import Progress
 from privcurve.learners import lazybb, majority
 
 

@@ -179,14 +179,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Portion:
-    """What one job trains of a curve: a part of its grid, or the settings that are best in it.
-
-    Attributes
-    ----------
-    curve : Curve
-    part : int
-        Of the grid's parts; or `BEST_PART`.
-    """
+    """What one job trains of a curve: a part of its grid, or (`BEST_PART`) what is best in it."""
 
     curve: Curve
     part: int
@@ -260,16 +253,7 @@ def curves(
 ) -> list[Curve]:
     """Return all curves of a study, dataset by dataset.
 
-    Grids that take twice `seconds_per_job` or more are cut: into as few parts as take less each.
-
-    Parameters
-    ----------
-    study : Study
-    seed : Seed
-        Base seed of the run.
-    seconds_per_job : float
-    about : callable
-        Returns the description of a dataset by its name.
+    A grid that takes twice `seconds_per_job` or more is cut, into as few parts as take less each.
     """
     return [
         _cut(Curve(study, dataset, arm, 1, seed), seconds_per_job)

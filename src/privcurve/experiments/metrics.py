@@ -17,18 +17,10 @@ Array = NDArray[Any]
 
 
 def right_answers(scores: Array, labels: Array) -> Array:
-    """Say which rows are decided right.
+    """Say which rows are decided right, by scores of shape (n_rows,) or (n_rows, n_classes).
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
-        Zero counts as negative; of equal scores of classes the first one counts.
-    labels : ndarray of shape (n_rows,)
-        −1 or +1; of more than two classes 0, 1, ….
-
-    Returns
-    -------
-    ndarray of bool of shape (n_rows,)
+    Zero counts as negative; of equal scores of classes the first one counts. Labels are −1 and +1;
+    of more than two classes 0, 1, ….
     """
     if scores.ndim == 2:
         return np.asarray(scores.argmax(axis=1) == labels)
@@ -74,14 +66,7 @@ def auc(scores: Array, signs: Array, counts: Array) -> float:
 
 
 def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
-    """Mean negative log-likelihood of the labels, in nats.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_rows, n_classes)
-        Of the negative and the positive label; of more than two classes, of each.
-    labels, counts : ndarray of shape (n_rows,)
-    """
+    """Mean negative log-likelihood of the labels, in nats; `probabilities` (n_rows, n_classes)."""
     from sklearn.metrics import log_loss as sklearn_log_loss
 
     known = class_labels(probabilities.shape[1])
@@ -124,23 +109,10 @@ def score(
     relation: str | None = None,
     budget: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
-    """Score a fitted learner.
+    """Return the result columns of a cell, plain JSON values: the scores of a fitted learner.
 
-    Parameters
-    ----------
-    learner : fitted learner
-    train, scored : Part
-    seconds : float
-        What the fit took.
-    relation : str, optional
-        The neighbour relation that the statement must name or imply, if the fit was private.
-    budget : (float, float), optional
-        ε and δ that the statement and its ledger may not pass.
-
-    Returns
-    -------
-    dict
-        The result columns of a cell, plain JSON values.
+    The fit took `seconds`. If it was private, its statement must name the neighbour relation or
+    imply it, and it and its ledger may not pass the budget (ε, δ); else the cell has failed.
     """
     values = learner.decision_function(scored.X)
     if not np.isfinite(values).all():

@@ -188,15 +188,7 @@ def round_by_round(
 def inspect(
     dataset: Dataset, arm: Arm, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
-    """Train a point of an arm of LazyBB, or of a tree, some times, each time with its own noise.
-
-    Parameters and what is given are those of :func:`train_afresh`.
-
-    Raises
-    ------
-    StudyError
-        If the arm's learner is neither LazyBB nor a tree.
-    """
+    """Train a point of an arm of LazyBB, or of a tree, as :func:`train_afresh`; refuse others."""
     if arm.learner not in ("lazybb", "topdown"):
         raise StudyError(f"{arm.name}: only LazyBB and TopDown trees can be looked into")
     yield from train_afresh(dataset, arm, point, repeats, seed)

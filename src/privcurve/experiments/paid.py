@@ -17,18 +17,7 @@ _OWN = ("eta", "expected_runs", "score_share")
 
 
 def check(spec: Mapping[str, Any]) -> None:
-    """Check an entry of a study's learners that has the word.
-
-    Parameters
-    ----------
-    spec : mapping
-        The entry.
-
-    Raises
-    ------
-    ValueError
-        If another word contradicts it, or settings of the learner can't be chosen privately.
-    """
+    """Refuse an entry of a study's learners in which a word contradicts `tune`."""
     if "grid" in spec:
         raise ValueError(
             "'grid' stands beside 'tune': the one is chosen on the records for nothing, the other "
@@ -54,22 +43,7 @@ def tried(spec: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
 def setting(
     entry: LearnerEntry, fixed: Mapping[str, Any], tune: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the one setting of the learner that chooses.
-
-    Parameters
-    ----------
-    entry : LearnerEntry
-        Of the learner whose settings are chosen.
-    fixed : mapping
-        Its parameters with one value.
-    tune : mapping
-        The word's content.
-
-    Raises
-    ------
-    ValueError
-        If a number or a setting is not allowed.
-    """
+    """Return the one setting of the learner that chooses: `tune` is what the word holds."""
     axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
     own = {word: tune[word] for word in _OWN if word in tune}
     found = {"learner": entry.name, "settings": axes, **own}
@@ -82,24 +56,7 @@ def setting(
 
 
 def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
-    """Say what is left for a training.
-
-    Parameters
-    ----------
-    chosen : mapping
-        As of :func:`setting`.
-    epsilons : iterable of float
-    delta : float
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        If nothing is left.
-    """
+    """Say what is left for a training; refuse a budget of which nothing is."""
     found = _budgets(chosen, epsilons, delta)
     asked = ", ".join(canonical.number(one.epsilon) for one in found)
     left = ", ".join(f"{one.training_epsilon:.2g}" for one in found)

@@ -139,21 +139,7 @@ def expected_keys(tasks: Iterable[tuple[Point, Split]]) -> list[Key]:
 
 
 def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> None:
-    """Compare the cells that are there with those that must be, no fewer and no others.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        With the columns epsilon, setting, fold, repeat.
-    expected : iterable of (ε as text, setting, fold, repeat)
-    what : str
-        What the message calls the collection.
-
-    Raises
-    ------
-    IncompleteError
-        Naming up to five missing cells, or one that should not be there.
-    """
+    """Refuse rows of other cells than there must be, no fewer and no others, naming up to five."""
     keys = zip(
         map(canonical.number, frame["epsilon"]),
         frame["setting"],

@@ -38,30 +38,17 @@ CHECKED = slice(None, -len(CHECKSUM % 0))
 
 
 class Store:
-    """The finished cells of one folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Made by a writer.
-    """
+    """The finished cells of one folder, which a writer makes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._file: int | None = None
 
     def read(self, ids: Container[str]) -> dict[str, dict[str, Any]]:
-        """Return the stored results of the named cells, by id.
+        """Return the stored results of those of the named cells that are there, by id.
 
-        Parameters
-        ----------
-        ids : container of str
-
-        Returns
-        -------
-        dict of str to dict
-            Of those ids that are there. If a cell was trained twice, both have the same
-            result but for timings; the file name that sorts first is used.
+        If a cell was trained twice, both have the same result but for timings; the file name that
+        sorts first is used.
         """
         stored: dict[str, dict[str, Any]] = {}
         for path in self._paths():
@@ -85,19 +72,7 @@ class Store:
         return sorted(self.folder.glob("*.jsonl"))
 
     def add(self, cell_id: str, result: dict[str, Any]) -> None:
-        """Append one finished cell.
-
-        Parameters
-        ----------
-        cell_id : str
-        result : dict
-            Plain JSON values.
-
-        Raises
-        ------
-        OSError
-            If the disk is full, for example; what was added before is kept.
-        """
+        """Append one finished cell, plain JSON; if that fails, what was added before is kept."""
         text = json.dumps({"id": cell_id, "result": result}, separators=(",", ":"))
         line = text.removesuffix("}").encode()
         try:
@@ -106,13 +81,7 @@ class Store:
             raise cannot_write(self.folder, error) from error
 
     def check(self) -> None:
-        """Find out whether cells can be added, before they are trained.
-
-        Raises
-        ------
-        OSError
-            If the file that they are added to can't be made.
-        """
+        """Find out whether cells can be added, before they are trained."""
         try:
             self._open()
         except OSError as error:
@@ -129,13 +98,7 @@ class Store:
         return self._file
 
     def close(self) -> None:
-        """Close the file that was appended to.
-
-        Raises
-        ------
-        OSError
-            If the system finds only now that it can't keep what was added.
-        """
+        """Close the file that was appended to; its system may find only now that it is not kept."""
         if self._file is None:
             return
         file, self._file = self._file, None

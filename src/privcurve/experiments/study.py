@@ -41,12 +41,7 @@ class StudyError(ValueError):
 class Finalists:
     """A second round of the selection, for learners whose noise differs from fit to fit.
 
-    Attributes
-    ----------
-    settings : int
-        How many settings, the best of the cross-validation at an ε, are trained again.
-    draws : int
-        How many times, in each fold.
+    Of the cross-validation at an ε the best `settings` are trained again, `draws` times a fold.
     """
 
     settings: int
@@ -161,20 +156,7 @@ def load(path: Path) -> Study:
 
 
 def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
-    """Build a study from the content of its file.
-
-    Parameters
-    ----------
-    raw : mapping
-    name : str
-    where : str
-        What error messages call the file.
-
-    Returns
-    -------
-    Study
-        Refused for the reasons that :func:`load` has.
-    """
+    """Build a study from the content of its file, which messages call `where` (:func:`load`)."""
     try:
         if "studies" in raw:
             return _of_studies(raw, name)
@@ -283,20 +265,7 @@ def _output(given: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 def prices(study: Study, where: str) -> Iterator[str]:
     """Say what private selection leaves for a training; a tenth of a second an arm.
 
-    Parameters
-    ----------
-    study : Study
-    where : str
-        What messages call the file.
-
-    Yields
-    ------
-    str
-
-    Raises
-    ------
-    StudyError
-        If a budget is so small that nothing is left.
+    Raises `StudyError` if a budget is so small that nothing is left.
     """
     for arm in study.arms.values():
         if arm.tune is not None:
@@ -308,26 +277,10 @@ def prices(study: Study, where: str) -> Iterator[str]:
 
 
 def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iterator[str]:
-    """Check a study against its datasets' descriptions, and give what its user should know.
+    """Check a study against its datasets' descriptions; yield what its user should know.
 
-    Parameters
-    ----------
-    study : Study
-    datasets : mapping of str to Description
-        Of all datasets of the study, by name.
-    where : str
-        What messages call the file.
-
-    Yields
-    ------
-    str
-        Warnings.
-
-    Raises
-    ------
-    StudyError
-        If a relation of neighbours has no meaning on a dataset, or a dataset has more classes
-        than its learners take or what selects is for.
+    Raises `StudyError` if a relation of neighbours has no meaning on a dataset, or a dataset has
+    more classes than its learners take or what selects is for.
     """
     partial = [arm for arm in study.arms.values() if arm.claim == PRIVATE_COLUMNS]
     if study.neighbours == PRIVATE_COLUMNS and not partial:

@@ -183,15 +183,7 @@ class _Costs:
 def table(studies: Mapping[str, Progress], cores: int) -> str:
     """Write the progress of studies as a table, with a line for all of them.
 
-    Parameters
-    ----------
-    studies : mapping of str to Progress
-    cores : int
-        That share what is left to do: of a cluster, the jobs that run at once.
-
-    Returns
-    -------
-    str
+    `cores` share what is left to do: of a cluster, the jobs that run at once.
     """
     from tabulate import tabulate
 

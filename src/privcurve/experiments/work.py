@@ -83,20 +83,8 @@ def select_and_train(
 ) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
     """Select at each ε, in a second round too where the study has one, and train what won.
 
-    Parameters
-    ----------
-    curve : Curve
-    trainer : Trainer
-        Of the curve's arm and dataset.
-    here : mapping of str to Table
-        Parts of the grid that this job has trained, by name; others are read from their files.
-
-    Returns
-    -------
-    selected : DataFrame
-        One row an ε: :func:`privcurve.analysis.selection.table`.
-    rows : list of dict
-        One row a fresh training.
+    `here` are parts of the grid that this job has trained, by name; others are read from their
+    files. Returns the selected settings, a row an ε, and a row a fresh training.
     """
     metric, finalists = curve.study.metric, curve.finalists
     if is_lone(curve.study, curve.arm):

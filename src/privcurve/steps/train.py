@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import sys
 import time
 from functools import cache, partial
 
@@ -22,10 +24,11 @@ def main() -> None:
     from privcurve.experiments import study as studies
     from privcurve.experiments.curves import portion
     from privcurve.experiments.jobs import Job
-    from privcurve.experiments.progress import start_log
     from privcurve.experiments.work import work
 
-    start_log()
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
+    )
     study = studies.load(arguments.study)
     # A description would be checked against its schema, which takes a tenth of a second.
     about = cache(partial(_common.coded, seed=arguments.seed))

@@ -14,18 +14,7 @@ MOST = 10
 
 
 def remarks(jobs: Iterable[Job], since: float) -> list[str]:
-    """Name the portions of curves of which trainings have failed in a run.
-
-    Parameters
-    ----------
-    jobs : iterable of Job
-    since : float
-        When the run began, in seconds as `time.time` gives them.
-
-    Returns
-    -------
-    list of str
-    """
+    """Name the portions of curves of which trainings have failed since a time (`time.time`)."""
     lines = [line for job in jobs if _is_since(job.file, since) for line in _remarks(job)]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     end = "tables leave these out, and name errors; once mended, the same command tries them again"

@@ -33,14 +33,7 @@ _SECONDS_PER_VALUE, _DOWNLOAD = 2.5e-6, 20
 
 
 class Needs(NamedTuple):
-    """What the first attempt of a job asks for.
-
-    Attributes
-    ----------
-    memory : int
-        MiB.
-    minutes : int
-    """
+    """What the first attempt of a job asks for: MiB of memory, and minutes."""
 
     memory: int
     minutes: int

@@ -375,11 +375,8 @@ def benchmark(asked: Asked) -> str:
 def outputs_of(study: Study, where: str) -> list[Asked]:
     """Return the outputs of a study.
 
-    Raises
-    ------
-    StudyError
-        If one is unknown or can't be made, comes twice, or lacks another that it reads; or if a
-        word of the study is of none.
+    Raises `StudyError` if one is unknown or can't be made, comes twice, or lacks another that it
+    reads; or if a word of the study is of none.
     """
     idle = _idle(study)
     if idle:

@@ -170,13 +170,7 @@ def jobs_at_once(workflow: Any) -> int:
 
 
 def growing(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:
-    """Return a resource that grows with the attempts at a job: what ran out, gets more.
-
-    Parameters
-    ----------
-    amount : int or callable
-        That of the first attempt; or given wildcards, returns it.
-    """
+    """Return a resource that grows with the attempts at a job: what ran out, gets more."""
 
     def of_attempt(wildcards: Any, attempt: int) -> int:
         return attempt * (amount(wildcards) if callable(amount) else amount)
@@ -197,13 +191,7 @@ def unless(
 ) -> Callable[[Any], list[str]]:
     """Return an input function: outputs of a job that are there and not current are made again.
 
-    Parameters
-    ----------
-    workflow : snakemake.workflow.Workflow
-    patterns : sequence of str
-        The outputs, with wildcards.
-    is_current : callable
-        Given the wildcards, whether all of them are.
+    `patterns` are the outputs, with wildcards; given these, `is_current` judges all of them.
     """
 
     def none(wildcards: Any) -> list[str]:
