@@ -291,6 +291,30 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
     assert failed.remarks([job], 0) == []
 
 
+@pytest.mark.usefixtures("coded")
+def test_a_selection_from_a_grid_that_had_failures_is_not_done_though_the_grid_is(monkeypatch):
+    """A job that outlives Snakemake may write it after the grid was trained again."""
+    whole = lazybb.LazyBBClassifier._plan
+
+    def broken(self, n):
+        if self.n_rounds == 5:
+            raise ArithmeticError("broken")
+        return whole(self, n)
+
+    study_jobs = jobs_of(1e-9, learners={"boost": LEARNERS["boost"]})
+    *grid, best = study_jobs.jobs.values()
+    with monkeypatch.context() as patch:
+        patch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
+        run(study_jobs)
+    for job in grid:
+        work(job)
+    assert all(job.is_done for job in grid)
+    assert all(facts["failed"] == 0 for facts in best.facts)
+    assert not best.is_done
+    work(best)
+    assert best.is_done
+
+
 def row(setting, fold="1/1", epsilon=1.0):
     return {"epsilon": epsilon, "setting": setting, "fold": fold, "repeat": 0, "accuracy": 0.5}
 

@@ -1,5 +1,6 @@
 """The plan of a run: what is asked for, what is refused, and what a change makes again."""
 
+import json
 import math
 import re
 import shutil
@@ -247,6 +248,11 @@ def test_a_record_says_whether_files_are_what_is_wanted(tiny):
     make(tiny, asked)
     assert tiny.is_current(asked)
     assert not reading.of_one(Path("config/studies/tiny.yaml"), 2, 30).is_current(asked)
+    # Of trainings that failed: these are tried again.
+    written = json.loads(asked.record.read_text())
+    asked.record.write_text(json.dumps({**written, "complete": False}))
+    assert not tiny.is_current(asked)
+    asked.record.write_text(json.dumps(written))
     table = Path("results/tables/tiny/accuracy.csv")
     text = table.read_text()
     table.write_text(text.replace("0.7", "0.5", 1))

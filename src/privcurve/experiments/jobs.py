@@ -100,14 +100,18 @@ class Job:
     def is_done(self) -> bool:
         """Whether its file is of the data as they are coded now, and no training failed.
 
-        Data that are not coded, or are going to be coded anew, speak against no file.
+        Nor one of the grid that was selected from: the grid is trained again, and a job of an
+        earlier run may write its selection after that. Data that are not coded, or are going to
+        be coded anew, speak against no file.
         """
         facts = self.facts
         if facts is None:
             return False
         checksums = {name: coded_checksum(name) for name in self.datasets}
         return all(
-            checksums[portion.curve.dataset.name] in (None, one["checksum"]) and not one["failed"]
+            checksums[portion.curve.dataset.name] in (None, one["checksum"])
+            and not one["failed"]
+            and not one.get("left_out")
             for portion, one in zip(self.portions, facts, strict=True)
         )
 

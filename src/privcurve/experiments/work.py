@@ -56,10 +56,11 @@ def work(job: Job, started: float | None = None) -> None:
         print(portion.name, flush=True)
         splitter = splitter_of(read, curve.data, curve.seed, curve.arm.train_share)
         trainer = Trainer(read(curve.data), curve.arm, curve.seed, STORE, splitter)
-        selected = {}
+        selected: dict[str, Any] = {}
         if portion.is_best:
             frame, rows = select_and_train(curve, trainer, tables)
             selected["selected"] = frame.to_csv(index=False, float_format="%.17g")
+            selected["left_out"] = int(frame["n_failed_settings"].sum())
         else:
             rows = trainer.run(portion.tasks)
         tables[portion.name] = results.table(rows)

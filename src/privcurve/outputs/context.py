@@ -63,6 +63,13 @@ class Context:
         """The curves that it reads, in this order."""
         return tuple(self.jobs.curves[pair] for pair in self.asked.reads.curves)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether no training that it may read has failed."""
+        portions = [portion for curve in self.curves for portion in curve.portions]
+        jobs = {job.name: job for job in map(self.jobs.of, portions)}
+        return all(job.is_done for job in jobs.values())
+
     def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
         """Read the results of the curves, a part at a time; refuses those of something else."""
         for curve in self.curves:

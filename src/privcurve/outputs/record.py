@@ -60,7 +60,14 @@ def digest(
     )
 
 
-def write(path: Path, made_for: str, files: Iterable[Path], datasets: Iterable[str]) -> None:
+def write(
+    path: Path,
+    made_for: str,
+    files: Iterable[Path],
+    datasets: Iterable[str],
+    *,
+    complete: bool = True,
+) -> None:
     """Say what some files, which stand there now, were made for, and of which data.
 
     Parameters
@@ -71,9 +78,12 @@ def write(path: Path, made_for: str, files: Iterable[Path], datasets: Iterable[s
         The digest of all that they depend on but the data.
     files : iterable of Path
     datasets : iterable of str
+    complete : bool
+        Whether no training that they are made from has failed: it will be tried again.
     """
     content = {
         "digest": made_for,
+        "complete": complete,
         "data": {name: coded_checksum(name) for name in datasets},
         "files": {str(file): _sum(file) for file in files},
     }
@@ -89,6 +99,7 @@ def is_current(path: Path, wanted: str, files: Iterable[Path], datasets: Iterabl
     data = made.get("data", {})
     return (
         made.get("digest") == wanted
+        and made.get("complete", True)
         and made.get("files") == {str(file): _sum(file) for file in files}
         and all(coded_checksum(name) in (None, data.get(name)) for name in datasets)
     )
