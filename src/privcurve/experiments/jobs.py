@@ -171,8 +171,8 @@ class StudyJobs:
         seconds_per_job: float,
         about: Callable[[str], About] = describe,
     ) -> None:
-        found = curves(study, seed, seconds_per_job, about)
-        self.curves = {(one.dataset.name, one.arm.name): one for one in found}
+        all_curves = curves(study, seed, seconds_per_job, about)
+        self.curves = {(one.dataset.name, one.arm.name): one for one in all_curves}
         self._seconds = seconds_per_job
 
     @cached_property

@@ -82,13 +82,13 @@ def manifest(
 
 def versions() -> dict[str, str | None]:
     """Return the versions of Python and of the packages that matter; None if not installed."""
-    found: dict[str, str | None] = {"python": platform.python_version()}
+    numbers: dict[str, str | None] = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            numbers[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = None
-    return found
+            numbers[package] = None
+    return numbers
 
 
 def machine() -> dict[str, Any]:
@@ -125,8 +125,8 @@ def _git(*arguments: str) -> str:
 
 
 def _dataset(name: str) -> dict[str, Any]:
-    found = datasets.facts(CODED / name) or {}
-    return {"checksum": found.get("checksum"), "sources": found.get("sources")}
+    facts = datasets.facts(CODED / name) or {}
+    return {"checksum": facts.get("checksum"), "sources": facts.get("sources")}
 
 
 def _work(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

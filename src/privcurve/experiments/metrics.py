@@ -52,9 +52,9 @@ def auc(scores: Array, signs: Array, counts: Array) -> float:
     positive = signs > 0
     # A broken tie is half a vote.
     halves = 2 * scores
-    whole = halves.astype(np.int64)
-    if np.array_equal(whole, halves) and np.ptp(whole) < 2**17:
-        rank = whole - whole.min()
+    rounded = halves.astype(np.int64)
+    if np.array_equal(rounded, halves) and np.ptp(rounded) < 2**17:
+        rank = rounded - rounded.min()
     else:
         rank = np.unique(scores, return_inverse=True)[1]
     above = np.bincount(rank, weights=counts * positive)
@@ -69,8 +69,8 @@ def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
     """Mean negative log-likelihood of the labels, in nats; `probabilities` (n_rows, n_classes)."""
     from sklearn.metrics import log_loss as sklearn_log_loss
 
-    known = class_labels(probabilities.shape[1])
-    return float(sklearn_log_loss(labels, probabilities, sample_weight=counts, labels=known))
+    classes = class_labels(probabilities.shape[1])
+    return float(sklearn_log_loss(labels, probabilities, sample_weight=counts, labels=classes))
 
 
 def fits_log_odds(learner: Any) -> bool:
@@ -89,10 +89,10 @@ def measures(learner: Any) -> str | None:
 
     A flat mapping of numbers, such as nodes or rounds; what is not a number becomes null.
     """
-    found = getattr(learner, "measures_", None)
-    if not found:
+    own = getattr(learner, "measures_", None)
+    if not own:
         return None
-    plain = {name: float(value) for name, value in found.items()}
+    plain = {name: float(value) for name, value in own.items()}
     return canonical.text({name: None if math.isnan(v) else v for name, v in plain.items()})
 
 
@@ -125,8 +125,8 @@ def score(
     if not getattr(learner, "scores_cost_answers", False):
         train_accuracy = accuracy(learner.decision_function(train.X), train.y, train.counts)
     statement = learner.privacy_
-    asked = relation if statement.private else None
-    if asked is not None and not implies(statement.neighbours, asked):
+    required = relation if statement.private else None
+    if required is not None and not implies(statement.neighbours, required):
         return failure(
             ValueError(f"the statement is for {statement.neighbours!r}, not for {relation!r}")
         )

@@ -80,14 +80,14 @@ class Inspection:
         model = self.learner.model_
         if self.of_trees:
             return tree_votes(model, bin_names)
-        found = [(vote.votes, bin_names[vote.column][vote.code]) for vote in model.votes]
-        return found + ([(model.constant, "always")] if model.constant else [])
+        votes = [(vote.votes, bin_names[vote.column][vote.code]) for vote in model.votes]
+        return votes + ([(model.constant, "always")] if model.constant else [])
 
 
 def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
     """Return the votes of trees: of each leaf what leads to it; leaves that are alike add up."""
     columns, values = model.columns.tolist(), model.values.tolist()
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
 
     def ask(question: int, answer: bool) -> str:
         threshold, b = divmod(question, len(columns))
@@ -99,7 +99,7 @@ def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple
     def walk(tree: int, node: int, path: tuple[str, ...]) -> None:
         child = int(model.forest.children[tree, node])
         if child == 0:
-            found[" and ".join(path) or "always"] += int(model.forest.labels[tree, node])
+            totals[" and ".join(path) or "always"] += int(model.forest.labels[tree, node])
             return
         question = int(model.forest.splits[tree, node])
         walk(tree, child + 1, (*path, ask(question, True)))
@@ -107,7 +107,7 @@ def tree_votes(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple
 
     for tree in range(len(model.forest.splits)):
         walk(tree, 0, ())
-    votes = [(votes, condition) for condition, votes in found.items() if votes]
+    votes = [(votes, condition) for condition, votes in totals.items() if votes]
     return sorted(votes, key=lambda vote: (-abs(vote[0]), -vote[0], vote[1]))
 
 

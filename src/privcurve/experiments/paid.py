@@ -46,32 +46,32 @@ def setting(
     """Return the one setting of the learner that chooses: `tune` is what the word holds."""
     axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
     own = {word: tune[word] for word in _OWN if word in tune}
-    found = {"learner": entry.name, "settings": axes, **own}
+    content = {"learner": entry.name, "settings": axes, **own}
     try:
-        registry.check_parameters(tuning.NAME, found)
+        registry.check_parameters(tuning.NAME, content)
     except ValueError as error:
         raise ValueError(f"tune: {error}") from None
     tuning.settings_of(entry.name, axes)
-    return found
+    return content
 
 
 def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
     """Say what is left for a training; refuse a budget of which nothing is."""
-    found = _budgets(chosen, epsilons, delta)
-    asked = ", ".join(canonical.number(one.epsilon) for one in found)
-    left = ", ".join(f"{one.training_epsilon:.2g}" for one in found)
-    whole = registry.entry(tuning.NAME).whole(chosen)
+    budgets = _budgets(chosen, epsilons, delta)
+    epsilons_said = ", ".join(canonical.number(one.epsilon) for one in budgets)
+    left = ", ".join(f"{one.training_epsilon:.2g}" for one in budgets)
+    parameters = registry.entry(tuning.NAME).whole(chosen)
     return (
-        f"of epsilon = {asked} private selection leaves {left} for a training "
-        f"({whole['expected_runs']:g} runs expected)"
+        f"of epsilon = {epsilons_said} private selection leaves {left} for a training "
+        f"({parameters['expected_runs']:g} runs expected)"
     )
 
 
 def _budgets(
     chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float
 ) -> list[SelectionBudget]:
-    whole = registry.entry(tuning.NAME).whole(chosen)
-    shape = {word: whole[word] for word in _OWN}
+    parameters = registry.entry(tuning.NAME).whole(chosen)
+    shape = {word: parameters[word] for word in _OWN}
     return [
         tuning.budget_of(chosen["learner"], epsilon, delta, **shape)
         for epsilon in epsilons

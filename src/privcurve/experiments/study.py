@@ -163,23 +163,23 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         _check_words(raw)
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from None
-    found: dict[str, Arm] = {}
+    installed: dict[str, Arm] = {}
     skipped: list[str] = []
-    known: list[Arm] = []
+    all_arms: list[Arm] = []
     try:
         for label, spec in raw["learners"].items():
             # Checked in any case: a file is right or wrong whatever is installed.
             checked = {arm.name: arm for arm in arms(label, spec, raw)}
-            alike.check_curves([*checked.values()], known, selected=raw.get("select") != ALL)
-            known += checked.values()
+            alike.check_curves([*checked.values()], all_arms, selected=raw.get("select") != ALL)
+            all_arms += checked.values()
             missing = registry.missing_package(spec["learner"])
             if missing:
                 skipped.append(f"{where}: {label} is left out: {missing}")
             else:
-                found |= checked
+                installed |= checked
     except ValueError as error:
         raise StudyError(f"{where}: learners: {label}: {error}") from None
-    if skipped and not found:
+    if skipped and not installed:
         raise StudyError(f"{where}: no learner is left. " + ". ".join(skipped))
     splits = raw.get("splits", raw)
     return Study(
@@ -189,7 +189,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         folds=splits.get("folds", 0),
         repeats=splits.get("repeats", 0),
         figure=raw.get("figure", name),
-        arms=found,
+        arms=installed,
         finalists=Finalists(**raw["finalists"]) if "finalists" in raw else None,
         paper=raw.get("paper"),
         skipped=tuple(skipped),
@@ -326,9 +326,9 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
         )
     plotted = [word for word, options in study.outputs if BINARY_METRIC in options.values()]
     if study.metric == BINARY_METRIC or plotted:
-        asked = "metric" if study.metric == BINARY_METRIC else f"outputs: {plotted[0]}"
+        culprit = "metric" if study.metric == BINARY_METRIC else f"outputs: {plotted[0]}"
         raise StudyError(
-            f"{where}: {asked}: {BINARY_METRIC} is of two classes, but {has}; take accuracy or "
+            f"{where}: {culprit}: {BINARY_METRIC} is of two classes, but {has}; take accuracy or "
             "balanced_accuracy"
         )
 

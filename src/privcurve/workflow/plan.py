@@ -112,8 +112,8 @@ class Plan:
     @cached_property
     def outputs(self) -> Mapping[str, Asked]:
         """All outputs of all studies, and those of the whole run, by their targets."""
-        found = [one for name in self.studies for one in self.of_study(name)]
-        return {one.target: one for one in (*found, self.audit, self.leaderboard) if one}
+        of_studies = [one for name in self.studies for one in self.of_study(name)]
+        return {one.target: one for one in (*of_studies, self.audit, self.leaderboard) if one}
 
     def of_study(self, study: str) -> list[Asked]:
         """Return the outputs of a study."""
@@ -237,20 +237,20 @@ class Plan:
 
     def notes(self, targets: Sequence[str]) -> list[str]:
         """Name a secret seed, and what is left out: studies, and learners of those asked for."""
-        asked = set() if targets else {"all"}
-        asked.update(part for target in targets for part in Path(target).parts)
-        names = set(self.configured if asked & set(EVERYTHING) else ()) | asked
+        words = set() if targets else {"all"}
+        words.update(part for target in targets for part in Path(target).parts)
+        names = set(self.configured if words & set(EVERYTHING) else ()) | words
         names |= {one.study.name for one in self.outputs.values() if _is_asked(one, targets)}
-        names |= set(self.papers if PAPERS in asked else ())
+        names |= set(self.papers if PAPERS in words else ())
         mine = [note for name in self.studies if name in names for note in self._notes(name)]
         secret = [f"seed: {self.seed}"] if isinstance(self.seed, SecretSeed) else []
         return [*secret, *(f"left out: {why}" for why in self.broken.values()), *mine]
 
     def _notes(self, study: str) -> list[str]:
         one = self.studies[study]
-        known = {name: self.describe(name) for name in one.datasets}
+        descriptions = {name: self.describe(name) for name in one.datasets}
         where = str(self.files.get(study, study))
-        return [*one.skipped, *studies.prices(one, where), *studies.notes(one, known, where)]
+        return [*one.skipped, *studies.prices(one, where), *studies.notes(one, descriptions, where)]
 
     def failed(self, since: float) -> list[str]:
         """Say which trainings have failed in a run that began then (:func:`failed.remarks`)."""
@@ -277,9 +277,9 @@ class Plan:
     @property
     def run(self) -> list[Asked]:
         """The outputs of a plain ``snakemake``."""
-        found = [one for name in self.configured for one in self.of_study(name)]
+        outputs = [one for name in self.configured for one in self.of_study(name)]
         audit = self.audit if self.configuration["audit"] else None
-        return [*found, *(one for one in (audit, self.leaderboard) if one)]
+        return [*outputs, *(one for one in (audit, self.leaderboard) if one)]
 
     @property
     def run_benchmarks(self) -> list[str]:
@@ -381,22 +381,22 @@ def outputs_of(study: Study, where: str) -> list[Asked]:
     idle = _idle(study)
     if idle:
         raise StudyError(f"{where}: {idle}; leave it out.")
-    found: dict[str, Asked] = {}
+    outputs: dict[str, Asked] = {}
     for word, options in study.outputs:
         one = ask(OUTPUTS, study, word, options, where)
-        if one.key in found:
+        if one.key in outputs:
             raise StudyError(
                 f"{where}: outputs: {one.key} comes twice; give each a name of its own."
             )
-        found[one.key] = one
-    names = _by_name(found.values())
-    for one in found.values():
+        outputs[one.key] = one
+    names = _by_name(outputs.values())
+    for one in outputs.values():
         lacking = [name for name in one.reads.outputs if OF not in name and name not in names]
         if lacking:
             raise StudyError(
                 f"{where}: outputs: {one.output.word} is made from {lacking[0]}; add that to them."
             )
-    return list(found.values())
+    return list(outputs.values())
 
 
 def _idle(study: Study) -> str | None:

@@ -64,7 +64,7 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
             + "".join(f". {fault}" for fault in strays.values())
         )
     seed = seeds.resolve(configuration["seed"], make=make_seed)
-    found: dict[str, Study] = {}
+    studies_read: dict[str, Study] = {}
     broken: dict[str, str] = dict(strays)
     asked: dict[str, list[Asked]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
@@ -79,18 +79,18 @@ def read(configuration: Mapping[str, Any], root: Path, *, make_seed: bool = True
         except (ValueError, DatasetError, OSError) as error:
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
-            found[name] = one
+            studies_read[name] = one
     # Who reads a study that falls out, falls out too.
     n_found = 0
-    while n_found != len(found):
-        n_found = len(found)
-        for name in list(found):
+    while n_found != len(studies_read):
+        n_found = len(studies_read)
+        for name in list(studies_read):
             try:
-                _check_elsewhere(asked[name], found, broken, f"{shown}/{name}.yaml")
+                _check_elsewhere(asked[name], studies_read, broken, f"{shown}/{name}.yaml")
             except StudyError as error:
                 broken[name] = str(error)
-                del found[name]
-    in_order = {name: found[name] for name in paths if name in found}
+                del studies_read[name]
+    in_order = {name: studies_read[name] for name in paths if name in studies_read}
     return Plan(configuration, in_order, broken, paths)
 
 
@@ -106,8 +106,8 @@ def of_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] 
     """
     one = studies.load(path)
     others = {name: path.with_name(f"{name}.yaml") for name in (*one.studies, *names)}
-    found = {one.name: one, **{name: studies.load(other) for name, other in others.items()}}
-    for study in found.values():
+    loaded = {one.name: one, **{name: studies.load(other) for name, other in others.items()}}
+    for study in loaded.values():
         _check_seed(study, seed)
     configuration = {
         "studies": [one.name],
@@ -115,7 +115,7 @@ def of_one(path: Path, seed: Seed, seconds_per_job: float, names: Iterable[str] 
         "seed": seed if isinstance(seed, int) else str(seed.path),
         "seconds_per_job": seconds_per_job,
     }
-    return Plan(configuration, found, files={one.name: path, **others})
+    return Plan(configuration, loaded, files={one.name: path, **others})
 
 
 def _study(path: Path, where: str, schemas: Path) -> Study:

@@ -47,8 +47,8 @@ def run(
             file.flush()
             if verbose:
                 print(line, end="", flush=True)
-            elif found := _DONE.search(line):
-                progress.tell(*map(int, found.groups()))
+            elif steps := _DONE.search(line):
+                progress.tell(*map(int, steps.groups()))
             elif line.startswith(failed.MARK):
                 remarks.append(line)
         progress.end()

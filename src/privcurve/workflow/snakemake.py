@@ -220,7 +220,7 @@ def report_what_is_there() -> None:
     from snakemake import report
     from snakemake.logging import logger
 
-    whole = _inside(report, "auto_report", inspect.iscoroutinefunction)
+    auto_report = _inside(report, "auto_report", inspect.iscoroutinefunction)
 
     async def of_what_is_there(dag: Any, *arguments: Any, **options: Any) -> Any:
         absent = []
@@ -232,6 +232,6 @@ def report_what_is_there() -> None:
         if absent:
             names = ", ".join(sorted(set(absent)))
             logger.warning(f"Not in the report, for it was not built: {names}")
-        return await whole(dag, *arguments, **options)
+        return await auto_report(dag, *arguments, **options)
 
     report.auto_report = of_what_is_there
