@@ -68,14 +68,6 @@ def test_ids_do_not_depend_on_the_arm_name_or_the_rest_of_the_grid():
     assert ids() < ids(grown)
 
 
-def test_a_version_raise_makes_new_cells(monkeypatch):
-    before = ids()
-    entry = registry.entry("lazybb")
-    raised = dataclasses.replace(entry, version=entry.version + 1)
-    monkeypatch.setattr(registry, "LEARNERS", {"lazybb": raised})
-    assert not before & ids()
-
-
 def test_many_classes_cost_more_where_the_registry_says_so():
     shape = 10_000, 20
     cost = registry.entry("logistic_regression").cost

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from privcurve import datasets
-from privcurve.experiments import manifest, results, study, summary
+from privcurve.experiments import jobs, manifest, results, study, summary
 from privcurve.experiments.curves import CODED, curves, parts, portion
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import IncompleteError
@@ -77,18 +77,22 @@ def test_a_grid_is_cut_into_parts_that_take_less_than_two_jobs(boost):
         assert max(of_fits) < 2.5 * sum(of_fits) / n_parts or n_parts == 12
 
 
-def test_curves_come_together_until_they_fill_a_job():
+def test_curves_come_together_until_they_fill_a_job(monkeypatch):
     many = {f"l{k}": {"learner": "majority_class"} for k in range(7)}
     each = next(iter(jobs_of(learners=many).curves.values())).seconds
 
     def sizes(seconds_per_job, learners=many):
-        jobs = jobs_of(seconds_per_job, learners=learners).jobs.values()
-        return [len({one.curve.arm.name for one in job.portions}) for job in jobs]
+        cut = jobs_of(seconds_per_job, learners=learners).jobs.values()
+        return [len({one.curve.arm.name for one in job.portions}) for job in cut]
 
     assert sizes(30) == [7]
     # Three fill a job; what is left over joins the last.
     assert sizes(2.9 * each) == [3, 4]
     assert sizes(0.9 * each) == [1] * 7
+    # As many as a command line has room for.
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "MOST_CURVES", 3)
+        assert sizes(30) == [3, 3, 1]
     # What is added at the end moves nothing before it.
     grown = {**many, "l7": many["l0"], "l8": many["l0"]}
     first, *_ = jobs_of(2.9 * each, learners=many).jobs

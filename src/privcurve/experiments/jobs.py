@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CELLS = Path("results/cells")
+# A shell command has room for 128 KiB, and names each curve twice in at most 255 letters.
+MOST_CURVES = 250
 # Digits of a digest in the name of a file.
 DIGITS = 16
 
@@ -241,12 +243,13 @@ def together(curves: Iterable[Curve], seconds_per_job: float) -> Iterator[Job]:
         if curve.n_parts > 1:
             yield from (Job((portion,)) for portion in curve.portions)
             continue
-        if seconds >= seconds_per_job:
+        if seconds >= seconds_per_job or len(groups[-1]) == MOST_CURVES:
             groups.append([])
             seconds = 0.0
         groups[-1].append(curve)
         seconds += curve.seconds
-    if len(groups) > 1 and seconds < seconds_per_job:
+    is_small = len(groups) > 1 and seconds < seconds_per_job
+    if is_small and len(groups[-2]) + len(groups[-1]) <= MOST_CURVES:
         groups[-2:] = [groups[-2] + groups[-1]]
     for group in groups:
         yield Job(tuple(portion for curve in group for portion in curve.portions))

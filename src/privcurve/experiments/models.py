@@ -118,7 +118,7 @@ def selected_point(arm: Arm, selected: pd.DataFrame, dataset: str, epsilon: floa
     ----------
     arm : Arm
     selected : DataFrame
-        Rows of ``selected.csv``: dataset, arm, epsilon, setting.
+        Selected settings: dataset, arm, epsilon, setting.
     dataset : str
     epsilon : float
 
