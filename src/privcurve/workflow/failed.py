@@ -14,7 +14,7 @@ MOST = 10
 
 
 def remarks(jobs: Iterable[Job], since: float) -> list[str]:
-    """Name the portions of curves of which trainings have failed since a time (`time.time`)."""
+    """Name the curves of which trainings have failed since a time (`time.time`)."""
     lines = [line for job in jobs if _is_since(job.file, since) for line in _remarks(job)]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     end = "tables leave these out, and name errors; once mended, the same command tries them again"
@@ -26,15 +26,16 @@ def _is_since(path: Path, since: float) -> bool:
 
 
 def _remarks(job: Job) -> Iterator[str]:
+    """Yield a line for each curve of a job of which trainings have failed."""
     from privcurve.experiments.results import read_portion
 
-    for place, (portion, facts) in enumerate(zip(job.portions, job.facts or (), strict=False)):
-        if not facts["failed"]:
-            continue
-        cells = read_portion(job.file, place, ["status", "error"])
-        failed = cells[cells["status"] != "ok"]
-        first = f": {failed['error'].iloc[0]}" if len(failed) else ""
-        yield (
-            f"{job.study}: {len(failed):,} of {len(cells):,} trainings of "
-            f"{portion.curve.arm.name} on {portion.curve.dataset.name}{first}"
-        )
+    facts = job.facts or []
+    failed = {str(p.curve.name) for p, f in zip(job.portions, facts, strict=False) if f["failed"]}
+    for curve in sorted(failed):
+        places = [k for k, p in enumerate(job.portions) if str(p.curve.name) == curve]
+        frames = [read_portion(job.file, k, ["status", "error"]) for k in places]
+        n_rows = sum(map(len, frames))
+        errors = [e for frame in frames for e in frame["error"][frame["status"] != "ok"]]
+        study, dataset, arm = curve.split("/")
+        first = f": {errors[0]}" if errors else ""
+        yield f"{study}: {len(errors):,} of {n_rows:,} trainings of {arm} on {dataset}{first}"
