@@ -28,6 +28,7 @@ from privcurve.cli import main
 from privcurve.datasets import Column, DatasetError, Domain, Label, numbers
 from privcurve.datasets.description import LabelSpec, Parser
 from privcurve.datasets.errors import Problems
+from privcurve.datasets.frames import encode_frame
 from privcurve.datasets.readers import delimited, files, table
 from privcurve.datasets.unlabelled import read_codes
 from privcurve.learners import PrivGAMClassifier
@@ -68,9 +69,11 @@ def expected(domain, columns):
 def of_values(domain):
     """Ways to hand over values that share no type."""
     yield domain.encode
-    yield lambda columns: domain.encode([list(row) for row in zip(*columns.values(), strict=True)])
-    yield lambda columns: domain.encode(pd.DataFrame(columns, dtype=object))
-    yield lambda columns: domain.encode({k: objects(cells) for k, cells in columns.items()})
+    yield lambda columns: encode_frame(
+        domain, [list(row) for row in zip(*columns.values(), strict=True)]
+    )
+    yield lambda columns: encode_frame(domain, pd.DataFrame(columns, dtype=object))
+    yield lambda columns: encode_frame(domain, {k: objects(cells) for k, cells in columns.items()})
 
 
 def objects(cells):
@@ -192,7 +195,7 @@ ENDS = ["\n"] * 8 + ["\r\n", "\r", "\n\n", "\n \n"]
 
 @st.composite
 def raw_texts(draw):
-    """Give a parser, the bytes of a file, and how many are read at once."""
+    """Return a parser, the bytes of a file, and how many are read at once."""
     separator = draw(st.sampled_from([",", ";", "\t", "|"]))
     width = draw(st.integers(1, 3))
     regular = draw(st.booleans())
@@ -226,7 +229,7 @@ def raw_texts(draw):
 
 
 def by_road(road, parser, most):
-    """Give the records that a road reads, with their lines, and what it says of others."""
+    """Return the records that a road reads, with their lines, and what it says of others."""
     domain = Domain((Column("p", "categorical"),), Label("q"))
     label = LabelSpec("q") if "q" in parser.fields or parser.header else None
     described = SimpleNamespace(name="n", path="p", parser=parser, domain=domain, label=label)

@@ -18,6 +18,7 @@ from privcurve import __version__, schema
 from privcurve.coding import code_type, decided
 from privcurve.datasets.columns import MISSING, NUMERIC, OTHER, spelt
 from privcurve.datasets.domain import Domain
+from privcurve.datasets.frames import encode_frame
 from privcurve.datasets.numbers import tells_days
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.models import text
@@ -100,7 +101,7 @@ class Model:
 
     def predict_frame(self, frame: Any) -> NDArray[Any]:
         """Predict the name of the class of each row of a frame."""
-        return self.named(self.domain.encode(frame))
+        return self.named(encode_frame(self.domain, frame))
 
     def named(self, codes: ArrayLike) -> NDArray[Any]:
         """Predict the name of the class of each row of a coded matrix."""
