@@ -21,6 +21,7 @@ from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.encode import Coder
 from privcurve.datasets.errors import DatasetError, Problems
+from privcurve.datasets.frames import encode_frame
 from privcurve.datasets.readers.table import RawTable
 from privcurve.schema import nearest
 
@@ -224,7 +225,7 @@ class Schema:
         DatasetError
             If a column is not there, or values have no code: naming up to twenty of them.
         """
-        return self.domain.encode(frame)
+        return encode_frame(self.domain, frame)
 
     def positions(self, y: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the position of each label of `y` in `classes`.

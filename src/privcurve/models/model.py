@@ -97,7 +97,7 @@ class Model:
 
     def _coded(self, rows: Any) -> ArrayLike:
         is_frame = isinstance(rows, Mapping) or hasattr(rows, "columns")
-        return self.domain.encode(rows) if is_frame else rows
+        return encode_frame(self.domain, rows) if is_frame else rows
 
     def predict_frame(self, frame: Any) -> NDArray[Any]:
         """Predict the name of the class of each row of a frame."""
