@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BIN = "bin"
 FAIL = "fail"
 
-# Bins of a number where nothing is said of them.
+# Bins of a number where nothing is said of them: as in a draft (`drafts.columns.FINE`).
 N_BINS = 64
 
 _PUBLIC = ("columns", "label", "missing", "unknown", "decimal", "public", "public_label")
