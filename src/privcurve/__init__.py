@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 _FROM = {
     "load": "privcurve.models",
     "save": "privcurve.models",
-    "Schema": "privcurve.datasets.raw",
+    "Schema": "privcurve.datasets.public_schema",
     "PrivGAMClassifier": "privcurve.learners",
     "LazyBBClassifier": "privcurve.learners",
     "NoisyBayesClassifier": "privcurve.learners",

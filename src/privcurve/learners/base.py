@@ -46,7 +46,7 @@ from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.seeds import not_covered
 
 if TYPE_CHECKING:
-    from privcurve.datasets.raw import Schema
+    from privcurve.datasets.public_schema import Schema
 
 # Where scikit-learn keeps what `set_fit_request` was told.
 REQUESTS = "_metadata_request"
