@@ -155,8 +155,10 @@ def the_best_questions(patch):
 
 def questions_for_nothing(patch):
     """BDPEα: splits that have no part of the budget look at the records all the same."""
-    own = bdpe.grow_level
-    patch.setattr(bdpe, "grow_level", lambda *given: own(*given[:6], 1.0, *given[7:]))
+    own = bdpe.grow_tree
+    patch.setattr(
+        bdpe, "grow_tree", lambda *given: own(*given[:9], np.ones_like(given[9]), *given[10:])
+    )
 
 
 def exact_leverages(patch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,12 +14,14 @@ from privcurve.kernels.boosted_trees import (
     BEST,
     DRAWN,
     NOISY,
-    Growth,
     Weighted,
+    begin_tree,
     draw_tree,
     find_leaves,
     grow_level,
+    grow_tree,
     leaf_weights,
+    leaves_of,
 )
 from privcurve.kernels.m_alpha import (
     largest_link,
@@ -187,7 +189,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     def _guarantee(self, n: int) -> PrivacyStatement:
         budget = {name: getattr(self, name) for name in BUDGET}
         if self.calibration == CERTIFIED:
-            return noise_of(self._learner, tuple(self._calls(n)), **budget, accountants=ACCOUNTANTS)
+            calls, n_trees = tuple(self._tree_calls(n)), int(self.n_trees)
+            return noise_of(self._learner, calls, rounds=n_trees, **budget, accountants=ACCOUNTANTS)
         return published(
             n_trees=int(self.n_trees),
             depth=int(self.depth),
@@ -201,8 +204,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             delta=float(self.delta),
         )
 
-    def _calls(self, n: int) -> list[Announced]:
-        """Announce certified calls, for weights of at most 1.
+    def _tree_calls(self, n: int) -> list[Announced]:
+        """Return the certified calls of each tree, for weights of at most 1.
 
         Trees share the budget equally. Each level of a tree may spend its share at every node, the
         leaves of a tree theirs together (PRIVACY.md §f2, §f5).
@@ -239,12 +242,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             calls=2**depth * (2 if votes == LINK else 1), parallel=LEAVES,
             source="PRIVACY.md §f5; docs/proofs.md, boosted ensembles",
         ))  # fmt: skip
-        n_trees = int(self.n_trees)
-        return [
-            replace(call, what=call.what.format(t), share=call.share / n_trees)
-            for t in range(1, n_trees + 1)
-            for call in calls
-        ]
+        return calls
 
     def _release(self, records: Records, curator: Curator) -> None:
         signs, counts = records.labels, records.counts
@@ -291,24 +289,27 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             slope = self._sensitivity(n, 1.0) / self._sensitivity(n, 0.0) - 1
         elif is_private(self.epsilon):
             chooses, noise = NOISY, curator.noise(calls, (len(calls), int(starts[-1])))
+        # The published calls take weights to be at most 1.
+        bound = weight_bound if chooses == NOISY else 1.0
+        scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
+        if self.calibrate_alpha != RELEASED:
+            by_error = self.calibrate_alpha == EXACT
+            return np.asarray(grow_tree(
+                splits, codes, signs, weights, starts, restrict, alphas, by_error, chooses, scales,
+                slope, noise, coins,
+            ))  # fmt: skip
         data = Weighted(codes, signs, weights, starts)
-        tree = Growth.begin(splits, signs, weights, int(starts[-1]), restrict)
-        by_error, root = self.calibrate_alpha == EXACT, 0.0
+        tree, root = begin_tree(splits, data, restrict), 0.0
         for level in range(len(alphas)):
-            # The published calls take weights to be at most 1.
-            scale = calls[2**level - 1].scale * (weight_bound if chooses == NOISY else 1.0)
-            if self.calibrate_alpha == RELEASED:
-                call = curator.call(OF_ERROR.format(t + 1, level + 1)).scaled(weight_bound)
-                seen = curator.number(call, tree.error(level))
-                root = seen if level == 0 else root
-                if root > 0:
-                    alphas[level] *= min(max(seen / root, 0.0), 1.0)
-                scale *= self._sensitivity(n, float(alphas[level]))
-            grow_level(
-                tree, level, data, float(alphas[level]), by_error, chooses, scale, slope, noise,
-                coins,
-            )  # fmt: skip
-        return tree.leaves()
+            call = curator.call(OF_ERROR.format(t + 1, level + 1)).scaled(weight_bound)
+            seen = curator.number(call, tree.error(level))
+            root = seen if level == 0 else root
+            if root > 0:
+                alphas[level] *= min(max(seen / root, 0.0), 1.0)
+            alpha = float(alphas[level])
+            scale = scales[level] * self._sensitivity(n, alpha)
+            grow_level(tree, level, data, alpha, False, chooses, scale, slope, noise, coins)
+        return np.asarray(leaves_of(tree))
 
     def _node_calls(self, t: int, curator: Curator) -> list[Call]:
         """Return the call of each inner node of tree t."""

@@ -138,14 +138,14 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             j = t % per_ensemble
             if j == 0:
                 order = curator.coins.permutation(places)
-            *levels, of_leaves = calls[t // per_ensemble]
+                *levels, of_leaves = calls[t // per_ensemble]
+                nodes = np.repeat(np.array(levels, dtype=object), 2 ** np.arange(len(levels)))
             rows = order[ends[j - 1] if j else 0 : ends[j]]
             scores = np.zeros(len(rows))
             self._add_trees(codes, rows, 0, t, scores)
             gradients = scores - signs[rows]
             # Each record's own gradient decides, so a filtered one is merely absent.
             taken = np.abs(gradients) <= GRADIENT_BOUND
-            nodes = [call for k, call in enumerate(levels) for _ in range(2**k)]
             noise = curator.noise(nodes, (len(nodes), int(self.n_bins_.sum())))
             weights = np.ones(int(taken.sum()))
             values = self._grow(

@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ class Call:
         return self.scale > 0
 
 
+@lru_cache(maxsize=2**14)
 def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
     """Return the call that a ledger's entry announces.
 
@@ -95,6 +97,9 @@ def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
         return Call(mechanism or "", 0.0)
     return Call(mechanism or entry.mechanism, 1 / entry.noise_rate, entry)
 
+
+# One call for all numbers, or one for each place along the first axes.
+Calls = Call | Sequence[Any] | NDArray[Any]
 
 # What a call is of, when there is no noise to be charged.
 EXACT = call_of(None)
@@ -231,7 +236,7 @@ class Curator:
         call = self._charge(call)
         return self._threshold(call, ends, scores)
 
-    def noise(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
+    def noise(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
         """Return standard noise, for a compiled loop to add its scores to.
 
         The loop writes ``noise + score/scale`` in place and takes the largest of a row (a
@@ -239,7 +244,7 @@ class Curator:
 
         Parameters
         ----------
-        calls : Call, or (nested) sequence of Call
+        calls : Call, or (nested) sequence or array of Call
             Of one mechanism: one for all, or one for each place along the first axes.
         shape : tuple of int
             Of a choice the last axis is that of its candidates.
@@ -250,7 +255,7 @@ class Curator:
         """
         return self._noise(self._charge_all(calls, shape), shape)
 
-    def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
+    def uniform(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
         """Return uniform numbers, by each of which a compiled loop draws one of the candidates.
 
         Parameters
@@ -450,14 +455,13 @@ class Curator:
         """What was called so far, in that order: of a fit whose calls depend on answers."""
         return tuple(self._made)
 
-    def _charge_all(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    def _charge_all(self, calls: Calls, shape: tuple[int, ...]) -> NDArray[Any]:
         # The call of each place along the first axes of the shape.
-        spread = np.array(calls, dtype=object)
+        spread = np.asarray(calls, dtype=object)
         if spread.size and spread.shape != shape[: spread.ndim]:
             raise ValueError(f"{spread.shape} calls do not fit noise of the shape {shape}")
-        # Of thousands of calls few differ. An entry is one object: to compare its fields is slow.
-        distinct = {(id(call.entry), call.mechanism, call.scale): call for call in spread.flat}
-        for call in distinct.values():
+        # Of thousands of calls few differ, and equal ones are one object.
+        for call in {id(call): call for call in spread.ravel().tolist()}.values():
             self._charge(call)
         return spread
 
@@ -500,9 +504,10 @@ class Curator:
         # Of a private selection the ledger is that of one run.
         runs = max(1, len(self.inners))
         for entry, times in made.items():
-            if entry not in announced:
+            charged = announced[entry]
+            if not charged:
                 raise DoorError(f"called, but not announced in the ledger: {entry.what}")
-            if times > runs * announced[entry] and not entry.parallel:
+            if times > runs * charged and not entry.parallel:
                 raise DoorError(f"called more often than it is charged: {entry.what}")
         # Holders have been checked, and what a tree asks them depends on their answers.
         if not (by_package or (self.parties and not made)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -141,6 +141,7 @@ def noise_of(
     epsilon: float,
     delta: float = 0.0,
     calibration: str = CERTIFIED,
+    rounds: int = 1,
     accountants: tuple[str, ...] | None = None,
     **words: Any,
 ) -> PrivacyStatement:
@@ -150,10 +151,12 @@ def noise_of(
     ----------
     learner : str
     announced : tuple of Announced
-        In the order of the ledger; their shares add up to 1.
+        In the order of the ledger; their shares add up to 1. Of several rounds those of each.
     epsilon, delta : float
         The budget; ε may be infinite.
     calibration : str
+    rounds : int
+        Which share the budget equally; ``{}`` in what a call releases is the number of its round.
     accountants : tuple of str, optional
         For δ > 0: those to take the best of; by default all that fit.
     **words
@@ -171,6 +174,12 @@ def noise_of(
     check_budget(epsilon, delta)
     if not is_private(epsilon):
         return PrivacyStatement.not_private(learner)
+    if rounds > 1:
+        announced = tuple(
+            replace(each, what=each.what.format(t), share=each.share / rounds)
+            for t in range(1, rounds + 1)
+            for each in announced
+        )
     whole = math.fsum(each.share for each in announced)
     if abs(whole - 1) > 1e-9:
         raise ValueError(f"{learner}: the shares of its calls add up to {whole}, not to 1")
