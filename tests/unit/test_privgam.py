@@ -343,6 +343,14 @@ def test_without_noise_it_is_an_additive_model():
     assert np.abs(model.predict_proba(X)[:, 1] - chance).mean() < 0.02
 
 
+@pytest.mark.parametrize("linear", ["yes", "no"])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_without_noise_it_may_be_greedy(delta, linear):
+    X, y = problem()
+    model = learner(epsilon=np.inf, delta=delta, method="greedy", linear=linear, ordered=True)
+    assert (model.fit(X, y).predict(X) == y).mean() > 0.7
+
+
 def test_columns_that_stand_for_a_line_help_each_other():
     rng = np.random.default_rng(2)
     base = rng.integers(0, 30, 4000)

@@ -47,7 +47,7 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
     Attributes
     ----------
-    votes_, estimates_, n_features_used_, n_records_
+    votes_, n_features_used_, n_records_
         See :class:`~privcurve.learners.half_spaces.HalfSpaceVoteClassifier`.
     """
 

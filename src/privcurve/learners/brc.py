@@ -78,7 +78,7 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
     Attributes
     ----------
-    votes_, estimates_, n_features_used_, n_records_
+    votes_, n_features_used_, n_records_
         See :class:`~privcurve.learners.half_spaces.HalfSpaceVoteClassifier`.
     """
 
@@ -123,7 +123,7 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         points = self._points(codes, public=False)
         spaces = _RandomHalfSpaces(self, noise, points, signs > 0, curator)
         if self.weights == "adaboost":
-            self._adopt(*_adaboost(spaces, noise.n_rounds, signs > 0, counts), n)
+            self._adopt(_adaboost(spaces, noise.n_rounds, signs > 0, counts), n)
             return noise.statement([], None)
         rounds = self._boost(noise, spaces, records, curator)
         return noise.statement(rounds.alphas, self._roles.public)
@@ -192,19 +192,19 @@ class _RandomHalfSpaces:
 
 def _adaboost(
     spaces: _RandomHalfSpaces, n_rounds: int, positive: Bools, counts: Ints
-) -> tuple[list[Vote], list[float]]:
+) -> list[Vote]:
     """Algorithm 1 over random half-spaces; no noise, no caps."""
-    votes, errors = [], []
+    votes = []
     weights = np.ones(len(counts))
     for t in range(n_rounds):
         space = spaces.of(t)
         wrong = space.positive != positive
         mass = weights * counts
         error = float(mass[wrong].sum() / mass.sum())
-        errors.append(min(max(error, SMALLEST_ERROR), 1 - SMALLEST_ERROR))
-        alpha = math.log((1 - errors[-1]) / errors[-1])
+        error = min(max(error, SMALLEST_ERROR), 1 - SMALLEST_ERROR)
+        alpha = math.log((1 - error) / error)
         weights = np.where(wrong, weights * math.exp(alpha), weights)
         # Votes do not change when all weights do by one factor: none overflows.
         weights /= weights.max()
         votes.append(private_vote(space, alpha))
-    return votes, errors
+    return votes

@@ -137,8 +137,6 @@ class Rounds:
     votes : list of Vote
     alphas : list of float
         The α by which private weights moved in each round; 0 where they stayed.
-    estimates : list of float
-        The noisy estimate of each round, as released.
     """
 
     def __init__(
@@ -146,7 +144,6 @@ class Rounds:
     ) -> None:
         self.votes: list[Vote] = []
         self.alphas: list[float] = []
-        self.estimates: list[float] = []
         self._noise = noise
         self._proposer = proposer
         self._positive = positive
@@ -186,8 +183,8 @@ class Rounds:
         wrong = space.positive != self._positive
         exact = self._weights.estimate(wrong)
         call = self._noise.of_estimate(self.alphas)
-        self.estimates.append(self._curator.number(call, exact))
-        return space, self._noise.alpha(self.estimates[-1], self.alphas), wrong
+        released = self._curator.number(call, exact)
+        return space, self._noise.alpha(released, self.alphas), wrong
 
     def _take(self, space: HalfSpace, alpha: float, wrong: Bools) -> None:
         self._weights.follow(alpha, wrong)
@@ -217,8 +214,6 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     ----------
     votes_ : tuple of Vote
         One a round.
-    estimates_ : ndarray of shape (n_rounds,)
-        The noisy error (or edge) of each private classifier, as released.
     n_features_used_ : int
         Columns that the kept votes read.
     n_records_ : int
@@ -261,12 +256,11 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
             # One thread: equal bits on any machine, and faster for vectors this short.
             with one_thread():
                 rounds.partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
-        self._adopt(rounds.votes, rounds.estimates, records.n)
+        self._adopt(rounds.votes, records.n)
         return rounds
 
-    def _adopt(self, votes: Sequence[Vote], estimates: Sequence[float], n: int) -> None:
+    def _adopt(self, votes: Sequence[Vote], n: int) -> None:
         self.votes_ = tuple(votes)
-        self.estimates_ = np.array(estimates)
         self.n_records_ = n
         used = {vote.public for vote in self.votes_[: self._kept()]}
         self.n_features_used_ = sum(len(self._columns(public)) for public in used)

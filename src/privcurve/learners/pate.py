@@ -83,6 +83,9 @@ class _OwnRows:
         with contextlib.suppress(TypeError):
             self._given = weakref.ref(X)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(asked={self.asked})"
+
     def __getstate__(self) -> dict[str, Any]:
         return {"asked": self.asked}
 
