@@ -317,7 +317,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="privgam",
         path="privcurve.learners.privgam:PrivGAMClassifier",
-        version=3,
+        version=4,
         title="PrivGAM",
         calibrations=(CERTIFIED,),
         approximate=True,

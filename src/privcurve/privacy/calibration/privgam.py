@@ -87,12 +87,13 @@ def slopes_l2(clip: float, size: int, neighbours: str) -> float:
     return per_change(neighbours) * clip * math.sqrt(size / 4)
 
 
-def products_l1(size: int, neighbours: str) -> float:
-    """L1 sensitivity of the upper triangle of Σ uuᵀ, |u_i| ≤ 1/2: at most (size/2)² a record.
+def products_l1(size: int) -> float:
+    """L1 sensitivity of the upper triangle of Σ uuᵀ, |u_i| ≤ 1/2: size · (size + 1)/8.
 
-    Source: docs/privgam.md, proof 3 (proved).
+    It is the same for a record that is replaced and for one that is added. Source:
+    docs/privgam.md, proof 3 (proved).
     """
-    return per_change(neighbours) * (size / 2) ** 2
+    return size * (size + 1) / 8
 
 
 def products_l2(size: int, neighbours: str) -> float:
@@ -158,7 +159,7 @@ class Budget:
 
     def of_products(self, size: int) -> float:
         """Return the sensitivity of its sums of products, in the norm of the noise."""
-        return (products_l1 if self.pure else products_l2)(size, self.neighbours)
+        return products_l1(size) if self.pure else products_l2(size, self.neighbours)
 
     def beside_diagonal(self, rate: float) -> float:
         """Return the rate of the noise of products beside the diagonal.
