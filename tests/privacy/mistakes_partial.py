@@ -14,12 +14,13 @@ from privcurve.audit.contract import (
     Case,
 )
 from privcurve.audit.contract_cases import CASES
-from privcurve.learners import half_spaces, linear, log_odds, noisy_bayes
+from privcurve.learners import half_spaces, linear, noisy_bayes
 from privcurve.learners import pate as answers
 from privcurve.learners.half_spaces import HalfSpaceVoteClassifier, PrivateWeights, Rounds
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.pate import PATEClassifier
-from privcurve.learners.roles import PublicRows
+from privcurve.learners.shared import log_odds
+from privcurve.learners.shared.roles import PublicRows
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 from privcurve.privacy.calibration import objective
 from privcurve.privacy.calibration.brc import BRCNoise

@@ -16,8 +16,8 @@ from privcurve.audit.pairs import Target
 from privcurve.audit.pairs import records as a_record
 from privcurve.audit.run import VIOLATED, run
 from privcurve.learners.brc import BRCClassifier
-from privcurve.learners.public_part import PublicClassifier
-from privcurve.learners.roles import PublicRows
+from privcurve.learners.shared.public_part import PublicClassifier
+from privcurve.learners.shared.roles import PublicRows
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.curator import Curator
 

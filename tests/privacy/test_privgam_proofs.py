@@ -15,8 +15,8 @@ from privcurve.audit.scores import sample_canary_scores
 from privcurve.coding import Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
+from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import PLACE_BITS, Residuals, bin_maps, residual_table
-from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration import privgam as bounds
 from privcurve.privacy.calibration.privgam import CLIP, gaussian_budget

@@ -21,9 +21,9 @@ from privcurve.learners.linear import (
     DPLogisticRegressionClassifier,
     LogisticRegressionClassifier,
 )
-from privcurve.learners.log_odds import logistic_loss
 from privcurve.learners.majority import MajorityClassClassifier
 from privcurve.learners.registry import entry
+from privcurve.learners.shared.log_odds import logistic_loss
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 
 N_BINS = [3, 4, 2, 5]

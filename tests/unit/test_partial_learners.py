@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from privcurve.learners.boosting_for_people import BoostingForPeopleClassifier
+from privcurve.learners.brc import BoostingForPeopleClassifier
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear import LogisticRegressionClassifier
 

@@ -8,10 +8,10 @@ import pytest
 from privcurve.kernels.privgam import _along, _apart, smooth
 from privcurve.learners import registry
 from privcurve.learners.additive import rule
+from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.entry import Facts
 from privcurve.learners.majority import NoisyMajorityClassifier
-from privcurve.learners.privgam import PrivGAMClassifier
 from privcurve.privacy.calibration.privgam import (
     ASSUMED_ESTIMATE,
     ASSUMED_RULE,

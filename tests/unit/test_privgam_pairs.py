@@ -10,7 +10,7 @@ from privcurve.coding import Records
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.pairs import crossings, grouped, spread
-from privcurve.learners.privgam import PrivGAMClassifier
+from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.models import codec
 from privcurve.privacy.curator import Curator
 

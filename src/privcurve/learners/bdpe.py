@@ -30,7 +30,7 @@ from privcurve.kernels.m_alpha import (
     record_weights,
 )
 from privcurve.learners.base import BUDGET, PrivateClassifier
-from privcurve.learners.checks import require
+from privcurve.learners.shared.checks import require
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private

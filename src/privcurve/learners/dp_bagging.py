@@ -9,7 +9,7 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, Records, Signs, bin_starts
 from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.log_odds import OneHotClassifier
+from privcurve.learners.shared.log_odds import OneHotClassifier
 from privcurve.privacy.budget import is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced

@@ -9,7 +9,7 @@ import numpy as np
 from privcurve.coding import Floats, Records
 from privcurve.kernels.boosted_trees import draw_tree, find_leaves, leaf_weights
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.chances import succession
+from privcurve.learners.shared.chances import succession
 from privcurve.learners.tree_sums import TreeSumClassifier, shrunk
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
 from privcurve.privacy.curator import Call, Curator

@@ -10,8 +10,8 @@ from sklearn import ensemble
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import StagedClassifier
-from privcurve.learners.chances import CERTAIN, only_label
-from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.shared.chances import CERTAIN, only_label
+from privcurve.learners.shared.log_odds import LogOddsClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 

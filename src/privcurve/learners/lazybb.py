@@ -11,17 +11,17 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, Records, Signs, code_type
 from privcurve.kernels.projection import fixed_point_bits, project, start_levels
 from privcurve.learners.base import PrivateClassifier, as_fitted
-from privcurve.learners.chances import cap_of, capped_weights
-from privcurve.learners.checks import require
 from privcurve.learners.one_rule import ONE_RULES, VoteModel
-from privcurve.learners.public_part import (
+from privcurve.learners.shared.chances import cap_of, capped_weights
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.public_part import (
     NO_START,
     PUBLIC_START,
     PublicStart,
     check_start,
     started_roles,
 )
-from privcurve.learners.roles import Roles
+from privcurve.learners.shared.roles import Roles
 from privcurve.learners.trees import TOP_DOWN_TREES, TreeModel
 from privcurve.learners.voting import Boosting, VotingClassifier, WeakLearner
 from privcurve.privacy.budget import PUBLISHED

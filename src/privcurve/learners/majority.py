@@ -12,9 +12,9 @@ from sklearn.dummy import DummyClassifier
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.chances import CERTAIN, log_shares
-from privcurve.learners.checks import require
-from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.shared.chances import CERTAIN, log_shares
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.log_odds import LogOddsClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import Announced

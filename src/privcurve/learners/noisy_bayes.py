@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs
 from privcurve.learners.base import BUDGET, PrivateClassifier
-from privcurve.learners.checks import require
-from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.public_part import NO_START, PublicStart, started_roles
-from privcurve.learners.roles import Roles
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.log_odds import LogOddsClassifier
+from privcurve.learners.shared.public_part import NO_START, PublicStart, started_roles
+from privcurve.learners.shared.roles import Roles
 from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement

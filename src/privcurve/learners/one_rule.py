@@ -13,7 +13,7 @@ from privcurve.coding import Bools, Codes, Ints, Records, bin_starts
 from privcurve.kernels.lazybb_rules import boost, count_votes, vote_table
 from privcurve.kernels.packing import PackedRows, pack
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.checks import all_between, require
+from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
 from privcurve.privacy.curator import Curator, call_of

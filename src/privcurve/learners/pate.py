@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, scaled
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.chances import only_label
-from privcurve.learners.log_odds import LogOddsClassifier
-from privcurve.learners.public_part import LinearScore, PublicClassifier
-from privcurve.learners.roles import PublicRows, Roles, distinct_keys
-from privcurve.learners.threads import one_thread
+from privcurve.learners.shared.chances import only_label
+from privcurve.learners.shared.log_odds import LogOddsClassifier
+from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
+from privcurve.learners.shared.roles import PublicRows, Roles, distinct_keys
+from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator, call_of
 from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement

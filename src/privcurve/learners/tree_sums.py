@@ -10,8 +10,8 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, bin_starts
 from privcurve.kernels.dpboost import NO_SPLIT, add_up_trees
 from privcurve.learners.base import StagedClassifier
-from privcurve.learners.chances import LinkedClassifier
-from privcurve.learners.checks import all_between, check_complete, require
+from privcurve.learners.shared.chances import LinkedClassifier
+from privcurve.learners.shared.checks import all_between, check_complete, require
 
 
 def shrunk(margins: Floats, scale: float, n: int) -> Floats:

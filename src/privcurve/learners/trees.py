@@ -19,7 +19,7 @@ from privcurve.kernels.lazybb_trees import (
     node_count,
 )
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.checks import all_between, require
+from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.voting import VotingClassifier
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration.trees import TreeNoiseRates, lazybb_trees

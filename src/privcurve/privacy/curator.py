@@ -255,7 +255,7 @@ class Curator:
         """
         return self._noise(self._charge_all(calls, shape), shape)
 
-    def uniform(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
+    def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
         """Return uniform numbers, by each of which a compiled loop draws one of the candidates.
 
         Parameters

@@ -13,7 +13,8 @@ from typing import Any
 
 from privcurve import datasets
 from privcurve.datasets import Description
-from privcurve.learners import by_rule, registry, tuning
+from privcurve.learners import registry, tuning
+from privcurve.learners.entries import by_rule
 from privcurve.learners.entry import Facts
 from privcurve.privacy.calibration.selection import SelectionBudget
 from privcurve.releases.asked import RELEASES, Asked, Released, plain

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from privcurve.kernels.privgam import smooth
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.linear_part import LinearPart
 from privcurve.learners.additive.pairs import Crossing, crossings
-from privcurve.learners.additive.plan import Plan
 from privcurve.learners.additive.residuals import PLACE_BITS, SCORE_BITS, Residuals
 from privcurve.privacy.calibration.privgam import CLIP, Budget
 from privcurve.privacy.curator import EXACT, Call, Curator, DoorError
@@ -26,6 +26,43 @@ from privcurve.privacy.ledger import LedgerEntry
 
 _SIZES = np.array(rule.SIZES)
 _LENGTHS = np.array(rule.LENGTHS)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the rule chose, from public facts alone.
+
+    Attributes
+    ----------
+    method : str
+        ``cyclic`` or ``greedy``.
+    n_steps : int
+        Rounds (cyclic) or steps (greedy).
+    merged : bool
+        Whether ordered columns have few bins.
+    linear : bool
+        Whether there is a joint linear part.
+    pairs : bool
+        Whether pairs of columns are asked after the rounds.
+    budget : Budget
+        Of the intercept alone: pure, whatever δ is.
+    intercept : tuple of float
+        Shares of the intercept in a greedy fit, first and last.
+    n_records : int
+        As the rule takes it.
+    line_sizes : tuple of float
+        Deviations that the prior of a linear part's coefficients may have.
+    """
+
+    method: str
+    n_steps: int
+    merged: bool
+    linear: bool
+    pairs: bool
+    budget: Budget
+    intercept: tuple[float, float]
+    n_records: int
+    line_sizes: tuple[float, ...]
 
 
 class Running:

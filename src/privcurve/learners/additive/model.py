@@ -10,8 +10,8 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints
 from privcurve.learners.additive.residuals import SCORE_BITS
-from privcurve.learners.chances import whole_residuals
-from privcurve.learners.checks import require
+from privcurve.learners.shared.chances import whole_residuals
+from privcurve.learners.shared.checks import require
 
 if TYPE_CHECKING:
     from privcurve.learners.additive.fitting import Fit

@@ -180,7 +180,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     ),
     LearnerEntry(
         name="boosting_for_people",
-        path="privcurve.learners.boosting_for_people:BoostingForPeopleClassifier",
+        path="privcurve.learners.brc:BoostingForPeopleClassifier",
         title="Boosting for People",
         calibrations=BOTH,
         parameters=HALF_SPACES,
@@ -316,7 +316,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     # Additive models, whose settings follow from a public rule.
     LearnerEntry(
         name="privgam",
-        path="privcurve.learners.privgam:PrivGAMClassifier",
+        path="privcurve.learners.additive.privgam:PrivGAMClassifier",
         version=4,
         title="PrivGAM",
         calibrations=(CERTIFIED,),

@@ -16,8 +16,8 @@ from interpret.glassbox import ExplainableBoostingClassifier
 
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.chances import CERTAIN, only_label
-from privcurve.learners.log_odds import LogOddsClassifier
+from privcurve.learners.shared.chances import CERTAIN, only_label
+from privcurve.learners.shared.log_odds import LogOddsClassifier
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private

@@ -11,10 +11,10 @@ from scipy.sparse import csr_array, hstack
 
 from privcurve.coding import Bools, Codes, Floats, Ints, Signs, one_hot, scaled
 from privcurve.kernels.newton import minimise_logistic
-from privcurve.learners.chances import CERTAIN, only_label
-from privcurve.learners.checks import require
-from privcurve.learners.roles import PublicRows, Roles
-from privcurve.learners.threads import one_thread
+from privcurve.learners.shared.chances import CERTAIN, only_label
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.roles import PublicRows, Roles
+from privcurve.learners.shared.threads import one_thread
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""What learners share: checks, probabilities, linear models, and what is public of records."""
