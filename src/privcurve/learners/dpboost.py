@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -155,7 +155,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             assert of_leaves.entry is not None
             scale = float(sensitivities[t]) / of_leaves.entry.epsilon
             # A learning rate of 1 leaves nothing to later trees: 0 is all that they could say.
-            call = replace(of_leaves, scale=scale) if scale else of_leaves
+            call = Call(of_leaves.mechanism, scale, of_leaves.entry) if scale else of_leaves
             answers = curator.numbers(call, values)
             self.leaf_values_[t] = self.learning_rate * answers if scale else 0.0
 

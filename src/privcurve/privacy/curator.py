@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -74,7 +74,7 @@ class Call:
 
     def scaled(self, factor: float) -> Call:
         """Return the call for numbers that are `factor` times as large: a public factor."""
-        return replace(self, scale=self.scale * factor)
+        return Call(self.mechanism, self.scale * factor, self.entry, self.what)
 
     @property
     def private(self) -> bool:
@@ -474,8 +474,9 @@ class Curator:
             elif 0 < call.scale < math.inf:
                 raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
             return call
-        _check_law(call.mechanism, call.entry)
-        if not call.private:
+        if call.mechanism != call.entry.mechanism:
+            _check_law(call.mechanism, call.entry)
+        if not call.scale > 0:
             raise DoorError(f"charged, but answered without noise: {call.entry.what}")
         if again and call.entry not in self._made:
             raise DoorError(f"further numbers of what was never released: {call.entry.what}")
