@@ -168,12 +168,6 @@ def test_adaboost_of_random_classifiers():
     assert (model.predict(X) == y).mean() > 0.7
 
 
-def test_only_one_label():
-    X, _ = data(20)
-    model = fit(X, np.ones(20, dtype=int), public_columns=(0,), epsilon=math.inf)
-    assert (model.predict(X) == 1).all()
-
-
 def test_thresholds_by_the_exponential_mechanism():
     """The density over [−1, 1] is e^{η s} by pieces, and best at once without noise."""
     ends, scores = np.array([-1.0, -0.5, 0.0, 0.0, 1.0]), np.array([0.1, 0.4, 9.0, 0.2])

@@ -120,9 +120,3 @@ def test_calibration():
     assert many.composition == "zCDP, CKS conversion"
     for statement in (pure, approximate, many):
         assert statement.epsilon_spent == pytest.approx(2.0, rel=1e-9)
-
-
-def test_published_is_not_offered():
-    X, y, n_bins = problem(40)
-    with pytest.raises(ValueError, match="published"):
-        DPBaggingClassifier(n_bins=n_bins, calibration="published").fit(X, y)

@@ -44,17 +44,7 @@ def questions(possible: Bools, bin_starts: Ints) -> Ints:
 
 @njit(cache=True, nogil=True)
 def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits: Ints) -> None:
-    """Draw the question of every node uniformly, whatever the records are.
-
-    Parameters
-    ----------
-    bin_starts : ndarray of shape (n_columns + 1,)
-    restrict : bool
-        Whether a question must tell apart codes that the questions above it leave open.
-    rng : numpy.random.Generator
-    splits : ndarray of shape (2**depth - 1,)
-        Output.
-    """
+    """Draw the question of every node uniformly, whatever the records are."""
     n_inner = len(splits)
     possible = np.ones((2 * n_inner + 1, bin_starts[-1]), np.bool_)
     asked = questions(possible[0], bin_starts)
@@ -68,18 +58,7 @@ def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits
 
 @njit(cache=True, nogil=True)
 def find_leaves(codes: NDArray[Any], bin_starts: Ints, splits: Ints) -> Ints:
-    """Return the leaf that each row ends in, from 0 on.
-
-    Parameters
-    ----------
-    codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-    bin_starts : ndarray of shape (n_columns + 1,)
-    splits : ndarray of shape (2**depth - 1,)
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-    """
+    """Return the leaf that each row ends in, from 0 on."""
     n_inner = len(splits)
     leaves = np.empty(len(codes), np.int64)
     for i in range(len(codes)):

@@ -133,7 +133,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         ends = chunk_ends(len(places), per_ensemble, self.learning_rate, self.chunks)
         bounds = leaf_bounds(n_trees, self.learning_rate)
         sensitivities = leaf_l1(n_trees, self.learning_rate, self.regularisation, self.calibration)
-        order = places
+        order, shape = places, (self.splits_.shape[1], int(self.n_bins_.sum()))
         for t in range(n_trees):
             j = t % per_ensemble
             if j == 0:
@@ -146,7 +146,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             gradients = scores - signs[rows]
             # Each record's own gradient decides, so a filtered one is merely absent.
             taken = np.abs(gradients) <= GRADIENT_BOUND
-            noise = curator.noise(nodes, (len(nodes), int(self.n_bins_.sum())))
+            noise = curator.noise(nodes, shape)
             weights = np.ones(int(taken.sum()))
             values = self._grow(
                 codes, rows[taken], gradients[taken], weights, t, levels[0].scale, noise

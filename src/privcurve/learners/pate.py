@@ -159,20 +159,7 @@ class PATEClassifier(LogOddsClassifier, PrivateClassifier):
     public_columns: Sequence[int] | None = None
 
     def check_answers(self, n_records: int, codes: Codes) -> None:
-        """Refuse fewer answers than a training and its scores take.
-
-        Parameters
-        ----------
-        n_records : int
-            To be trained on.
-        codes : ndarray of shape (n_rows, n_columns)
-            Rows to be scored; equal private codes are one answer.
-
-        Raises
-        ------
-        ValueError
-            If `n_answers` are fewer.
-        """
+        """Refuse fewer answers than a training and its scores take."""
         private = list(Roles.of(self._learner, self.public_columns, codes.shape[1]).private)
         n_rows = len(np.unique(codes[:, private], axis=0))
         if self.n_answers is not None and self.n_answers < n_records + n_rows:

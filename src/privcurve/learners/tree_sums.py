@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +33,12 @@ def shrunk(margins: Floats, scale: float, n: int) -> Floats:
     ndarray of shape (n_leaves,)
     """
     return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))
+
+
+@lru_cache(maxsize=64)
+def _starts(n_bins: bytes) -> Ints:
+    # Asked for twice a tree, which takes as long as a small tree's noise.
+    return bin_starts(np.frombuffer(n_bins, dtype=np.int64))
 
 
 class TreeSumClassifier(LinkedClassifier, StagedClassifier):
@@ -65,7 +72,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         return self.leaf_values_
 
     def _bin_starts(self) -> Ints:
-        return bin_starts(self.n_bins_)
+        return _starts(self.n_bins_.tobytes())
 
     def _thresholds(self) -> bool:
         """Say whether a question is "at most b?", or "is it b?"."""

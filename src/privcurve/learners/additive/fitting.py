@@ -75,22 +75,9 @@ class Running:
     def add(
         self, sums: Floats, cell_variance: float, shape: Floats, weight: float
     ) -> tuple[Floats, Floats]:
-        """Take one Newton step more into the weighted mean of all.
+        """Take one Newton step more; return the weighted mean of all targets, and its variance.
 
-        Parameters
-        ----------
-        sums : ndarray of shape (2, n_bins)
-            Released sums of residuals by label and bin.
-        cell_variance : float
-            Of the noise of each.
-        shape : ndarray of shape (n_bins,)
-            Where they were taken.
-        weight : float
-
-        Returns
-        -------
-        values, noise : ndarray of shape (n_bins,)
-            The mean of the steps' targets, and its variance.
+        `sums` are of residuals by label and bin, released with noise of `cell_variance`.
         """
         slope, curvature = sums[1] - sums[0], np.maximum(sums.sum(axis=0) / 2, 0.0)
         self.numerator += weight * (slope + curvature * shape)
@@ -153,15 +140,8 @@ class Fit:
     def release(self, j: int, share: float, weight: float, when: str) -> None:
         """Release the sums of a column with noise, and smooth its shape function.
 
-        Parameters
-        ----------
-        j : int
-        share : float
-            Of the budget.
-        weight : float
-            Of this step among those of the column.
-        when : str
-            Begins the ledger's words.
+        `share` is of the budget, `weight` among the steps of the column; `when` begins the ledger's
+        words.
         """
         exact = self.records.sums(j)
         what = f"{when}: residuals by bin of {self._name(j)}"
@@ -174,13 +154,6 @@ class Fit:
         All residuals are the clip c then, so that the curvature is public, and S[1] - S[0] is c
         times the margin: as one number with Laplace noise it has half the variance of two numbers'
         difference.
-
-        Parameters
-        ----------
-        share : float
-            Of the budget; pure.
-        n_records : int
-            Public, or an estimate.
         """
         exact = np.diff(self.records.sums(self.intercept), axis=0)
         what = "first: margin of the labels"

@@ -112,13 +112,7 @@ class AdditiveModel:
         )
 
     def check(self, n_bins: Ints) -> None:
-        """Check what was read from a file.
-
-        Raises
-        ------
-        ValueError
-            If it is no model of columns with so many codes.
-        """
+        """Check what was read from a file."""
         for values in (self.shapes, self.errors):
             widths = [value.shape for value in values]
             require(widths == [(k,) for k in n_bins], "its shapes are of other columns")
@@ -132,12 +126,7 @@ class AdditiveModel:
         return len(alone.union(*(pair.columns for pair in self.pairs)))
 
     def scores(self, codes: Codes) -> Floats:
-        """Return the scores of rows.
-
-        Parameters
-        ----------
-        codes : ndarray of unsigned integers, shape (n_rows, n_columns)
-        """
+        """Return the scores of rows."""
         found = np.full(len(codes), self.intercept)
         for j, values in enumerate(self.shapes):
             found += values[codes[:, j]]

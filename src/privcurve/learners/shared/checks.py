@@ -232,11 +232,6 @@ def all_between(numbers: NDArray[Any], low: int, high: int) -> bool:
 
 
 def check_complete(shape: tuple[int, ...]) -> None:
-    """Check that a table that was read has a row a tree, of the inner nodes of a complete one.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Check that a table that was read has a row a tree, of the inner nodes of a complete one."""
     complete = len(shape) == 2 and min(shape) > 0 and not (shape[1] + 1) & shape[1]
     require(complete, "its trees are not complete")

@@ -99,16 +99,7 @@ class PublicStart:
     def of(
         cls, codes: Codes, signs: Signs, counts: Ints, roles: Roles, n_bins: Ints
     ) -> PublicStart:
-        """Fit a logistic regression (C = 1, intercept not penalised) to public columns.
-
-        Parameters
-        ----------
-        codes, signs, counts
-            The coded matrix; columns that are not public are not read.
-        roles : Roles
-            With public columns; they may be none.
-        n_bins : ndarray of shape (n_columns,)
-        """
+        """Fit a logistic regression (C = 1, intercept not penalised) to public columns."""
         public = tuple(roles.public or ())
         bins = n_bins[list(public)]
         label = only_label(signs)
@@ -123,13 +114,7 @@ class PublicStart:
         return cls(public, bins, found[:-1], float(found[-1]))
 
     def check(self, columns: Sequence[int], n_bins: Ints) -> None:
-        """Check what was read from a file.
-
-        Raises
-        ------
-        ValueError
-            If it is no start of these public columns.
-        """
+        """Check what was read from a file."""
         bins = n_bins[list(columns)]
         same = self.columns == tuple(columns) and np.array_equal(self.n_bins, bins)
         fits = self.coefficients.shape == (int(bins.sum()),)
