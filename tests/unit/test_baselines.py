@@ -63,14 +63,6 @@ def diffprivlibs_generator(seed: int) -> np.random.RandomState:
     return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(words.tolist())))
 
 
-def test_one_hot() -> None:
-    codes = np.array([[0, 1], [2, 0]], dtype=np.uint8)
-    expected = [[1, 0, 0, 0, 1], [0, 0, 1, 1, 0]]
-    np.testing.assert_array_equal(one_hot(codes, np.array([3, 2])).toarray(), expected)
-    half = one_hot(codes, np.array([3, 2]), value=0.5).toarray()
-    np.testing.assert_array_equal(half, np.array(expected) / 2)
-
-
 def test_one_hot_offsets_do_not_overflow_small_integers() -> None:
     codes = np.full((1, 3), 255, dtype=np.uint8)
     assert one_hot(codes, np.array([256] * 3)).indices.tolist() == [255, 511, 767]

@@ -281,14 +281,13 @@ class _LearnedHalfSpaces:
         self._penalty = np.full(self._rows.shape[1], noise.classifier.penalty)
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
-        given = self._given(t, weights.each)
-        call = self._noise.of_classifier(t)
+        released = self._given(t, weights.each)
         found = perturbed_logistic(
             curator=self._curator,
-            call=call,
+            call=self._noise.of_classifier(t),
             rows=self._rows,
             signs=self._signs,
-            weights=given,
+            weights=released,
             penalty=self._penalty,
         )
         return HalfSpace(found[:-1], float(found[-1]), self._rows @ found > 0)

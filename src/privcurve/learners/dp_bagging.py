@@ -105,11 +105,8 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
             noise = curator.noise(calls, margins.shape)
             noise += margins / calls[0].scale
             margins = noise
-        self._train_student(pool, np.where(margins > 0, 1, -1).astype(np.int8))
+        self._regress(pool, np.where(margins > 0, 1, -1).astype(np.int8))
         self.n_records_ = records.n
-
-    def _train_student(self, pool: Codes, answers: Signs) -> None:
-        self._regress(pool, answers)
 
     def _margins(
         self, codes: Codes, signs: Signs, records: Ints, pool: Codes, coins: np.random.Generator

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, scaled
 from privcurve.kernels.newton import minimise_logistic
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.shared.chances import only_label
-from privcurve.learners.shared.log_odds import LogOddsClassifier
+from privcurve.learners.shared.chances import ChanceClassifier, only_label
 from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
 from privcurve.learners.shared.roles import PublicRows, Roles, distinct_keys
 from privcurve.learners.shared.threads import one_thread
@@ -99,7 +98,7 @@ class _OwnRows:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PATEClassifier(LogOddsClassifier, PrivateClassifier):
+class PATEClassifier(ChanceClassifier, PrivateClassifier):
     """A student of public columns and of one noisy answer about the private ones.
 
     Teachers are logistic regressions of the label on private columns, each of its own part

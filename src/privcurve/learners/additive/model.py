@@ -86,23 +86,12 @@ class AdditiveModel:
         values = [shape / 2.0**SCORE_BITS for shape in fit.records.shapes]
         apart = fit.intercept
         pairs = []
-        for crossing, value, error in zip(
-            fit.crossings, values[apart + 1 :], fit.errors[apart + 1 :], strict=True
-        ):
+        crossed = zip(fit.crossings, values[apart + 1 :], fit.errors[apart + 1 :], strict=True)
+        for crossing, value, error in crossed:
+            (j, k), (first, second), shape = crossing.columns, crossing.groups, crossing.shape
             if value.any():
-                first, second = (
-                    groups[maps[j]]
-                    for j, groups in zip(crossing.columns, crossing.groups, strict=True)
-                )
-                shape = crossing.shape
-                pairs.append(
-                    PairShape(
-                        crossing.columns,
-                        (first, second),
-                        value.reshape(shape),
-                        error.reshape(shape),
-                    )
-                )
+                groups = first[maps[j]], second[maps[k]]
+                pairs.append(PairShape((j, k), groups, value.reshape(shape), error.reshape(shape)))
         return cls(
             float(values[apart][0]),
             float(fit.errors[apart][0]),

@@ -14,7 +14,7 @@ from privcurve.learners.additive.fitting import Fit, Plan
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.learners.base import PrivateClassifier
-from privcurve.learners.shared.log_odds import LogOddsClassifier
+from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, is_private
 from privcurve.privacy.calibration.privgam import (
@@ -29,7 +29,7 @@ from privcurve.privacy.ledger import PrivacyStatement
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
+class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     r"""An additive model: a score for each bin of each column, of some pairs, and an intercept.
 
     A step takes one column and releases, by bin and label, the sums of the residuals
@@ -159,9 +159,7 @@ class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
             )
 
     def _ordered(self, n_columns: int) -> tuple[bool, ...]:
-        given = np.asarray(self.ordered)
-        if self.ordered is None:
-            given = np.full(n_columns, self.bounds is not None)
+        given = np.asarray(self.bounds is not None if self.ordered is None else self.ordered)
         if given.ndim == 0:
             given = np.full(n_columns, given)
         if given.shape != (n_columns,) or given.dtype.kind != "b":
@@ -181,9 +179,8 @@ class PrivGAMClassifier(LogOddsClassifier, PrivateClassifier):
         return self.model_.log_odds(codes)
 
     def _measures(self) -> dict[str, float]:
-        widths = [len(values) for values in self.model_.shapes]
-        pairs = len(self.model_.pairs)
-        return {"columns": self.n_features_used_, "bins": sum(widths), "pairs": pairs}
+        model, bins = self.model_, sum(map(len, self.model_.shapes))
+        return {"columns": model.n_used, "bins": bins, "pairs": len(model.pairs)}
 
 
 def plan_of(settings: PrivGAMClassifier, n: int, ordered: Sequence[bool]) -> Plan:

@@ -60,11 +60,7 @@ def perturbed_logistic(
     )
 
 
-class LogOddsClassifier(ChanceClassifier):
-    """A learner whose score is an estimate of log-odds."""
-
-
-class OneHotClassifier(LogOddsClassifier):
+class OneHotClassifier(ChanceClassifier):
     """A learner whose score is linear in the one-hot coded columns.
 
     Attributes

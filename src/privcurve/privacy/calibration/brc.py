@@ -85,14 +85,6 @@ def brc_edge_rounds(n: int, c2: float, alphas: Sequence[float]) -> Floats:
     return np.exp(np.minimum(up, math.log(c2))) / n
 
 
-@lru_cache(maxsize=4096)
-def _of_round(n: int, c1: float, c2: float, alphas: tuple[float, ...]) -> float:
-    """Return the last of Δ, or of the edge's (c₁ = ∞): asked for more than once in a round."""
-    if math.isinf(c1):
-        return float(brc_edge_rounds(n, c2, alphas)[-1])
-    return float(brc_delta_rounds(n, c1, c2, alphas)[-1])
-
-
 def _check_brc(n: int, c1: float, c2: float) -> None:
     check_n(n)
     if not (c1 >= 1 and c2 >= 1):
@@ -161,8 +153,7 @@ class BRCNoise:
         """Return Δ_t of the round after those whose α are given."""
         if self.calibration == PUBLISHED:
             return brc_delta_published(self.n, 1 / self.smallest, self.largest)
-        c1 = math.inf if self.estimate == EDGE else 1 / self.smallest
-        return _of_round(self.n, c1, self.largest, tuple(alphas))
+        return _of_round(self, tuple(alphas))
 
     def alpha(self, released: float, alphas: Sequence[float]) -> float:
         """Return α of a released estimate.
@@ -246,6 +237,14 @@ class BRCNoise:
             ledger=ledger,
             public=public,
         )
+
+
+@lru_cache(maxsize=4096)
+def _of_round(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
+    # Asked for more than once in a round.
+    if noise.estimate == EDGE:
+        return float(brc_edge_rounds(noise.n, noise.largest, alphas)[-1])
+    return float(brc_delta_rounds(noise.n, 1 / noise.smallest, noise.largest, alphas)[-1])
 
 
 PEOPLE = "boosting_for_people"
